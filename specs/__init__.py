@@ -1,0 +1,54 @@
+"""What APIs say: OpenAPI documents read lazily."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from restgpt.specs.api import Api, load_api
+    from restgpt.specs.catalogue import Catalogue
+    from restgpt.specs.operation import MediaType, Operation, Parameter, RequestBody, Response
+    from restgpt.specs.problem import BrokenReference, Problem, SpecError, UnknownOperationError
+    from restgpt.specs.security import SecurityScheme
+    from restgpt.specs.server import Server
+
+__all__ = [
+    "Api",
+    "BrokenReference",
+    "Catalogue",
+    "MediaType",
+    "Operation",
+    "Parameter",
+    "Problem",
+    "RequestBody",
+    "Response",
+    "SecurityScheme",
+    "Server",
+    "SpecError",
+    "UnknownOperationError",
+    "load_api",
+]
+
+HOMES = {
+    "Api": "api",
+    "load_api": "api",
+    "Catalogue": "catalogue",
+    "MediaType": "operation",
+    "Operation": "operation",
+    "Parameter": "operation",
+    "RequestBody": "operation",
+    "Response": "operation",
+    "BrokenReference": "problem",
+    "Problem": "problem",
+    "SpecError": "problem",
+    "UnknownOperationError": "problem",
+    "SecurityScheme": "security",
+    "Server": "server",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that the command line starts without the readers (PEP 562)."""
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"restgpt.specs.{HOMES[name]}"), name)

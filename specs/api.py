@@ -1,0 +1,230 @@
+"""An API as its document describes it, and the one way to load it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from restgpt.specs import swagger2
+from restgpt.specs.document import Document
+from restgpt.specs.index import Index, build_index
+from restgpt.specs.kind import slice_document
+from restgpt.specs.operation import Operation
+from restgpt.specs.pointer import format_pointer
+from restgpt.specs.problem import Problem, UnknownOperationError
+from restgpt.specs.security import KINDS, Requirement, SecurityScheme, read_requirements, read_scheme
+from restgpt.specs.server import Server, absolute_url, read_servers
+from restgpt.specs.source import read_source
+
+if TYPE_CHECKING:
+    from restgpt.specs.search import SearchIndex
+
+SLUG = re.compile(r"[^a-z0-9]+")
+TEMPLATE = re.compile(r"\{[^{}]*\}")
+
+
+class Api:
+    """One API: its operations, servers and security, read from the document on demand.
+
+    `auth` maps security schemes to credentials and never shows in a representation.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        index: Index,
+        *,
+        source: str,
+        base_url: str | None = None,
+        auth: Mapping[str, str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.document = document
+        self.source = source
+        self.base_url = base_url.rstrip("/") if base_url else None
+        self.auth: Mapping[str, str] = dict(auth or {})
+        self.operations: Sequence[Operation] = tuple(Operation(self, entry) for entry in index.entries)
+        self._index_problems = [Problem(pointer, message) for pointer, message in index.problems]
+        info = document.get(("info",))
+        self._info: dict[str, Any] = info if isinstance(info, dict) else {}
+        self.name = slug(name or self.title or Path(source).stem)
+
+    def __repr__(self) -> str:
+        return f"Api({self.name}: {len(self.operations)} operations from {self.source})"
+
+    @property
+    def title(self) -> str:
+        """The title of the API."""
+        return str(self._info.get("title") or "").strip()
+
+    @property
+    def version(self) -> str:
+        """The version of the API, not of OpenAPI."""
+        return str(self._info.get("version") or "")
+
+    @property
+    def description(self) -> str:
+        """The description of the API."""
+        return str(self._info.get("description") or "").strip()
+
+    @property
+    def location(self) -> str | None:
+        """The URL or file URI of the document, None where it was given as text."""
+        return self.document.location
+
+    @cached_property
+    def problems(self) -> list[Problem]:
+        """What is wrong with the document, each place with its JSON pointer; looked for on first use."""
+        from restgpt.specs.references import broken_references
+
+        found = [*self._index_problems, *self._server_problems(), *self._security_problems()]
+        return [*found, *broken_references(self.document)]
+
+    def _server_problems(self) -> list[Problem]:
+        if self.base_url is not None or any(absolute_url(server, self.location) for server in self.servers):
+            return []
+        return [Problem("/servers", "the document names no host; give one with --base-url or base_url=")]
+
+    def _security_problems(self) -> list[Problem]:
+        """Name the schemes whose kind is unknown, and the required ones that nothing declares."""
+        home = ("securityDefinitions",) if self.document.is_swagger2 else ("components", "securitySchemes")
+        found = []
+        for key in self.document.names(*home):
+            scheme = self.security_schemes.get(key)
+            if scheme is None or scheme.type not in KINDS:
+                kind = "no type" if scheme is None else f"the unknown type {scheme.type!r}"
+                found.append(Problem(format_pointer((*home, key)), f"the security scheme has {kind}"))
+        missing = {name for requirement in self.security for name in requirement} - self.security_schemes.keys()
+        return [
+            *found,
+            *(Problem("/security", f"nothing declares the security scheme {name}") for name in sorted(missing)),
+        ]
+
+    @cached_property
+    def servers(self) -> tuple[Server, ...]:
+        """The servers of the document; those of Swagger 2.0 come from host, basePath and schemes."""
+        if self.document.is_swagger2:
+            root = {key: self.document.get((key,)) for key in ("host", "basePath", "schemes")}
+            return read_servers(swagger2.server_entries(root))
+        return read_servers(self.document.get(("servers",)))
+
+    @cached_property
+    def security(self) -> tuple[Requirement, ...]:
+        """What the document requires of every operation that does not say otherwise."""
+        return read_requirements(self.document.get(("security",)))
+
+    @cached_property
+    def security_schemes(self) -> Mapping[str, SecurityScheme]:
+        """The declared ways to present a credential, by name."""
+        home = ("securityDefinitions",) if self.document.is_swagger2 else ("components", "securitySchemes")
+        found = {}
+        for key in self.document.names(*home):
+            scheme = read_scheme(key, self.document.follow_safely(self.document.get((*home, key))))
+            if scheme is not None:
+                found[key] = scheme
+        return found
+
+    @cached_property
+    def _by_key(self) -> dict[str, Operation]:
+        keys: dict[str, Operation] = {}
+        for form in ("name", "operation_id", "signature", "shape"):
+            for operation in self.operations:
+                key = _key(operation, form)
+                if key:
+                    keys.setdefault(key, operation)
+        return keys
+
+    def lookup(self, key: str) -> Operation | None:
+        """Find an operation by name, operationId or `METHOD /path`, the names of path variables aside."""
+        wanted = " ".join(key.split())
+        method, _, path = wanted.partition(" ")
+        signature = f"{method.upper()} {path}"
+        return (
+            self._by_key.get(wanted)
+            or self._by_key.get(signature)
+            or (self._by_key.get(TEMPLATE.sub("{}", signature)) if path else None)
+        )
+
+    def operation(self, key: str) -> Operation:
+        """Find an operation by name, operationId or `METHOD /path`; raises UnknownOperationError with near ones."""
+        found = self.lookup(key)
+        if found is None:
+            near = [f"{item.name} ({item.method} {item.path})" for item in self.search(key, 3)]
+            raise UnknownOperationError(key, near)
+        return found
+
+    def search(self, text: str, k: int = 10) -> list[Operation]:
+        """Return the `k` operations that fit a text best."""
+        from restgpt.specs.search import Search
+
+        return [self.operations[number] for _, number in Search((self.search_index,)).find(text, k)]
+
+    @cached_property
+    def search_index(self) -> "SearchIndex":
+        """The searchable form of the operations, built on first use and kept on disk beside the slices."""
+        from restgpt.specs.cache import cached_search_index
+
+        return cached_search_index(self)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {operation.name: number for number, operation in enumerate(self.operations)}
+
+    def producers(self, operation: Operation) -> Mapping[str, tuple[Operation, ...]]:
+        """Map each identifier that an operation takes to the operations that yield it, best first."""
+        from restgpt.specs.search import producers_of
+
+        found = producers_of(self.search_index, self._numbers[operation.name])
+        return {name: tuple(self.operations[number] for number in numbers) for name, numbers in found.items()}
+
+
+def _key(operation: Operation, form: str) -> str:
+    if form == "name":
+        return operation.name
+    if form == "operation_id":
+        return operation.operation_id
+    path = operation.path if form == "signature" else TEMPLATE.sub("{}", operation.path)
+    return f"{operation.method} {path}"
+
+
+def slug(text: str) -> str:
+    """Turn a title into a short name of lower-case letters, digits and hyphens."""
+    return SLUG.sub("-", text.lower()).strip("-")[:40].strip("-") or "api"
+
+
+def load_api(
+    source: "str | Path | bytes | Mapping[str, Any]",
+    *,
+    base_url: str | None = None,
+    auth: Mapping[str, str] | None = None,
+    name: str | None = None,
+    cache: Path | None = None,
+    allow_external: bool = False,
+) -> Api:
+    """Load an API from a path, URL, text, bytes or mapping; raises SpecError where it is no OpenAPI document.
+
+    `base_url` overrides the servers of the document, `auth` maps security schemes to credentials, `cache` is a folder
+    for the index on disk, and external references are only read with `allow_external`.
+    """
+    label, document, index = _read(source, cache, allow_external)
+    return Api(document, index, source=label, base_url=base_url, auth=auth, name=name)
+
+
+def _read(
+    source: "str | Path | bytes | Mapping[str, Any]", cache: Path | None, allow_external: bool
+) -> tuple[str, Document, Index]:
+    """Read a document, from the index on disk where it is unchanged."""
+    if cache is not None:
+        from restgpt.specs.cache import load_cached, open_cached
+
+        if isinstance(source, str | Path):
+            opened = open_cached(source, cache, allow_external=allow_external)
+            if opened is not None:
+                return opened[0].label, opened[1], opened[2]
+        found = read_source(source)
+        document, index = load_cached(found, cache, allow_external=allow_external)
+        return found.label, document, index
+    found = read_source(source)
+    document = slice_document(found, allow_external=allow_external)
+    return found.label, document, build_index(document)

@@ -1,0 +1,95 @@
+"""Several APIs at once: one list of operations, names that stay unique, one search, one offer to the selector."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from restgpt.specs.api import Api
+from restgpt.specs.operation import Operation
+from restgpt.specs.problem import UnknownOperationError
+
+TOKEN = 4
+
+
+class Catalogue:
+    """The operations of several APIs; a name is qualified as `api.name` only where two APIs share it."""
+
+    def __init__(self, apis: Sequence[Api]) -> None:
+        self.apis = tuple(apis)
+        self._operations = tuple(operation for api in self.apis for operation in api.operations)
+
+    def __len__(self) -> int:
+        return len(self._operations)
+
+    def __iter__(self) -> Iterator[Operation]:
+        return iter(self._operations)
+
+    @cached_property
+    def _labels(self) -> dict[int, str]:
+        """The label of each API by identity: its name, numbered where two APIs have the same."""
+        labels: dict[int, str] = {}
+        for api in self.apis:
+            label, number = api.name, 2
+            while label in labels.values():
+                label, number = f"{api.name}-{number}", number + 1
+            labels[id(api)] = label
+        return labels
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Operation]]:
+        names: dict[str, list[Operation]] = {}
+        for operation in self._operations:
+            names.setdefault(operation.name, []).append(operation)
+        return names
+
+    def name_of(self, operation: Operation) -> str:
+        """Return the name of an operation, qualified by its API only where another API has the same."""
+        if len(self._by_name.get(operation.name, ())) < 2:
+            return operation.name
+        return f"{self._labels[id(operation.api)]}.{operation.name}"
+
+    def operation(self, key: str) -> Operation:
+        """Find an operation by name, qualified name, operationId or `METHOD /path`; raises UnknownOperationError."""
+        for api in self.apis:
+            label, _, rest = key.strip().partition(".")
+            if rest and label == self._labels[id(api)] and rest in self._by_name:
+                return api.operation(rest)
+        for api in self.apis:
+            found = api.lookup(key)
+            if found is not None:
+                return found
+        near = [f"{self.name_of(item)} ({item.method} {item.path})" for item in self.search(key, 3)]
+        raise UnknownOperationError(key, near)
+
+    def search(self, text: str, k: int = 10) -> list[Operation]:
+        """Return the `k` operations of all APIs that fit a text best."""
+        from restgpt.specs.search import Search
+
+        found = Search([api.search_index for api in self.apis]).find(text, k)
+        return [self.apis[place].operations[number] for place, number in found]
+
+    def line(self, operation: Operation) -> str:
+        """One line of the selector's list: the name that calls it, then method, path and summary."""
+        return f"{self.name_of(operation)}: {operation.line()}"
+
+    def offer(self, text: str, budget: int) -> list[Operation]:
+        """Return all operations where their lines fit `budget` tokens, else the best that do, in rank order."""
+        if sum(len(self.line(item)) + 1 for item in self._operations) <= budget * TOKEN:
+            return list(self._operations)
+        left = budget * TOKEN
+        chosen: dict[int, Operation] = {}
+        for found in self.search(text, max(10, budget // 8)):
+            for operation in (found, *self._best_producers(found)):
+                cost = len(self.line(operation)) + 1
+                if id(operation) not in chosen and cost <= left:
+                    chosen[id(operation)] = operation
+                    left -= cost
+        return list(chosen.values())
+
+    def _best_producers(self, operation: Operation) -> list[Operation]:
+        """Return the operation that yields each variable of the path best."""
+        producers = self.producers(operation)
+        return [found[0] for name, found in producers.items() if found and "{" + name + "}" in operation.path]
+
+    def producers(self, operation: Operation) -> Mapping[str, tuple[Operation, ...]]:
+        """Map each identifier that an operation takes to the operations of its API that yield it, best first."""
+        return operation.api.producers(operation)

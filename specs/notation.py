@@ -1,0 +1,367 @@
+"""Operations written for a model: compact lines and braces instead of JSON Schema, within a token budget.
+
+    query  limit  integer 1..50 =20  How many to return.
+    body*  application/json  {
+      name*: string  The new name.
+      tracks: [Track]
+    }
+    Track = {
+      uri*: string
+    }
+
+A star marks what is required. Each named schema is written once, the nearest first; what does not fit is named.
+"""
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from restgpt.specs.document import Document
+from restgpt.specs.operation import MediaType, Operation, Parameter, Response
+from restgpt.specs.problem import BrokenReference
+from restgpt.specs.repair import coerce
+from restgpt.specs.schema import fit_values, is_true, merge_all_of, schema_types
+from restgpt.specs.words import STOPPED, stems
+
+TOKEN = 4
+# Characters of a field's description, and of the operation's own, from generous to none.
+DETAILS = ((160, 1200), (80, 600), (40, 300), (0, 160))
+RESPONSE_SHARE = 0.15
+ENUM_MOST, BRANCH_MOST, PATTERN_MOST, DEFAULT_MOST = 24, 8, 60, 40
+NESTING = 3
+FEW_FIELDS = 6
+# Kept in a cut response whatever is asked: they name things and say how many there are.
+ALWAYS = frozenset({"id", "name", "title", "total", "count", "next", "results", "items", "data", "error", "message"})
+SILENT_FORMATS = frozenset({"int32", "int64", "float", "double", "string", "integer", "number"})
+MARKUP = re.compile(r"<[^<>]{1,200}>|!?\[([^\]]*)\]\([^)]*\)|[`*#]+")
+
+Schema = dict[str, Any]
+
+
+def describe_operation(operation: Operation, budget: int) -> str:
+    """Describe parameters, body and response of an operation in about `budget` tokens of four characters."""
+    room = budget * TOKEN
+    text = ""
+    for field, own in DETAILS:
+        text = _request_docs(operation, field, own, room)
+        if len(text) <= room * (1 - RESPONSE_SHARE):
+            break
+    if len(text) > room:
+        text = _cut_lines(text, room)
+    left = room - len(text) - 1
+    response = operation.response()
+    if response is None or left < 40:
+        return text
+    answer = _response_docs(operation, response, left, 0, frozenset())
+    return f"{text}\nanswers {answer}" if answer else text
+
+
+def describe_response(operation: Operation, status: int | None, focus: str, budget: int) -> str:
+    """Describe the response of a status, cut to the words of `focus`, in about `budget` tokens of four characters."""
+    response = operation.response(status)
+    if response is None:
+        return "The document does not describe this response."
+    wanted = frozenset(stems(focus)) - STOPPED
+    return _response_docs(operation, response, budget * TOKEN, DETAILS[1][0], wanted)
+
+
+def _request_docs(operation: Operation, field: int, own: int, room: int) -> str:
+    notation = Notation(operation.api.document, request=True, details=field)
+    lines = [f"{operation.method} {operation.path}  {plain_text(operation.summary, 200)}".rstrip()]
+    description = plain_text(operation.description, own)
+    if description and description != plain_text(operation.summary, own):
+        lines.append(description)
+    for parameter in sorted(operation.parameters, key=lambda item: not item.required):
+        lines.append(_parameter_line(notation, parameter, field))
+    body = operation.body
+    if body is not None:
+        media = body.preferred
+        star = "*" if body.required else ""
+        lines.append(
+            f"body{star}  {media.media_type}  {notation.body(media)}  {plain_text(body.description, field)}".rstrip()
+        )
+        others = [kind for kind in body.content if kind != media.media_type]
+        if others:
+            lines.append(f"  also accepted: {', '.join(others[:4])}")
+    return "\n".join([*lines, *notation.definitions(room - sum(map(len, lines)))])
+
+
+def _parameter_line(notation: "Notation", parameter: Parameter, field: int) -> str:
+    star = "*" if parameter.required else ""
+    old = "(deprecated) " if parameter.deprecated else ""
+    kind = notation.type_of(parameter.schema)
+    text = plain_text(parameter.description or str(parameter.schema.get("description") or ""), field)
+    example = parameter.example if parameter.example is not None else parameter.schema.get("example")
+    shown = example is not None and field and not isinstance(example, dict | list)
+    sample = f"  e.g. {_spelled(example)[:DEFAULT_MOST]}" if shown else ""
+    return f"{parameter.location}  {parameter.name}{star}  {kind}  {old}{text}{sample}".rstrip()
+
+
+def _response_docs(operation: Operation, response: Response, room: int, field: int, focus: frozenset[str]) -> str:
+    """Write a response in full where it fits, else cut to the focus, else to fewer words and lines."""
+    media = next(iter(response.content.values()), None)
+    if media is None:
+        return f"{response.status} without a body  {plain_text(response.description, 100)}".rstrip()
+    text = ""
+    for details, wanted in ((field, frozenset()), (field, focus), (0, focus), (0, focus or frozenset({""}))):
+        notation = Notation(operation.api.document, request=False, details=details, focus=wanted)
+        head = f"{response.status} {media.media_type}  {notation.body(media)}"
+        text = "\n".join([head, *notation.definitions(room - len(head))])
+        if len(text) <= room and not notation.left_out:
+            return text
+    return _cut_lines(text, room)
+
+
+def _cut_lines(text: str, room: int) -> str:
+    """Keep whole lines that fit, and say that some are missing."""
+    kept: list[str] = []
+    left = room - 20
+    for line in text.split("\n"):
+        left -= len(line) + 1
+        if left < 0:
+            return "\n".join([*kept, "… (cut)"]) if kept else line[: max(0, room)]
+        kept.append(line)
+    return "\n".join(kept)
+
+
+def plain_text(text: str, most: int) -> str:
+    """Return a description as one line without markup, cut at a word to `most` characters; 0 means none."""
+    if most <= 0 or not text:
+        return ""
+    flat = " ".join(html.unescape(MARKUP.sub(lambda match: match.group(1) or "", text)).split())
+    if len(flat) <= most:
+        return flat
+    return flat[:most].rsplit(" ", 1)[0].rstrip(".,;: ") + "…"
+
+
+class Notation:
+    """Writes schemas of one document, collecting the named ones that are still to be written.
+
+    `details` is the length of descriptions in characters, `focus` the stems that a response is cut to.
+    """
+
+    def __init__(self, document: Document, *, request: bool, details: int, focus: Iterable[str] = frozenset()) -> None:
+        self._document = document
+        self._hidden = "readOnly" if request else "writeOnly"
+        self._details = details
+        self._focus = frozenset(focus)
+        self._names: dict[str, str] = {}
+        self._waiting: list[str] = []
+        self._relevant: dict[str, bool] = {}
+        self.left_out: list[str] = []
+
+    def body(self, media: MediaType) -> str:
+        """Write the schema of a body, its fields one level deep."""
+        if media.schema is None:
+            return "any"
+        return self.type_of(media.schema, expand=True)
+
+    def definitions(self, room: int) -> list[str]:
+        """Write the named schemas that were mentioned, nearest first, while they fit in `room` characters."""
+        lines: list[str] = []
+        while self._waiting:
+            reference = self._waiting.pop(0)
+            block = f"{self._names[reference]} = {self.type_of({'$ref': reference}, expand=True)}"
+            room -= len(block) + 1
+            if room < 0:
+                self.left_out = [self._names[item] for item in (reference, *self._waiting)]
+                lines.append(f"(not shown: {', '.join(self.left_out[:12])}{'…' if len(self.left_out) > 12 else ''})")
+                break
+            lines.append(block)
+        return lines
+
+    def type_of(self, schema: Any, *, expand: bool = False, level: int = 0) -> str:
+        """Write a schema; `expand` writes the fields of a named one instead of its name."""
+        if not isinstance(schema, dict) or not schema:
+            return "any"
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            target = self._resolve(reference)
+            if not expand and _is_worth_a_name(target):
+                return self._name(reference)
+            return self.type_of({**target, **_siblings(schema)}, expand=expand, level=level)
+        flat = merge_all_of(self._document, schema)
+        kinds = schema_types(flat)
+        text = self._plain_type(flat, kinds, level)
+        nullable = (
+            is_true(flat.get("nullable")) or is_true(flat.get("x-nullable")) or ("null" in kinds and len(kinds) > 1)
+        )
+        return f"{text} | null" if nullable and self._hidden == "readOnly" and "null" not in text else text
+
+    def _plain_type(self, flat: Schema, kinds: list[str], level: int) -> str:
+        if "const" in flat:
+            return _spelled(flat["const"])
+        values = flat.get("enum")
+        if isinstance(values, list) and values and "array" not in kinds:
+            return _enum(fit_values(values, kinds)) + (_default(flat) if self._hidden == "readOnly" else "")
+        for key in ("oneOf", "anyOf"):
+            if isinstance(flat.get(key), list) and flat[key]:
+                return self._alternatives(flat, flat[key], level)
+        kind = next((kind for kind in kinds if kind != "null"), "")
+        if kind == "array" or (not kind and "items" in flat):
+            items = flat.get("items")
+            if isinstance(items, dict) and isinstance(values, list):
+                items = {**items, "enum": values}
+            return f"[{self.type_of(items, level=level)}]{_bounds(flat, 'minItems', 'maxItems', 'items')}"
+        if isinstance(flat.get("properties"), dict) and flat["properties"]:
+            return self._fields(flat, level)
+        if kind == "object" or "additionalProperties" in flat:
+            more = flat.get("additionalProperties")
+            return (
+                "{string: " + self.type_of(more, level=level + 1) + "}" if isinstance(more, dict) and more else "object"
+            )
+        others = [name for name in kinds if name != "null"]
+        if self._hidden == "writeOnly":
+            return "|".join(others) or "any"
+        return ("|".join(others) if len(others) > 1 else _scalar(flat, kind)) + _default(flat)
+
+    def _alternatives(self, flat: Schema, branches: list[Any], level: int) -> str:
+        shared: Schema = {key: flat[key] for key in ("properties", "required") if key in flat}
+        texts = list(dict.fromkeys(self.type_of(branch, level=level) for branch in branches[:BRANCH_MOST]))
+        if len(branches) > BRANCH_MOST:
+            texts.append("…")
+        text = " | ".join(texts)
+        discriminator = flat.get("discriminator")
+        name = discriminator.get("propertyName") if isinstance(discriminator, dict) else None
+        if isinstance(name, str):
+            mapping = discriminator.get("mapping") if isinstance(discriminator, dict) else None
+            keys = f": {'|'.join(map(str, list(mapping)[:ENUM_MOST]))}" if isinstance(mapping, dict) else ""
+            text = f"{text} (chosen by {name}{keys})"
+        return f"{self._fields(shared, level)} and ({text})" if shared.get("properties") else text
+
+    def _fields(self, flat: Schema, level: int) -> str:
+        """Write the fields of an object in braces, required ones first, one a line."""
+        if level >= NESTING:
+            return "{" + ", ".join(list(flat["properties"])[:ENUM_MOST]) + "}"
+        required = flat.get("required")
+        needed = set(map(str, required)) if isinstance(required, list) else set()
+        items = {name: item for name, item in flat["properties"].items() if not self._is_hidden(item)}
+        ordered = sorted(items, key=lambda name: name not in needed)
+        shown, rest = self._split(ordered, items, needed)
+        pad = "  " * (level + 1)
+        lines = [self._field_line(name, items[name], name in needed, level, pad) for name in shown]
+        if rest:
+            listed = ", ".join(rest[: 2 * ENUM_MOST])
+            lines.append(f"{pad}… {len(rest)} more: {listed}{'…' if len(rest) > 2 * ENUM_MOST else ''}")
+        more = flat.get("additionalProperties")
+        if isinstance(more, dict) and more:
+            lines.append(f"{pad}(any other): {self.type_of(more, level=level + 1)}")
+        return "\n".join(["{", *lines, "  " * level + "}"]) if lines else "object"
+
+    def _split(self, names: Sequence[str], items: Schema, needed: set[str]) -> tuple[list[str], list[str]]:
+        if not self._focus or len(names) <= FEW_FIELDS:
+            return list(names), []
+        shown = [name for name in names if name.lower() in ALWAYS or self._is_relevant(name, items[name], 0)]
+        if self._hidden == "readOnly":
+            shown = [name for name in names if name in needed or name in shown]
+        return shown, [name for name in names if name not in shown]
+
+    def _is_relevant(self, name: str, schema: Any, depth: int) -> bool:
+        """Tell whether a field, or anything it holds, speaks of the focus."""
+        if self._focus & set(stems(name)):
+            return True
+        if not isinstance(schema, dict) or depth > NESTING + 1:
+            return False
+        text = schema.get("description")
+        if depth == 0 and isinstance(text, str) and self._focus & set(stems(text[:200])):
+            return True
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            if reference not in self._relevant:
+                self._relevant[reference] = False
+                self._relevant[reference] = self._is_relevant("", self._resolve(reference), depth + 1)
+            return self._relevant[reference]
+        properties = schema.get("properties")
+        inner = list(properties.items()) if isinstance(properties, dict) else []
+        inner += [("", schema[key]) for key in ("items", "additionalProperties") if isinstance(schema.get(key), dict)]
+        for key in ("allOf", "oneOf", "anyOf"):
+            members = schema.get(key)
+            inner += [("", member) for member in members] if isinstance(members, list) else []
+        return any(self._is_relevant(inner_name, item, depth + 1) for inner_name, item in inner)
+
+    def _field_line(self, name: str, schema: Any, needed: bool, level: int, pad: str) -> str:
+        node = schema if isinstance(schema, dict) else {}
+        kind = self.type_of(node, level=level + 1)
+        text = plain_text(str(node.get("description") or ""), self._details)
+        old = "  (deprecated)" if is_true(node.get("deprecated")) else ""
+        return f"{pad}{name}{'*' if needed else ''}: {kind}{old}{'  ' + text if text else ''}"
+
+    def _is_hidden(self, schema: Any) -> bool:
+        if not isinstance(schema, dict):
+            return False
+        if is_true(schema.get(self._hidden)):
+            return True
+        reference = schema.get("$ref")
+        return isinstance(reference, str) and is_true(self._resolve(reference).get(self._hidden))
+
+    def _name(self, reference: str) -> str:
+        if reference not in self._names:
+            stem = reference.rstrip("/").rsplit("/", 1)[-1]
+            taken = set(self._names.values())
+            name, number = stem, 2
+            while name in taken:
+                name, number = f"{stem}_{number}", number + 1
+            self._names[reference] = name
+            self._waiting.append(reference)
+        return self._names[reference]
+
+    def _resolve(self, reference: str) -> Schema:
+        try:
+            node = self._document.follow({"$ref": reference})
+        except BrokenReference:
+            return {}
+        return node if isinstance(node, dict) else {}
+
+
+def _siblings(schema: Schema) -> Schema:
+    return {key: schema[key] for key in ("default", "nullable") if key in schema}
+
+
+def _is_worth_a_name(target: Schema) -> bool:
+    """Tell whether a schema has structure of its own; scalars and lists of them are written in place."""
+    return any(target.get(key) for key in ("properties", "oneOf", "anyOf", "allOf")) or (
+        isinstance(target.get("items"), dict) and bool(target["items"].get("properties"))
+    )
+
+
+def _enum(values: list[Any]) -> str:
+    texts = [_spelled(value) for value in values]
+    more = f"|…{len(texts) - ENUM_MOST} more" if len(texts) > ENUM_MOST else ""
+    return f"enum({'|'.join(texts[:ENUM_MOST])}{more})"
+
+
+def _default(flat: Schema) -> str:
+    value = flat.get("default")
+    if value is None or value == "" or isinstance(value, dict | list):
+        return ""
+    return f" ={_spelled(value)[:DEFAULT_MOST]}"
+
+
+def _spelled(value: Any) -> str:
+    """Write a scalar as JSON does, texts without quotes unless they are empty."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return str(value) or '""'
+
+
+def _scalar(flat: Schema, kind: str) -> str:
+    form = flat.get("format")
+    text = kind or "any"
+    if isinstance(form, str) and form and form not in SILENT_FORMATS and len(form) < 24:
+        text = form if kind == "string" else f"{text} {form}"
+    if kind in ("integer", "number"):
+        return text + _bounds(flat, "minimum", "maximum")
+    text += _bounds(flat, "minLength", "maxLength", "characters")
+    pattern = flat.get("pattern")
+    return f"{text} /{pattern}/" if isinstance(pattern, str) and len(pattern) <= PATTERN_MOST else text
+
+
+def _bounds(flat: Schema, low: str, high: str, unit: str = "") -> str:
+    least, most = coerce(flat.get(low), "number"), coerce(flat.get(high), "number")
+    if unit and least in (0, 1):
+        least = None
+    if not isinstance(least, int | float) and not isinstance(most, int | float):
+        return ""
+    span = f"{'' if least is None else least}..{'' if most is None else most}"
+    return f" {span} {unit}".rstrip()

@@ -1,0 +1,76 @@
+"""Servers of a document and the base URL that an operation is sent to (OpenAPI Server Object)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+VARIABLE = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerVariable:
+    """A named part of a server URL with its default and the values it may have (empty: any)."""
+
+    default: str
+    enum: tuple[str, ...] = ()
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One server URL as the document writes it, possibly relative or with variables in braces."""
+
+    url: str
+    description: str
+    variables: Mapping[str, ServerVariable]
+
+    def fill(self, values: Mapping[str, str] | None = None) -> str:
+        """Return the URL with its variables set to `values`, else to their defaults; unknown ones stay."""
+        chosen = values or {}
+
+        def replace(match: re.Match[str]) -> str:
+            name = match.group(1)
+            variable = self.variables.get(name)
+            return chosen.get(name) or (variable.default if variable else "") or match.group(0)
+
+        return VARIABLE.sub(replace, self.url)
+
+
+def read_servers(raw: Any) -> tuple[Server, ...]:
+    """Read the `servers` list of a document, a path or an operation; entries without a URL are left out."""
+    if not isinstance(raw, list):
+        return ()
+    return tuple(
+        Server(item["url"].strip(), str(item.get("description") or ""), _variables(item.get("variables")))
+        for item in raw
+        if isinstance(item, dict) and isinstance(item.get("url"), str)
+    )
+
+
+def _variables(raw: Any) -> dict[str, ServerVariable]:
+    if not isinstance(raw, dict):
+        return {}
+    variables = {}
+    for name, item in raw.items():
+        if not isinstance(item, dict):
+            continue
+        enum = tuple(str(value) for value in item.get("enum") or () if value is not None)
+        default = item.get("default")
+        chosen = str(default) if default is not None else (enum[0] if enum else "")
+        variables[name] = ServerVariable(chosen, enum, str(item.get("description") or ""))
+    return variables
+
+
+def absolute_url(server: Server, location: str | None) -> str | None:
+    """Return the base URL of a server without a trailing slash, or None where it has no host or no value."""
+    url = server.fill()
+    if location is not None and location.startswith(("http://", "https://")):
+        url = urljoin(location, url)
+    elif url.startswith("//"):
+        url = "https:" + url
+    parts = urlsplit(url) if "{" not in url else None
+    if parts is None or parts.scheme not in ("http", "https") or not parts.netloc:
+        return None
+    return url.split("#")[0].split("?")[0].rstrip("/")

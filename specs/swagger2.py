@@ -1,0 +1,167 @@
+"""Swagger 2.0 read as OpenAPI 3, one operation at a time: nothing is converted that is not asked for."""
+
+from collections.abc import Callable
+from typing import Any
+
+Follow = Callable[[Any], Any]
+
+# collectionFormat -> (style, explode); tsv has no equal in OpenAPI 3 and keeps its own name for the request builder.
+COLLECTIONS = {
+    "csv": ("form", False),
+    "multi": ("form", True),
+    "ssv": ("spaceDelimited", False),
+    "pipes": ("pipeDelimited", False),
+    "tsv": ("tabDelimited", False),
+}
+SCHEMA_KEYS = frozenset(
+    {
+        "type",
+        "format",
+        "items",
+        "default",
+        "enum",
+        "maximum",
+        "exclusiveMaximum",
+        "minimum",
+        "exclusiveMinimum",
+        "maxLength",
+        "minLength",
+        "pattern",
+        "maxItems",
+        "minItems",
+        "uniqueItems",
+        "multipleOf",
+        "x-nullable",
+        "x-example",
+        "example",
+    }
+)
+FORM_TYPES = ("multipart/form-data", "application/x-www-form-urlencoded")
+
+
+def server_entries(root: dict[str, Any]) -> list[dict[str, Any]]:
+    """Build the server list from host, basePath and schemes; https comes first where both are offered."""
+    host, base = str(root.get("host") or ""), str(root.get("basePath") or "")
+    schemes = [scheme for scheme in root.get("schemes") or () if scheme in ("http", "https")]
+    path = "/" + base.strip("/") if base.strip("/") else ""
+    if not host:
+        return [{"url": path or "/"}] if base else []
+    ordered = sorted(schemes or ["https"], key=lambda scheme: scheme != "https")
+    return [{"url": f"{scheme}://{host}{path}"} for scheme in ordered]
+
+
+def convert_operation(
+    operation: dict[str, Any], shared: list[Any], consumes: list[str], produces: list[str], follow: Follow
+) -> dict[str, Any]:
+    """Return the operation in the shape of OpenAPI 3: body and form parameters become `requestBody`.
+
+    `shared` are the parameters of its path; `consumes` and `produces` those of the root.
+    """
+    own = [follow(item) for item in operation.get("parameters") or ()]
+    named = {(item.get("name"), item.get("in")) for item in own if isinstance(item, dict)}
+    inherited = [follow(item) for item in shared]
+    merged = [i for i in inherited if isinstance(i, dict) and (i.get("name"), i.get("in")) not in named]
+    merged += [item for item in own if isinstance(item, dict)]
+    converted = {key: value for key, value in operation.items() if key not in ("parameters", "consumes", "produces")}
+    converted["parameters"] = [_parameter(item) for item in merged if item.get("in") not in ("body", "formData")]
+    body = _request_body(merged, _types(operation.get("consumes"), consumes), follow)
+    if body is not None:
+        converted["requestBody"] = body
+    offered = _types(operation.get("produces"), produces)
+    responses = operation.get("responses")
+    if isinstance(responses, dict):
+        converted["responses"] = {
+            status: _response(follow(item), offered) if isinstance(item, dict) else item
+            for status, item in responses.items()
+        }
+    return converted
+
+
+def _types(own: Any, inherited: list[str]) -> list[str]:
+    return [str(item) for item in own] if isinstance(own, list) and own else inherited
+
+
+def _schema(item: dict[str, Any]) -> dict[str, Any]:
+    schema = {key: value for key, value in item.items() if key in SCHEMA_KEYS}
+    if schema.get("type") == "file":
+        return {**schema, "type": "string", "format": "binary"}
+    return schema
+
+
+def _parameter(item: dict[str, Any]) -> dict[str, Any]:
+    """Give a parameter the schema, style and explode of OpenAPI 3."""
+    kept = {key: value for key, value in item.items() if key not in SCHEMA_KEYS and key != "collectionFormat"}
+    kept["schema"] = item["schema"] if isinstance(item.get("schema"), dict) else _schema(item)
+    if item.get("x-example") is not None:
+        kept["example"] = item["x-example"]
+    if item.get("type") == "array":
+        style, explode = COLLECTIONS.get(str(item.get("collectionFormat") or "csv"), ("form", False))
+        if item.get("in") in ("path", "header") and style == "form":
+            style, explode = "simple", False
+        kept |= {"style": style, "explode": explode}
+    return kept
+
+
+def _request_body(parameters: list[dict[str, Any]], consumes: list[str], follow: Follow) -> dict[str, Any] | None:
+    forms = [item for item in parameters if item.get("in") == "formData"]
+    bodies = [item for item in parameters if item.get("in") == "body"]
+    if forms:
+        return _form_body(forms, consumes)
+    if not bodies:
+        return None
+    body = bodies[0]
+    schema = body.get("schema") if isinstance(body.get("schema"), dict) else {}
+    media = {kind: {"schema": schema} for kind in consumes or ["application/json"]}
+    return {"required": body.get("required", False), "description": body.get("description", ""), "content": media}
+
+
+def _form_body(forms: list[dict[str, Any]], consumes: list[str]) -> dict[str, Any]:
+    """Gather form parameters as the properties of one object, their collection formats as its encoding."""
+    has_file = any(item.get("type") == "file" for item in forms)
+    offered = [kind for kind in consumes if kind in FORM_TYPES]
+    if has_file or not offered:
+        offered = [FORM_TYPES[0] if has_file else FORM_TYPES[1]]
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
+    encoding: dict[str, Any] = {}
+    for item in forms:
+        name = str(item.get("name"))
+        property_schema = _schema(item)
+        if item.get("description"):
+            property_schema["description"] = item["description"]
+        schema["properties"][name] = property_schema
+        if item.get("type") == "array":
+            style, explode = COLLECTIONS.get(str(item.get("collectionFormat") or "csv"), ("form", False))
+            encoding[name] = {"style": style, "explode": explode}
+    required = [str(item.get("name")) for item in forms if item.get("required") is True]
+    if required:
+        schema["required"] = required
+    media: dict[str, Any] = {"schema": schema}
+    if encoding:
+        media["encoding"] = encoding
+    return {"required": bool(required), "content": dict.fromkeys(offered, media)}
+
+
+def _response(item: Any, produces: list[str]) -> Any:
+    if not isinstance(item, dict):
+        return item
+    schema, examples = item.get("schema"), item.get("examples")
+    converted = {key: value for key, value in item.items() if key not in ("schema", "examples", "headers")}
+    headers = item.get("headers")
+    if isinstance(headers, dict):
+        converted["headers"] = {
+            name: {"description": head.get("description", ""), "schema": _schema(head)}
+            for name, head in headers.items()
+            if isinstance(head, dict)
+        }
+    if isinstance(schema, dict):
+        if schema.get("type") == "file":
+            media = {"schema": {"type": "string", "format": "binary"}}
+            kinds = [kind for kind in produces if "json" not in kind] or ["application/octet-stream"]
+            converted["content"] = dict.fromkeys(kinds, media)
+            return converted
+        kinds = produces or ["application/json"]
+        found = examples if isinstance(examples, dict) else {}
+        converted["content"] = {
+            kind: {"schema": schema, **({"example": found[kind]} if kind in found else {})} for kind in kinds
+        }
+    return converted
