@@ -1,0 +1,1 @@
+"""What touches the outside: models, requests, responses, the sandbox."""

@@ -1,0 +1,134 @@
+"""The error tree of the project: what the model may repair, and what only the user can.
+
+    RestgptError
+    ├── RepairableError            told to the model, which may choose differently
+    │   ├── ArgumentError          the arguments do not fit the operation: the caller repairs them
+    │   └── HttpFault              no usable answer came back: the planner hears of it
+    │       ├── AddressFault       the address is not one that this API may be reached at
+    │       ├── ResolveFault       the host name has no address
+    │       ├── ConnectFault       nothing accepts connections there
+    │       ├── TlsFault           the certificate or the handshake failed
+    │       ├── TimeoutFault       too slow, or the time budget is used up
+    │       ├── BrokenFault        the connection broke, or the answer is not HTTP
+    │       ├── RedirectFault      the server points somewhere that is not followed
+    │       └── BoundFault         headers past their bounds, or a compression that nobody asked for
+    └── StoppingError              the run cannot go on without the user
+        ├── SettingsError          environment or apis.yaml say something impossible
+        ├── MissingCredentialError the operation needs a credential that nobody gave
+        └── LoginError             the authorization server refused, or nobody finished logging in
+
+`restgpt.specs` has its own two, since it knows nothing of tools: SpecError and UnknownOperationError.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+class RestgptError(RuntimeError):
+    """Any failure that this project foresees; its message names cause and remedy and holds no secret.
+
+    A built-in family, because LangGraph's server shows a client the messages of those only.
+    """
+
+
+class RepairableError(RestgptError):
+    """A failure that is told to the model as an observation."""
+
+
+class StoppingError(RestgptError):
+    """A failure that ends the run, since only the user can help."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentProblem:
+    """One argument that does not fit; `pointer` is a JSON pointer into the grouped arguments, as in `/query/page`."""
+
+    pointer: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.pointer or '/'}: {self.message}"
+
+
+class ArgumentError(RepairableError):
+    """The arguments do not fit the operation; `example` holds minimal valid ones."""
+
+    def __init__(
+        self, problems: Sequence[ArgumentProblem], example: Mapping[str, Any] | None = None, *, operation: str = ""
+    ) -> None:
+        self.problems = tuple(problems)
+        self.example = dict(example or {})
+        self.operation = operation
+        subject = f"the arguments of {operation} do not fit" if operation else "the arguments do not fit"
+        super().__init__(f"{subject}: {'; '.join(str(problem) for problem in self.problems)}")
+
+
+class HttpFault(RepairableError):
+    """A request that brought no usable answer.
+
+    `outcome_unknown` says that the server may have acted on it; `repairable` that the same or another call has a
+    chance of success without the user changing the configuration.
+    """
+
+    repairable: ClassVar[bool] = True
+
+    def __init__(self, message: str, *, outcome_unknown: bool = False) -> None:
+        super().__init__(message)
+        self.outcome_unknown = outcome_unknown
+
+
+class AddressFault(HttpFault):
+    """The address is not among those of the API, or is private without being configured."""
+
+    repairable = False
+
+
+class ResolveFault(HttpFault):
+    """The host name has no address."""
+
+
+class ConnectFault(HttpFault):
+    """Nothing accepts connections at the address; nothing was sent."""
+
+
+class TlsFault(HttpFault):
+    """The certificate or the TLS handshake failed; nothing was sent."""
+
+    repairable = False
+
+
+class TimeoutFault(HttpFault):
+    """The server was too slow, or the time budget is used up."""
+
+
+class BrokenFault(HttpFault):
+    """The connection broke before the whole answer was read, or the answer is not HTTP."""
+
+
+class RedirectFault(HttpFault):
+    """The server points to an address that is not followed."""
+
+    repairable = False
+
+
+class BoundFault(HttpFault):
+    """The headers or the decompressed data are past their bounds."""
+
+    repairable = False
+
+
+class SettingsError(StoppingError):
+    """The environment or apis.yaml say something impossible; the message names the place."""
+
+
+class MissingCredentialError(StoppingError):
+    """An operation needs a credential that nobody gave; one of the environment variables in `variables` gives it."""
+
+    def __init__(self, message: str, variables: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.variables = tuple(variables)
+
+
+class LoginError(StoppingError):
+    """The authorization server refused, or nobody finished logging in."""

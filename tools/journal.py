@@ -1,0 +1,105 @@
+"""The write journal: what is about to be sent and what came of it, kept in the store before and after.
+
+A run that is killed between the two leaves an intent without an outcome: nobody knows whether the API carried it out,
+so it is never repeated without asking. Beside the outcome stands what would reverse the change.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Literal
+
+from langgraph.store.base import BaseStore
+
+from restgpt.tools.sketch import storable_value
+
+Known = Literal["new", "answered", "unknown"]
+
+PAGE = 500
+"""How many entries are read from the store at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the journal knows of a request: nothing, its answer, or only that it was about to be sent.
+
+    `tries` counts how often it was about to be sent, `earlier` is what was noted of its target before the first time.
+    """
+
+    known: Known
+    outcome: dict[str, Any]
+    tries: int = 0
+    earlier: Any = None
+
+
+class Journal:
+    """The writes of one thread, by request id."""
+
+    def __init__(self, store: BaseStore, thread: str, *, clock: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._clock = clock
+        # Stores refuse some characters in a namespace, and hosts name their threads as they like.
+        self._namespace = ("restgpt", "journal", sha256(thread.encode("utf-8", "surrogatepass")).hexdigest())
+
+    def look_up(self, request_id: str, fingerprint: str) -> Entry:
+        """What is known of this very request; another fingerprint under the same id counts as new."""
+        item = self._store.get(self._namespace, request_id)
+        if item is None or item.value["fingerprint"] != fingerprint:
+            return Entry("new", {})
+        outcome, tries, earlier = (item.value.get(key) for key in ("outcome", "tries", "earlier"))
+        known: Known = "unknown" if outcome is None else "answered"
+        return Entry(known, outcome or {}, tries or 1, earlier)
+
+    def intend(self, request_id: str, fingerprint: str, shown: dict[str, Any], *, earlier: Any = None) -> None:
+        """Note that a request is about to be sent: its redacted form, and its target as it is before.
+
+        A request that was about to be sent before keeps what was noted of its target then.
+        """
+        before = self.look_up(request_id, fingerprint)
+        value = {
+            "fingerprint": fingerprint,
+            "request": shown,
+            "begun": self._clock(),
+            "tries": before.tries + 1,
+            "earlier": before.earlier if before.tries else earlier,
+            "outcome": None,
+        }
+        self._put(request_id, value)
+
+    def retract(self, request_id: str, fingerprint: str) -> None:
+        """Take back the newest intent, because the request certainly never left."""
+        item = self._store.get(self._namespace, request_id)
+        tries = self.look_up(request_id, fingerprint).tries - 1
+        if item is not None and tries > 0:
+            self._put(request_id, {**item.value, "tries": tries})
+        else:
+            self.withdraw(request_id)
+
+    def conclude(self, request_id: str, fingerprint: str, outcome: dict[str, Any]) -> None:
+        """Note what the API answered, or that no answer came; what would reverse the change is noted later."""
+        item = self._store.get(self._namespace, request_id)
+        begun = item.value if item else {"request": {}, "begun": self._clock()}
+        value = {**begun, "fingerprint": fingerprint, "outcome": outcome}
+        self._put(request_id, value)
+
+    def note(self, request_id: str, **facts: Any) -> None:
+        """Add facts to an entry that is there, such as that it was undone."""
+        item = self._store.get(self._namespace, request_id)
+        if item is not None:
+            self._put(request_id, {**item.value, **facts})
+
+    def _put(self, request_id: str, value: dict[str, Any]) -> None:
+        """Keep an entry; what an API answered may hold what stores refuse, and must not cost the entry."""
+        self._store.put(self._namespace, request_id, storable_value(value), index=False)
+
+    def withdraw(self, request_id: str) -> None:
+        """Forget a request."""
+        self._store.delete(self._namespace, request_id)
+
+    def entries(self) -> list[dict[str, Any]]:
+        """All writes of the thread, oldest first, as shown to a person."""
+        items = self._store.search(self._namespace, limit=PAGE)
+        while len(items) % PAGE == 0 and (more := self._store.search(self._namespace, limit=PAGE, offset=len(items))):
+            items += more
+        return [{"id": item.key, **item.value} for item in sorted(items, key=lambda item: item.value["begun"])]

@@ -1,0 +1,211 @@
+"""Take secrets out of whatever leaves this process or reaches a prompt: text, bytes, JSON, headers and URLs.
+
+A known secret is found in any spelling that a server, a log or a traceback may give it: as it is, percent-encoded,
+Base64 (at any alignment), JSON- or HTML-escaped, in UTF-8 or UTF-16. What is secret by its name only (an
+`Authorization` header, an `api_key` in a query) is hidden where names exist: headers, URLs and the keys of requests.
+Secrets of fewer than four characters are hidden by name only: they occur by chance in any text.
+"""
+
+import base64
+import html
+import html.entities
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote, quote_plus, unquote_to_bytes
+
+MARK = "[redacted]"
+SHORTEST = 4
+NAMES = frozenset(
+    "authorization proxyauthorization cookie setcookie apikey xapikey api_key token accesstoken refreshtoken idtoken "
+    "authtoken xauthtoken xaccesstoken xcsrftoken bearer password passwd pwd secret clientsecret privatekey "
+    "clientassertion signature sig subscriptionkey ocpapimsubscriptionkey xamzsecuritytoken xgoogapikey sessionid "
+    "sessiontoken xsubscriptiontoken appkey apptoken accesskey codeverifier".replace("_", "").split()
+)
+_LETTERS = re.compile(r"[^a-z0-9]")
+_QUERY_VALUE = re.compile(r"([?&;])([^=&;#\s]+)=([^&;#\s\"'<>]*)")
+_USERINFO = re.compile(r"(?<=://)[^/?#@\s\"']+@")
+_JSON_ESCAPE = re.compile(rb"((?:\\u[0-9a-fA-F]{4})+)|\\([/\"\\])")
+_HTML_ESCAPE = re.compile(rb"&#[xX]?[0-9a-fA-F]+;|&[a-z]+;")
+
+
+def is_secret_name(name: str) -> bool:
+    """Tell whether a header, parameter or key of this name holds a secret, whatever its case and punctuation."""
+    return _LETTERS.sub("", name.lower()) in NAMES
+
+
+class Redactor:
+    """Hides the given secrets and everything that is secret by its name; immutable and safe across threads."""
+
+    def __init__(self, secrets: Iterable[str] = (), *, names: Iterable[str] = ()) -> None:
+        self._secrets = tuple(sorted({secret for secret in secrets if len(secret) >= SHORTEST}, key=len, reverse=True))
+        self._names = frozenset(_LETTERS.sub("", name.lower()) for name in names)
+
+    def __repr__(self) -> str:
+        return f"Redactor({len(self._secrets)} secrets)"
+
+    def extended(self, secrets: Iterable[str]) -> "Redactor":
+        """Return a redactor that knows these secrets too."""
+        more = [secret for secret in secrets if len(secret) >= SHORTEST and secret not in self._secrets]
+        return Redactor([*self._secrets, *more], names=self._names) if more else self
+
+    def hides(self, name: str) -> bool:
+        """Tell whether the value of this header, parameter or key is hidden whatever it is."""
+        return is_secret_name(name) or _LETTERS.sub("", name.lower()) in self._names
+
+    def text(self, text: str) -> str:
+        """Hide every known secret in a text."""
+        if not self._secrets or not text:
+            return text
+        return self.data(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+
+    def message(self, text: str) -> str:
+        """Hide known secrets, user names in URLs and query values of secret names in a text such as an exception's."""
+        shown = _USERINFO.sub(f"{MARK}@", self.text(text))
+        return _QUERY_VALUE.sub(self._query_value, shown)
+
+    def _query_value(self, match: re.Match[str]) -> str:
+        mark, name, value = match.groups()
+        return f"{mark}{name}={MARK if self.hides(name) else value}"
+
+    def url(self, url: str) -> str:
+        """Hide the secrets of a URL: user information, known secrets, and query values of secret names."""
+        return self.message(url)
+
+    def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """Hide the values of secret headers and the known secrets in the others."""
+        return {name: MARK if self.hides(name) else self.message(value) for name, value in headers.items()}
+
+    def json(self, value: Any, *, by_name: bool = False) -> Any:
+        """Hide known secrets in the strings and keys of a JSON-like value, and with `by_name` values of secret keys."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {
+                self.text(str(key)): MARK
+                if by_name and self.hides(str(key)) and isinstance(item, str | int | float)
+                else self.json(item, by_name=by_name)
+                for key, item in value.items()
+            }
+        if isinstance(value, list | tuple):
+            return [self.json(item, by_name=by_name) for item in value]
+        return value
+
+    def data(self, data: bytes, *, cut: bool = False) -> bytes:
+        """Hide every known secret in bytes; with `cut` the end is missing, so a half secret there goes too."""
+        if not self._secrets or not data:
+            return data
+        # One search per spelling is several times faster than one alternation over all of them.
+        shown = data
+        for form in self._forms:
+            shown = shown.replace(form, MARK.encode())
+        if b"\0" in shown:
+            for form in self._wide_forms:
+                shown = shown.replace(form, MARK.encode())
+        if self._is_escaped(shown):
+            shown = self._escaped.sub(MARK.encode(), shown)
+        return self._without_half_secret(shown) if cut else shown
+
+    @cached_property
+    def _forms(self) -> tuple[bytes, ...]:
+        forms = {form for secret in self._secrets for form in _spellings(secret)}
+        return tuple(sorted(forms, key=len, reverse=True))
+
+    @cached_property
+    def _wide_forms(self) -> tuple[bytes, ...]:
+        """The same in UTF-16, which no text without NUL bytes is."""
+        texts = [form.decode("utf-8", "surrogatepass") for form in self._forms]
+        wide = {text.encode(charset, "surrogatepass") for text in texts for charset in ("utf-16-le", "utf-16-be")}
+        return tuple(sorted(wide, key=len, reverse=True))
+
+    def _holds(self, data: bytes) -> bool:
+        return any(form in data for form in self._forms)
+
+    @cached_property
+    def _escaped(self) -> re.Pattern[bytes]:
+        """Match the secrets with any of their characters escaped; slow, so only used where `_is_escaped` says so."""
+        return re.compile(b"|".join(b"".join(_any_spelling(char) for char in secret) for secret in self._secrets))
+
+    def _is_escaped(self, data: bytes) -> bool:
+        """Tell whether a secret appears once the escapes of JSON, URLs or HTML are undone."""
+        if b"\\" in data and self._holds_json_escaped(data):
+            return True
+        if b"%" in data and self._holds(unquote_to_bytes(data)):
+            return True
+        if b"&" not in data or not _HTML_ESCAPE.search(data):
+            return False
+        return self._holds(html.unescape(data.decode("utf-8", "replace")).encode())
+
+    def _holds_json_escaped(self, data: bytes) -> bool:
+        if all(secret.isascii() for secret in self._secrets):
+            # A codec of C speed, which reads bytes beyond ASCII wrongly; none of these secrets has any.
+            try:
+                text = data.decode("raw_unicode_escape")
+            except UnicodeDecodeError:
+                return self._holds(_JSON_ESCAPE.sub(_unescape, data))
+            plain = text.replace("\\/", "/").replace('\\"', '"').replace("\\\\", "\\")
+            return self._holds(plain.encode("ascii", "replace"))
+        return self._holds(_JSON_ESCAPE.sub(_unescape, data))
+
+    def _without_half_secret(self, data: bytes) -> bytes:
+        for form in self._forms:
+            for length in range(min(len(form), len(data)), SHORTEST - 1, -1):
+                if data.endswith(form[:length]):
+                    return data[:-length] + MARK.encode()
+        return data
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    run, plain = match.groups()
+    if plain is not None:
+        return bytes(plain)
+    units = bytes.fromhex(run.replace(b"\\u", b"").decode("ascii"))
+    return units.decode("utf-16-be", "surrogatepass").encode("utf-8", "surrogatepass")
+
+
+def _any_spelling(char: str) -> bytes:
+    """A pattern for one character, plain or escaped as JSON, URLs or HTML do."""
+    raw = char.encode("utf-8", "surrogatepass")
+    code = ord(char)
+    percent = "".join(f"%{byte:02x}" for byte in raw)
+    units = char.encode("utf-16-be", "surrogatepass")
+    escape = "".join(rf"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
+    others = rf"(?i:{percent}|{escape}|&#0*{code};|&#x0*{code:x};)"
+    named = {name for name, value in html.entities.html5.items() if value == char and name.endswith(";")}
+    extra = [re.escape("\\" + char)] if char in '"\\/' else []
+    choices = [*extra, others, *(re.escape("&" + name) for name in sorted(named))]
+    return b"(?:" + re.escape(raw) + b"|" + "|".join(choices).encode() + b")"
+
+
+def _spellings(secret: str) -> set[bytes]:
+    """The fixed ways in which a secret may be written."""
+    quoted = quote(secret, safe="")
+    texts = {
+        secret,
+        quoted,
+        quote(secret),
+        quote_plus(secret),
+        re.sub("%[0-9A-F]{2}", lambda match: match.group().lower(), quoted),
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        html.escape(secret),
+    }
+    raw = secret.encode("utf-8", "surrogatepass")
+    forms = {text.encode("utf-8", "surrogatepass") for text in texts}
+    # Pieces of a short secret's Base64 would be found by chance, the whole of it is not.
+    forms |= _base64_forms(raw) if len(raw) >= 2 * SHORTEST else {base64.b64encode(raw), base64.urlsafe_b64encode(raw)}
+    return forms
+
+
+def _base64_forms(raw: bytes) -> set[bytes]:
+    """The Base64 texts of a secret that starts at any of the three alignments, without the neighbours' characters."""
+    forms = set()
+    for offset in range(3):
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            text = encode(b"\0" * offset + raw).rstrip(b"=")
+            start = (0, 2, 3)[offset]
+            end = len(text) if (offset + len(raw)) % 3 == 0 else -1
+            forms.add(text[start:end])
+    return forms

@@ -1,0 +1,174 @@
+"""Write parameter values as OpenAPI's styles say (OpenAPI 3.1 and 3.2, Parameter Object, "Style Values").
+
+Values are percent-encoded before they are joined, so a delimiter inside a value cannot be mistaken for one between
+values. Everything here takes plain values, is pure, and returns text that is ready for its place in the request.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+# What RFC 3986 reserves, less the characters that would end the value (& # +) or that no query may hold ([ ]).
+RESERVED_IN_QUERY = ":/?@!$'()*,;="
+RESERVED_IN_PATH = ":/@!$&'()*+,;="
+SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C", "tabDelimited": "%09"}
+_TRIPLET = re.compile(r"%[0-9A-Fa-f]{2}")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_COOKIE_BREAK = re.compile(r"[\x00-\x20\x7f\";,\\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How one value is written: the OpenAPI style, whether it is exploded, and whether reserved characters stay."""
+
+    name: str = "form"
+    explode: bool = True
+    allow_reserved: bool = False
+
+
+def scalar(value: Any) -> str:
+    """Write one value as JSON spells it, strings without quotes, null as nothing, nested values as compact JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def reserved(text: str, safe: str) -> str:
+    """Percent-encode as RFC 6570 section 3.2.3 says: `safe` characters and existing triplets stay."""
+    parts, end = [], 0
+    for match in _TRIPLET.finditer(text):
+        parts += [quote(text[end : match.start()], safe=safe), match.group()]
+        end = match.end()
+    return "".join([*parts, quote(text[end:], safe=safe)])
+
+
+def path_text(name: str, value: Any, style: Style) -> str:
+    """Write a path parameter (simple, label or matrix); no value can add a segment, a query or a fragment."""
+
+    def encode(item: Any) -> str:
+        text = scalar(item)
+        return reserved(text, RESERVED_IN_PATH) if style.allow_reserved else quote(text, safe="")
+
+    prefix, joiner = {"label": (".", "."), "matrix": (";", ";")}.get(style.name, ("", ","))
+    key = quote(name, safe="")
+    if isinstance(value, Mapping):
+        if style.explode:
+            return prefix + joiner.join(f"{encode(k)}={encode(v)}" for k, v in _present(value))
+        flat = ",".join(f"{encode(k)},{encode(v)}" for k, v in _present(value))
+        return f";{key}={flat}" if style.name == "matrix" else prefix + flat
+    if isinstance(value, list | tuple):
+        items = [encode(item) for item in value if item is not None]
+        if style.name == "matrix":
+            return "".join(f";{key}={item}" for item in items) if style.explode else f";{key}={','.join(items)}"
+        return prefix + (joiner if style.explode else ",").join(items)
+    if style.name == "matrix":
+        return f";{key}={encode(value)}" if scalar(value) else f";{key}"
+    return prefix + encode(value)
+
+
+def query_pairs(name: str, value: Any, style: Style, *, plus: bool = False) -> list[str]:
+    """Write a query parameter or a form field as encoded `name=value` texts; an empty list leaves it out.
+
+    `plus` writes spaces as HTML forms do. Styles: form, spaceDelimited, pipeDelimited, tabDelimited (Swagger 2.0
+    `tsv`), deepObject; objects nested in it become `a[b][c]`, arrays `a[]`, arrays of objects `a[0][b]`.
+    """
+
+    def encode(item: Any) -> str:
+        text = scalar(item)
+        if style.allow_reserved:
+            return reserved(text, RESERVED_IN_QUERY)
+        return quote_plus(text, safe="") if plus else quote(text, safe="")
+
+    def key(text: str) -> str:
+        return quote_plus(text, safe="") if plus else quote(text, safe="")
+
+    if style.name == "deepObject" and isinstance(value, Mapping | list | tuple):
+        return [f"{key(path)}={encode(item)}" for path, item in _deep(name, value)]
+    if isinstance(value, Mapping):
+        if style.explode and style.name == "form":
+            return [f"{key(path)}={encode(item)}" for k, v in _present(value) for path, item in _branch(k, v)]
+        items = [encode(part) for pair in _present(value) for part in pair]
+    elif isinstance(value, list | tuple):
+        items = [encode(item) for item in value if item is not None]
+        if style.explode:
+            return [f"{key(name)}={item}" for item in items]
+    else:
+        return [f"{key(name)}={encode(value)}"]
+    joiner = SEPARATORS.get(style.name, ",")
+    if plus and joiner == "%20":
+        joiner = "+"
+    return [f"{key(name)}={joiner.join(items)}"] if items else []
+
+
+def header_text(value: Any, style: Style) -> str:
+    """Write a header value (simple); header values are not percent-encoded."""
+    if isinstance(value, Mapping):
+        joiner = "=" if style.explode else ","
+        return ",".join(f"{scalar(k)}{joiner}{scalar(v)}" for k, v in _present(value))
+    if isinstance(value, list | tuple):
+        return ",".join(scalar(item) for item in value if item is not None)
+    return scalar(value)
+
+
+def cookie_pairs(name: str, value: Any, style: Style) -> list[str]:
+    """Write a cookie parameter as `name=value` texts, which the Cookie header joins with `; `.
+
+    OpenAPI's `form` percent-encodes and, exploded, would join with `&`, which no server reads; one pair per value is
+    sent instead. The style `cookie` of OpenAPI 3.2 writes values as they are.
+    """
+
+    def encode(item: Any) -> str:
+        text = scalar(item)
+        return text if style.name == "cookie" else quote(text, safe="")
+
+    if isinstance(value, Mapping):
+        if style.explode:
+            return [f"{encode(k)}={encode(v)}" for k, v in _present(value)]
+        value = [part for pair in _present(value) for part in pair]
+    elif isinstance(value, list | tuple) and style.explode:
+        return [f"{name}={encode(item)}" for item in value if item is not None]
+    if isinstance(value, list | tuple):
+        return [f"{name}={','.join(encode(item) for item in value if item is not None)}"]
+    return [f"{name}={encode(value)}"]
+
+
+def breaks_header(text: str) -> bool:
+    """Tell whether a text holds a control character, with which it could end the header (RFC 9110 section 5.5)."""
+    return bool(_CONTROL.search(text))
+
+
+def breaks_cookie(text: str) -> bool:
+    """Tell whether a text holds a character that a cookie value may not (RFC 6265 section 4.1.1)."""
+    return bool(_COOKIE_BREAK.search(text))
+
+
+def _present(value: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    """The members with a value: RFC 6570 section 2.4.2 leaves the undefined ones out."""
+    return [(key, item) for key, item in value.items() if item is not None]
+
+
+def _deep(name: str, value: Any) -> list[tuple[str, Any]]:
+    """Flatten a nested value to bracketed names, as PHP, Rails, Stripe and the qs library read them."""
+    if isinstance(value, Mapping):
+        return [pair for key, item in _present(value) for pair in _deep(f"{name}[{key}]", item)]
+    if isinstance(value, list | tuple):
+        nested = any(isinstance(item, Mapping | list | tuple) for item in value)
+        return [
+            pair
+            for number, item in enumerate(value)
+            if item is not None
+            for pair in _deep(f"{name}[{number if nested else ''}]", item)
+        ]
+    return [(name, value)]
+
+
+def _branch(name: Any, value: Any) -> list[tuple[str, Any]]:
+    """Flatten one member of an exploded object: arrays repeat the name, objects use brackets."""
+    if isinstance(value, list | tuple) and not any(isinstance(item, Mapping | list | tuple) for item in value):
+        return [(str(name), item) for item in value if item is not None]
+    return _deep(str(name), value)

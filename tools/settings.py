@@ -1,0 +1,365 @@
+"""What the user configured: environment, `.env` and `apis.yaml`. The only module that reads the environment."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import yaml
+
+from restgpt.specs.api import slug
+from restgpt.specs.operation import Operation
+from restgpt.tools.errors import SettingsError
+
+ROLES = ("planner", "selector", "caller", "parser")
+AUTH_PREFIX = "RESTGPT_AUTH_"
+APIS_FILE = "apis.yaml"
+Decision = Literal["allow", "ask", "deny"]
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]")
+_ENTRY_KEYS = (
+    "spec",
+    "base_url",
+    "auth",
+    "headers",
+    "query",
+    "cookies",
+    "policy",
+    "hosts",
+    "allow_private",
+    "requests_per_second",
+)
+_RULE_KEYS = ("decision", "from_user", "method", "id", "tag", "path")
+
+
+class Secret:
+    """A value that never shows: not in text, representations, logs or pickles; `reveal` is the one way to it."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """The value itself, for the moment it is used."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __reduce__(self) -> str:
+        raise TypeError("a secret is not stored")
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRule:
+    """What may be done without asking, for the operations that all given criteria fit (empty criteria fit all).
+
+    `from_user` names arguments whose values have to come from the user; a rule with these may have no decision.
+    """
+
+    decision: Decision | None
+    methods: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    from_user: tuple[str, ...] = ()
+
+    def fits(self, operation: Operation) -> bool:
+        """Tell whether the rule speaks of this operation; paths are globs, `*` within a segment and `**` across."""
+        return (
+            (not self.methods or operation.method in self.methods)
+            and (not self.ids or operation.name in self.ids or operation.operation_id in self.ids)
+            and (not self.tags or bool(set(self.tags) & set(operation.tags)))
+            and (not self.paths or any(glob_pattern(path).fullmatch(operation.path) for path in self.paths))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ApiEntry:
+    """One API of `apis.yaml`: where its document is and how it is reached.
+
+    `hosts` are other hosts that redirects and next pages may lead to, never with credentials. `missing` are the
+    environment variables that its secrets need and that are not set; it only matters when the API is called.
+    """
+
+    name: str
+    spec: str
+    base_url: str | None = None
+    auth: Mapping[str, Secret] = field(default_factory=dict)
+    headers: Mapping[str, Secret] = field(default_factory=dict)
+    query: Mapping[str, Secret] = field(default_factory=dict)
+    cookies: Mapping[str, Secret] = field(default_factory=dict)
+    policy: tuple[PolicyRule, ...] = ()
+    hosts: tuple[str, ...] = ()
+    allow_private: bool = False
+    requests_per_second: float | None = None
+    missing: tuple[str, ...] = ()
+
+    def decide(self, operation: Operation) -> Decision | None:
+        """What the first fitting rule says, None where no rule speaks of the operation."""
+        return next((rule.decision for rule in self.policy if rule.decision and rule.fits(operation)), None)
+
+    def from_user(self, operation: Operation) -> tuple[str, ...]:
+        """The arguments that all fitting rules want from the user, such as `path.*` or `body.recipient`."""
+        return tuple(name for rule in self.policy if rule.fits(operation) for name in rule.from_user)
+
+    def credentials(self) -> dict[str, str]:
+        """The credentials by scheme in the clear, for `load_api(auth=…)`."""
+        return {scheme: secret.reveal() for scheme, secret in self.auth.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that is configured from outside; built once by `from_env` at the entry points."""
+
+    model: str | None = None
+    models: Mapping[str, str] = field(default_factory=dict)
+    has_openai_api_key: bool = False
+    openai_base_url: str | None = None
+    data: Path | None = None
+    home: Path = field(default_factory=lambda: Path.home() / ".restgpt")
+    database_url: Secret | None = None
+    auth: Mapping[str, Secret] = field(default_factory=dict)
+    apis: Mapping[str, ApiEntry] = field(default_factory=dict)
+    ca_bundle: str | None = None
+
+    @classmethod
+    def from_env(
+        cls, environ: Mapping[str, str] | None = None, *, dotenv: Path | None = None, apis: Path | None = None
+    ) -> "Settings":
+        """Read settings from `environ` (default: the process's), a `.env` file below it, and `apis.yaml`.
+
+        `apis` defaults to `apis.yaml` in the working directory, else in the home folder. Raises SettingsError.
+        """
+        values = {**_read_dotenv(dotenv), **(os.environ if environ is None else environ)}
+        values = {name: value for name, value in values.items() if value != ""}
+        home = Path(values.get("RESTGPT_HOME") or Path.home() / ".restgpt").expanduser()
+        data, database = values.get("RESTGPT_DATA"), values.get("RESTGPT_DATABASE_URL")
+        return cls(
+            model=values.get("RESTGPT_MODEL"),
+            models={role: values[name] for role in ROLES if (name := f"RESTGPT_MODEL_{role.upper()}") in values},
+            has_openai_api_key="OPENAI_API_KEY" in values,
+            openai_base_url=values.get("OPENAI_BASE_URL"),
+            data=Path(data).expanduser() if data else None,
+            home=home,
+            database_url=Secret(database) if database else None,
+            auth={
+                name.removeprefix(AUTH_PREFIX).upper(): Secret(value)
+                for name, value in values.items()
+                if name.upper().startswith(AUTH_PREFIX)
+            },
+            apis=load_apis(_apis_file(apis, home), values),
+            ca_bundle=values.get("REQUESTS_CA_BUNDLE") or values.get("SSL_CERT_FILE"),
+        )
+
+    def entry(self, api: str) -> ApiEntry | None:
+        """The entry of an API, however its name is spelled there: names of APIs are slugs, those of entries are not."""
+        return next((entry for name, entry in self.apis.items() if slug(name) == slug(api)), None)
+
+    def model_for(self, role: str) -> str | None:
+        """The model of a role: its own, else the common one."""
+        return self.models.get(role) or self.model
+
+    def credential(self, scheme: str, api: str | None = None) -> Secret | None:
+        """The credential of a security scheme from the environment; one that names the API goes first."""
+        own = self.auth.get(f"{variable_part(api)}_{variable_part(scheme)}") if api else None
+        return own or self.auth.get(variable_part(scheme))
+
+    def secrets(self) -> list[str]:
+        """Every secret value that is configured, for redaction."""
+        found = list(self.auth.values())
+        for entry in self.apis.values():
+            for group in (entry.auth, entry.headers, entry.query, entry.cookies):
+                found += group.values()
+        if self.database_url is not None:
+            found.append(self.database_url)
+        return [secret.reveal() for secret in found]
+
+
+def variable_part(name: str) -> str:
+    """Spell the name of an API or a security scheme as a part of an environment variable."""
+    return _NOT_IN_NAME.sub("_", name).upper()
+
+
+def auth_variable(scheme: str, part: str = "") -> str:
+    """Name the environment variable that holds the credential of a scheme, or one part of it (`CLIENT_ID`, …)."""
+    return f"{AUTH_PREFIX}{variable_part(scheme)}" + (f"_{part}" if part else "")
+
+
+def glob_pattern(glob: str) -> re.Pattern[str]:
+    """Compile a path glob: `*` is anything within a segment, `**` anything at all."""
+    parts = re.split(r"(\*\*|\*)", glob)
+    return re.compile("".join({"**": ".*", "*": "[^/]*"}.get(part) or re.escape(part) for part in parts))
+
+
+def _read_dotenv(path: Path | None) -> dict[str, str]:
+    if path is None or not path.is_file():
+        return {}
+    from dotenv import dotenv_values
+
+    return {name: value for name, value in dotenv_values(path, interpolate=False).items() if value is not None}
+
+
+def load_dotenv(path: Path = Path(".env")) -> None:
+    """Put the variables of a `.env` file into the process's environment where it has none of that name.
+
+    For entry points only: model libraries read their keys from there.
+    """
+    for name, value in _read_dotenv(path).items():
+        os.environ.setdefault(name, value)
+
+
+def _apis_file(given: Path | None, home: Path) -> Path | None:
+    if given is not None:
+        if not given.is_file():
+            raise SettingsError(f"{given} is not a file; it should be an apis.yaml")
+        return given
+    return next((path for path in (Path(APIS_FILE), home / APIS_FILE) if path.is_file()), None)
+
+
+def load_apis(path: Path | None, environ: Mapping[str, str]) -> Mapping[str, ApiEntry]:
+    """Read `apis.yaml`: names of APIs with their spec, base URL, credentials and policy.
+
+    `${NAME}` and `${NAME:-default}` stand for environment variables. A relative spec is looked up beside the file.
+    Raises SettingsError with the place of what is wrong, never its value.
+    """
+    if path is None:
+        return {}
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
+        raise SettingsError(f"{path} cannot be read: {type(error).__name__}") from None
+    if raw is None:
+        return {}
+    reader = _EntryReader(path, environ)
+    entries = reader.mapping(raw, "")
+    reader.refuse_twins([str(name) for name in entries])
+    return {str(name): reader.entry(str(name), item) for name, item in entries.items()}
+
+
+class _EntryReader:
+    """Reads the entries of one apis.yaml; every complaint names the file and the place in it."""
+
+    def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
+        self._path = path
+        self._environ = environ
+        self._missing: list[str] = []
+
+    def _wrong(self, place: str, message: str) -> SettingsError:
+        return SettingsError(f"{self._path}: {place or 'the file'} {message}")
+
+    def mapping(self, raw: Any, place: str, keys: tuple[str, ...] = ()) -> dict[str, Any]:
+        """A mapping, with no keys but those given."""
+        if not isinstance(raw, dict):
+            raise self._wrong(place, "must be a mapping of names")
+        for key in raw:
+            if keys and key not in keys:
+                raise self._wrong(f"{place}.{key}", f"is unknown; known here: {', '.join(keys)}")
+        return raw
+
+    def refuse_twins(self, names: list[str]) -> None:
+        """Refuse two names that are one to the program: the rules of one would silently be those of the other."""
+        seen: dict[str, str] = {}
+        for name in names:
+            if (other := seen.setdefault(slug(name), name)) != name:
+                raise self._wrong(name, f"is the same name as {other}; case and punctuation do not count")
+
+    def text(self, raw: Any, place: str) -> str:
+        """A scalar as text, with `${NAME}` replaced."""
+        if isinstance(raw, bool) or not isinstance(raw, str | int | float):
+            raise self._wrong(place, "must be text")
+
+        def replace(match: re.Match[str]) -> str:
+            value = self._environ.get(match.group(1), match.group(2))
+            if value is None:
+                raise self._wrong(place, f"needs the environment variable {match.group(1)}, which is not set")
+            return value
+
+        return _REFERENCE.sub(replace, str(raw))
+
+    def texts(self, raw: Any, place: str) -> tuple[str, ...]:
+        """One text or a list of texts."""
+        return tuple(self.text(item, place) for item in (raw if isinstance(raw, list) else [raw]))
+
+    def secrets(self, raw: Any, place: str) -> dict[str, Secret]:
+        """Named secrets; a nested mapping (`client_id`, `client_secret`, …) is flattened to `SCHEME.client_id`."""
+        found: dict[str, Secret] = {}
+        for name, value in self.mapping(raw, place).items():
+            if isinstance(value, dict):
+                found |= {f"{name}.{key}": secret for key, secret in self.secrets(value, f"{place}.{name}").items()}
+            elif lacking := self._lacking(value):
+                self._missing += lacking
+            else:
+                found[str(name)] = Secret(self.text(value, f"{place}.{name}"))
+        return found
+
+    def _lacking(self, raw: Any) -> list[str]:
+        """The environment variables that a text names without a default and that are not set."""
+        named = _REFERENCE.finditer(raw) if isinstance(raw, str) else ()
+        return [item.group(1) for item in named if item.group(2) is None and item.group(1) not in self._environ]
+
+    def entry(self, name: str, raw: Any) -> ApiEntry:
+        """One API; a bare text is its spec."""
+        given = self.mapping({"spec": raw} if isinstance(raw, str) else raw, name, _ENTRY_KEYS)
+        if "spec" not in given:
+            raise self._wrong(name, "needs a spec: the path or URL of its OpenAPI document")
+        self._missing = []
+        groups = {
+            key: self.secrets(given.get(key) or {}, f"{name}.{key}") for key in ("auth", "headers", "query", "cookies")
+        }
+        rules = given.get("policy") or []
+        if not isinstance(rules, list):
+            raise self._wrong(f"{name}.policy", "must be a list of rules")
+        base_url = given.get("base_url")
+        return ApiEntry(
+            name=name,
+            spec=self._spec(self.text(given["spec"], f"{name}.spec")),
+            base_url=self.text(base_url, f"{name}.base_url") if base_url is not None else None,
+            **groups,
+            policy=tuple(self.rule(item, f"{name}.policy[{number}]") for number, item in enumerate(rules)),
+            hosts=self.texts(given.get("hosts") or [], f"{name}.hosts"),
+            allow_private=self._flag(given.get("allow_private", False), f"{name}.allow_private"),
+            requests_per_second=self._rate(given.get("requests_per_second"), f"{name}.requests_per_second"),
+            missing=tuple(dict.fromkeys(self._missing)),
+        )
+
+    def rule(self, raw: Any, place: str) -> PolicyRule:
+        """One policy rule."""
+        given = self.mapping(raw, place, _RULE_KEYS)
+        decision = given.get("decision")
+        if decision not in ("allow", "ask", "deny") and (decision is not None or not given.get("from_user")):
+            raise self._wrong(f"{place}.decision", "must be allow, ask or deny")
+        lists = {key: self.texts(given[key], f"{place}.{key}") if key in given else () for key in _RULE_KEYS[1:]}
+        methods = tuple(method.upper() for method in lists["method"])
+        return PolicyRule(
+            cast("Decision | None", decision), methods, lists["id"], lists["tag"], lists["path"], lists["from_user"]
+        )
+
+    def _spec(self, spec: str) -> str:
+        if spec.startswith(("http://", "https://")):
+            return spec
+        return str(self._path.parent / Path(spec).expanduser())
+
+    def _flag(self, raw: Any, place: str) -> bool:
+        if not isinstance(raw, bool):
+            raise self._wrong(place, "must be true or false")
+        return raw
+
+    def _rate(self, raw: Any, place: str) -> float | None:
+        if raw is None:
+            return None
+        if isinstance(raw, bool) or not isinstance(raw, int | float) or raw <= 0:
+            raise self._wrong(place, "must be a number above zero")
+        return float(raw)

@@ -1,0 +1,194 @@
+"""The shape of a real value in few words: names, types, lengths and a few examples, bounded whatever the value is.
+
+Schemas lie; this is read from the body itself. Lists are sampled at both ends, the shapes of their items united, names
+that not all of them have marked with `?`. Everything shown is cut, so a hostile body can fill neither a prompt nor the
+memory.
+"""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+CHARACTERS_PER_TOKEN = 4
+SAMPLED = 12
+MOST_NAMES = 60
+MOST_DEPTH = 12
+MOST_NODES = 4000
+# Serialisers of stores and checkpoints refuse deeper values.
+MOST_STORED_DEPTH = 100
+LONGEST_DECIMAL_BITS = 14_000
+_UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_EXAMPLE_LENGTHS = (40, 24, 12, 0)
+
+
+@dataclass(slots=True)
+class Shape:
+    """What the values at one place have in common."""
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    examples: list[Any] = field(default_factory=list)
+    fields: dict[str, "Shape"] = field(default_factory=dict)
+    names: int = 0
+    items: "Shape | None" = None
+    shortest: int = 0
+    longest: int = 0
+    is_cut: bool = False
+
+
+def sketch(value: Any, budget: int = 400) -> str:
+    """Sketch a JSON-like value in about `budget` tokens of four characters."""
+    shape = Shape()
+    _look(value, shape, 0, [MOST_NODES])
+    limit = max(1, budget) * CHARACTERS_PER_TOKEN
+    text = ""
+    for length in _EXAMPLE_LENGTHS:
+        for depth in (MOST_DEPTH, 5, 3, 2):
+            text = storable(_render(shape, length, depth, MOST_NAMES if length else 30))
+            if len(text) <= limit:
+                return text
+            if length and depth == 3:
+                break
+    return text[: max(1, limit - 1)] + "…"
+
+
+def storable(text: str) -> str:
+    """Replace what some databases and encodings refuse: control characters and halves of surrogate pairs."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def storable_value(value: Any, depth: int = 0) -> Any:
+    """A JSON value as every store can hold it: text as `storable`, integers beyond 64 bit as text, depth bounded.
+
+    What is too deep, and numbers that JSON does not have, become text too.
+    """
+    if isinstance(value, str):
+        return storable(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else _decimal(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if depth < MOST_STORED_DEPTH and isinstance(value, Mapping):
+        return {storable(str(name)): storable_value(item, depth + 1) for name, item in value.items()}
+    if depth < MOST_STORED_DEPTH and isinstance(value, list | tuple):
+        return [storable_value(item, depth + 1) for item in value]
+    return "…" if isinstance(value, Mapping | list | tuple) else storable(str(value))
+
+
+def _decimal(value: int) -> str:
+    """An integer in digits; Python itself refuses to write very long ones, which are written in hexadecimal."""
+    return str(value) if value.bit_length() <= LONGEST_DECIMAL_BITS else hex(value)
+
+
+def _look(value: Any, shape: Shape, depth: int, left: list[int]) -> None:
+    """Add a value to the shape of its place; `left` is how many more values may be looked at."""
+    left[0] -= 1
+    if left[0] < 0 or depth > MOST_DEPTH:
+        shape.is_cut = True
+        return
+    if isinstance(value, Mapping):
+        shape.kinds["object"] += 1
+        shape.names = max(shape.names, len(value))
+        for name, item in islice(value.items(), MOST_NAMES):
+            inner = shape.fields.get(name)
+            if inner is None:
+                if len(shape.fields) >= 2 * MOST_NAMES:
+                    continue
+                inner = shape.fields[name] = Shape()
+            _look(item, inner, depth + 1, left)
+    elif isinstance(value, list | tuple):
+        shape.shortest = len(value) if not shape.kinds["array"] else min(shape.shortest, len(value))
+        shape.longest = max(shape.longest, len(value))
+        shape.kinds["array"] += 1
+        shape.items = shape.items or Shape()
+        for item in _sample(value):
+            _look(item, shape.items, depth + 1, left)
+    else:
+        shape.kinds[_kind(value)] += 1
+        if len(shape.examples) < 3 and value is not None and value not in shape.examples:
+            shape.examples.append(value[:80] if isinstance(value, str) else value)
+
+
+def _sample(items: list[Any] | tuple[Any, ...]) -> list[Any]:
+    if len(items) <= SAMPLED:
+        return list(items)
+    return [*items[: SAMPLED - 3], *items[-3:]]
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, bytes):
+        return f"bytes({len(value)})"
+    return {int: "int", float: "float", str: "str"}.get(type(value), type(value).__name__)
+
+
+def _render(shape: Shape, length: int, depth: int, names: int) -> str:
+    """Write a shape; `length` is how many characters of an example are shown, 0 for none."""
+    text = " | ".join(kind for kind in shape.kinds if kind not in ("object", "array"))
+    if length and shape.examples:
+        shown = [_shown(example, length) for example in shape.examples[: 2 if length >= 24 else 1]]
+        text += f" = {' or '.join(shown)}"
+    parts = [text] if text else []
+    if shape.kinds["object"]:
+        parts.append(_render_object(shape, length, depth, names))
+    if shape.kinds["array"]:
+        parts.append(_render_array(shape, length, depth, names))
+    return " | ".join(parts) or ("…" if shape.is_cut else "nothing")
+
+
+def _render_object(shape: Shape, length: int, depth: int, names: int) -> str:
+    if not shape.fields:
+        return "{}"
+    if depth <= 0:
+        return f"{{{shape.names} name{'s' if shape.names > 1 else ''}}}"
+    if shape.names > MOST_NAMES or _is_dictionary(shape):
+        name, inner = next(iter(shape.fields.items()))
+        return f"{{{shape.names:,} names such as {_name(name)}: {_render(inner, length, depth - 1, names)}}}"
+    total = shape.kinds["object"]
+    parts = []
+    for name, inner in islice(shape.fields.items(), names):
+        mark = "" if sum(inner.kinds.values()) >= total or inner.is_cut else "?"
+        parts.append(f"{_name(name)}{mark}: {_render(inner, length, depth - 1, names)}")
+    if len(shape.fields) > names:
+        parts.append(f"… {len(shape.fields) - names} more names")
+    return "{" + ", ".join(parts) + "}"
+
+
+def _is_dictionary(shape: Shape) -> bool:
+    """Tell whether the names are data, not a vocabulary: many of them, all over the same kind of object."""
+    if len(shape.fields) < 16:
+        return False
+    kinds = {tuple(inner.fields) for inner in shape.fields.values()}
+    return len(kinds) == 1 and kinds != {()}
+
+
+def _render_array(shape: Shape, length: int, depth: int, names: int) -> str:
+    count = f"{shape.longest:,}" if shape.shortest == shape.longest else f"{shape.shortest:,}-{shape.longest:,}"
+    if not shape.longest or shape.items is None:
+        return "[]"
+    inner = _render(shape.items, length, depth - 1, names) if depth > 0 else "…"
+    return f"[{count} × {inner}]"
+
+
+def _name(name: Any) -> str:
+    text = str(name)
+    cut = text if len(text) <= 60 else text[:59] + "…"
+    return cut if cut.replace("_", "a").replace("-", "a").isalnum() else json.dumps(cut, ensure_ascii=False)
+
+
+def _shown(value: Any, length: int) -> str:
+    if isinstance(value, str):
+        return json.dumps(value if len(value) <= length else value[: length - 1] + "…", ensure_ascii=False)
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
+        return "a very long number"
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text[:40]

@@ -1,0 +1,60 @@
+"""OAuth2 tokens on disk, readable by their owner only."""
+
+import json
+import os
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from restgpt.tools.errors import SettingsError
+
+Token = Mapping[str, Any]
+
+
+class TokenFile:
+    """Tokens by API and scheme in one JSON file of mode 600; safe across threads, replaced as a whole."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+
+    def get(self, api: str, scheme: str) -> Token | None:
+        """The token of a scheme; raises SettingsError where the file is broken."""
+        return self._read().get(f"{api}/{scheme}")
+
+    def of_api(self, api: str) -> list[Token]:
+        """All tokens of an API."""
+        return [token for key, token in self._read().items() if key.startswith(f"{api}/")]
+
+    def put(self, api: str, scheme: str, token: Token) -> None:
+        """Keep a token in the place of the earlier one."""
+        with self._lock:
+            self._write({**self._read(), f"{api}/{scheme}": dict(token)})
+
+    def forget(self, api: str, scheme: str) -> None:
+        """Drop a token, as when logging out."""
+        with self._lock:
+            self._write({key: token for key, token in self._read().items() if key != f"{api}/{scheme}"})
+
+    def _read(self) -> dict[str, Token]:
+        try:
+            data = json.loads(self._path.read_text(encoding="utf-8"))
+            return {str(key): dict(token) for key, token in data.items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, AttributeError, TypeError):
+            raise SettingsError(f"{self._path} cannot be read; delete it and log in again") from None
+
+    def _write(self, tokens: Mapping[str, Token]) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        # mkstemp makes the file with mode 600 from its first moment.
+        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=".tokens-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                json.dump(tokens, stream)
+            os.replace(name, self._path)
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise
