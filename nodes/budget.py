@@ -1,0 +1,20 @@
+"""Budgets: what one instruction may cost, and whether that is used up."""
+
+from restgpt.nodes.context import Context
+from restgpt.nodes.records import Usage, tokens
+
+
+def used_up(context: Context, steps: int, spent: Usage) -> str:
+    """Which budgets are used up, in words; empty if none is."""
+    budgets = {
+        f"{context.max_steps} API plans": steps >= context.max_steps,
+        f"{context.max_requests} requests": spent["requests"] >= context.max_requests,
+        f"{context.max_tokens} tokens": tokens(spent) >= context.max_tokens,
+        f"{context.max_seconds:g} seconds": spent["seconds"] >= context.max_seconds,
+    }
+    return ", ".join(name for name, over in budgets.items() if over)
+
+
+def allows_a_last_question(context: Context, spent: Usage) -> bool:
+    """Whether the model may still be asked once, for a summary."""
+    return tokens(spent) < context.max_tokens and spent["seconds"] < context.max_seconds

@@ -1,0 +1,326 @@
+"""The caller: the arguments of the planned requests, and what the parser shall extract (paper, section 3.3)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
+
+from restgpt.nodes.background import NOTHING_YET, background, result_of
+from restgpt.nodes.context import Context
+from restgpt.nodes.grounding import Grounds, ungrounded
+from restgpt.nodes.records import ApiPlan, Decision, PlannedCall, Request, Step, Usage, spent_since, storable
+from restgpt.nodes.resources import Resources, Run
+from restgpt.nodes.rounds import MAX_REPAIRS, latest, lineage, next_calls, step_of, succeeded, to_repair
+from restgpt.prompts import fenced, render
+from restgpt.specs import Operation
+from restgpt.tools.errors import ArgumentError
+from restgpt.tools.idempotency import with_key
+from restgpt.tools.model import ModelReplyError
+from restgpt.tools.origin import Provenance
+from restgpt.tools.policy import is_restricted
+from restgpt.tools.provenance import trace
+from restgpt.tools.request import build_request
+from restgpt.tools.responses import UnknownHandleError
+
+MAX_REQUESTS = 60
+"""How many requests one reply may ask for."""
+
+MAX_PAGES = 20
+"""How many pages of one list a request may read."""
+
+MAX_TRACED = 30
+"""How many responses are looked through for where a value comes from."""
+
+MAX_TRACED_SIZE = 4_000_000
+"""Up to how many bytes a response is looked through for that."""
+
+
+class Call(BaseModel):
+    """One request to send."""
+
+    call: int = Field(description="Number of the planned call that it carries out.")
+    arguments: dict[str, Any] = Field(
+        default_factory=dict, description="Arguments by place: path, query, header, cookie, body."
+    )
+    description: str = Field(description="What the response is about, with the values used.")
+    output_instruction: str = Field(description="What to extract from the response, with every condition.")
+    pages: int = Field(default=1, ge=1, le=MAX_PAGES, description="How many pages of a list to read at most.")
+
+
+class CallerReply(BaseModel):
+    """The requests that carry out the planned calls."""
+
+    thought: str = Field(default="", description="Where each value comes from, in one or two sentences.")
+    calls: list[Call] = Field(description="One entry per request to send.", max_length=MAX_REQUESTS)
+    missing: str = Field(default="", description="The required value that is not known, if there is one.")
+
+
+class CallerState(TypedDict):
+    """What the caller reads."""
+
+    messages: list[AnyMessage]
+    instruction: str
+    turn: int
+    task: int
+    round: int
+    plan: str
+    decision: Decision
+    api_plan: ApiPlan
+    hint: str
+    requests: list[Request]
+    steps: list[Step]
+    usage: Usage
+    baseline: Usage
+
+
+def make_caller(resources: Resources) -> Callable[..., dict[str, Any]]:
+    """The caller node over `resources`."""
+
+    def caller(state: CallerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+        run = resources.open(runtime, config)
+        requests = [request for request in state["requests"] if request["round"] == state["round"]]
+        refused = to_repair(requests)
+        numbers = sorted({request["call"] for request in refused}) or next_calls(
+            run.catalogue, state["api_plan"], requests
+        )
+        prompt = _prompt(run, state, requests, numbers, refused)
+        grounds = _grounds(state, requests)
+        built: list[Request] = []
+
+        def check(reply: CallerReply) -> None:
+            built[:] = _requests(run, state, reply, numbers, refused, grounds)
+
+        try:
+            reply = run.ask("caller", prompt, CallerReply, check=check)
+        except ModelReplyError as error:
+            return _finished(run, state, requests, f"No request was made. {error}")
+        if built:
+            return {"requests": built, "hint": "", "usage": run.usage()}
+        return _missing(run, state, requests, numbers, reply.missing or "The caller made no request.")
+
+    return caller
+
+
+def _grounds(state: CallerState, requests: Sequence[Request]) -> Grounds:
+    """What the user said and what APIs answered; arguments and errors repeat a model's own words."""
+    answered = [*(request for step in state["steps"] for request in step["requests"]), *requests]
+    return Grounds.of(_said(state), *(request["result"] for request in answered if succeeded(request)))
+
+
+def _requests(
+    run: Run,
+    state: CallerState,
+    reply: CallerReply,
+    numbers: Sequence[int],
+    refused: Sequence[Request],
+    grounds: Grounds,
+) -> list[Request]:
+    """The reply's requests, built and checked; raises `ValueError` with everything that is wrong."""
+    problems: list[str] = []
+    requests: list[Request] = []
+    waiting = list(refused)
+    if problem := _over_budget(run, state, reply):
+        raise ValueError(problem)
+    for position, call in enumerate(reply.calls, 1):
+        if call.call not in numbers:
+            problems.append(f"calls.{position}.call: {call.call} is not one of {list(numbers)}.")
+            continue
+        planned = state["api_plan"]["calls"][call.call - 1]
+        before = next((request for request in waiting if request["call"] == call.call), None)
+        if before is not None:
+            waiting.remove(before)
+        try:
+            requests.append(_request(run, state, call, planned, before, grounds))
+        except (ArgumentError, ValueError) as error:
+            problems.append(f"calls.{position} ({planned['operation']}): {error}")
+    if problems:
+        raise ValueError("\n".join(problems))
+    if not requests and not reply.missing:
+        raise ValueError("calls is empty, and `missing` does not say which value is not known.")
+    return [*requests, *(_given_up(request) for request in waiting)] if requests else []
+
+
+def _given_up(request: Request) -> Request:
+    """A refused request that the caller did not make again: it stays as it is, and is not asked for again."""
+    return {**request, "attempt": MAX_REPAIRS}
+
+
+def _over_budget(run: Run, state: CallerState, reply: CallerReply) -> str:
+    """Whether the reply asks for more requests than the budget leaves, pages counted; empty if not."""
+    spent = spent_since(state["baseline"], state["usage"])["requests"]
+    left = run.context.max_requests - spent
+    if len(reply.calls) > max(left, 0):
+        return f"calls: {len(reply.calls)} requests are too many: the budget leaves {max(left, 0)}. Choose."
+    return ""
+
+
+def _request(
+    run: Run,
+    state: CallerState,
+    call: Call,
+    planned: PlannedCall,
+    before: Request | None,
+    grounds: Grounds,
+) -> Request:
+    """One request; `before` is the refused one that it makes again."""
+    operation = run.catalogue.operation(planned["operation"])
+    attempt = before["attempt"] + 1 if before else 0
+    part = lineage(before) if before else run.new_id()
+    arguments = with_key(operation, storable(call.arguments), f"{part}.{attempt}")
+    prepared = build_request(operation, arguments)
+    if run.context.grounding and (invented := ungrounded(operation, arguments, grounds)):
+        raise ValueError(
+            f"{'; '.join(invented)}: no such value stands in the instruction or in a result. Copy it exactly, or leave "
+            "out this entry and say in `missing` which value is not known."
+        )
+    return {
+        "id": f"{part}.{attempt}",
+        "round": state["round"],
+        "call": call.call,
+        "attempt": attempt,
+        "operation": planned["operation"],
+        "safe": operation.is_safe,
+        "arguments": arguments,
+        "pages": call.pages if operation.is_safe else 1,
+        "description": call.description,
+        "output_instruction": call.output_instruction,
+        "fingerprint": prepared.fingerprint,
+        "status": "planned",
+        "note": "",
+        "response": {},
+        "result": "",
+        "code": "",
+        "provenance": _provenance(run, state, operation, arguments),
+    }
+
+
+def _provenance(run: Run, state: CallerState, operation: Operation, arguments: dict[str, Any]) -> list[Provenance]:
+    """Where the arguments of a change come from; a read is traced only where a rule of the user's asks."""
+    if operation.is_safe and not is_restricted(operation, settings=run.resources.settings):
+        return []
+    return trace(operation, arguments, said=_said(state), responses=_responses(run, state))
+
+
+def _said(state: CallerState) -> str:
+    """What the user said in this thread; what the agent answered in between does not count."""
+    said = [str(message.text) for message in state["messages"] if isinstance(message, HumanMessage)]
+    return "\n".join([state["instruction"], *said])
+
+
+def _responses(run: Run, state: CallerState) -> Iterator[tuple[str, Any]]:
+    """The kept responses of the thread, the newest first, as far as a look at them is worth its time."""
+    requests = [*(request for step in state["steps"] for request in step["requests"]), *state["requests"]]
+    handles = dict.fromkeys(request["response"].get("handle") for request in reversed(requests))
+    for handle in islice(filter(None, handles), MAX_TRACED):
+        try:
+            body = run.bodies.open(handle)
+        except UnknownHandleError:
+            continue
+        if not body.is_binary and body.size <= MAX_TRACED_SIZE:
+            yield handle, body.value if body.is_json else body.text()
+
+
+def _missing(
+    run: Run, state: CallerState, requests: Sequence[Request], numbers: Sequence[int], missing: str
+) -> dict[str, Any]:
+    """A value is not known: back to the selector with what would give it, once; then back to the planner."""
+    reason = f"A required value is not known: {missing}"
+    givers = _givers(run, [state["api_plan"]["calls"][number - 1]["operation"] for number in numbers])
+    if givers:
+        reason += f"\nOperations that give such values: {givers}"
+    if requests or state["hint"]:
+        return _finished(run, state, requests, reason)
+    return {"hint": reason, "usage": run.usage()}
+
+
+def _givers(run: Run, operations: Sequence[str]) -> str:
+    """For each path parameter, the operations that yield it."""
+    lines = []
+    for name in operations:
+        for parameter, producers in run.catalogue.producers(run.catalogue.operation(name)).items():
+            names = ", ".join(run.catalogue.name_of(producer) for producer in producers[:4])
+            if names:
+                lines.append(f"{parameter}: {names}")
+    return "; ".join(dict.fromkeys(lines))
+
+
+def _finished(run: Run, state: CallerState, requests: Sequence[Request], remark: str) -> dict[str, Any]:
+    step = step_of(
+        turn=state["turn"],
+        task=state["task"],
+        round_number=state["round"],
+        decision=state["decision"],
+        plan=state["plan"],
+        api_plan=state["api_plan"],
+        requests=requests,
+        result=result_of(latest(requests), remark),
+    )
+    return {"steps": [step], "hint": "", "usage": run.usage()}
+
+
+def _prompt(
+    run: Run,
+    state: CallerState,
+    requests: Sequence[Request],
+    numbers: Sequence[int],
+    refused: Sequence[Request],
+) -> list[BaseMessage]:
+    planned = state["api_plan"]["calls"]
+    known = background(state["steps"], before_task=state["task"] + 1, turn=state["turn"])
+    if done := [request for request in latest(requests) if request not in refused]:
+        found = "Calls of this plan that were made:\n" + fenced("result", result_of(done, numbered=True))
+        known = found if known == NOTHING_YET else f"{known}\n\n{found}"
+    names = dict.fromkeys(planned[number - 1]["operation"] for number in numbers)
+    documentation = [
+        f"## {name}\n{run.catalogue.operation(name).docs(budget=run.context.documentation_budget)}" for name in names
+    ]
+    prompt: list[BaseMessage] = [
+        SystemMessage(render("caller", examples=run.examples("caller"))),
+        HumanMessage(
+            render(
+                "caller_task",
+                today=run.today(),
+                background=known,
+                instruction=state["instruction"],
+                plan=_sub_task(state),
+                calls="\n".join(
+                    f"{number}. {planned[number - 1]['operation']}: {planned[number - 1]['purpose']}"
+                    for number in numbers
+                ),
+                documentation="\n\n".join(documentation),
+            )
+        ),
+    ]
+    if refused:
+        prompt += _refusals(refused)
+    return prompt
+
+
+def _sub_task(state: CallerState) -> str:
+    if state["decision"]["kind"] == "continue":
+        return f"{state['plan']}\nStill to be done: {state['decision']['text']}"
+    return state["plan"]
+
+
+def _refusals(refused: Sequence[Request]) -> list[BaseMessage]:
+    """What was sent and what the API said of it."""
+    sent = CallerReply(
+        thought="",
+        calls=[
+            Call(
+                call=request["call"],
+                arguments=request["arguments"],
+                description=request["description"],
+                output_instruction=request["output_instruction"],
+                pages=request["pages"],
+            )
+            for request in refused
+        ],
+    )
+    answers = fenced("result", result_of(refused))
+    return [AIMessage(sent.model_dump_json()), HumanMessage(render("caller_refused", answers=answers))]

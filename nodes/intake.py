@@ -1,0 +1,65 @@
+"""Intake: opens a turn. It finds the instruction, in the conversation or on its own, and sets the counters."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.messages import AnyMessage, HumanMessage
+from typing_extensions import TypedDict
+
+from restgpt.nodes.records import Usage, no_usage
+from restgpt.tools.errors import StoppingError
+
+
+class EmptyInstructionError(StoppingError):
+    """There is nothing to do."""
+
+    def __init__(self) -> None:
+        super().__init__('There is no instruction. Give {"messages": [("user", "…")]} or {"instruction": "…"}.')
+
+
+class IntakeState(TypedDict, total=False):
+    """What intake reads; on the first turn most of it is not there yet."""
+
+    messages: list[AnyMessage]
+    instruction: str
+    asked: str
+    turn: int
+    round: int
+    usage: Usage
+
+
+def intake(state: IntakeState) -> dict[str, Any]:
+    """Open the turn. A new human message is the instruction; without one, `instruction` becomes a message.
+
+    A message that an earlier turn took in is not new, even if that turn failed and left it unanswered.
+    """
+    message = _new_message(state.get("messages", []), taken=state.get("asked", ""))
+    instruction = str(message.text).strip() if message else state.get("instruction", "").strip()
+    if not instruction:
+        raise EmptyInstructionError()
+    added = [] if message else [HumanMessage(instruction, id=uuid4().hex)]
+    return {
+        "messages": added,
+        "asked": (message or added[0]).id,
+        "instruction": instruction,
+        "turn": state.get("turn", 0) + 1,
+        "task": 0,
+        "round": state.get("round", 0),
+        "plan": "",
+        "decision": {"kind": "plan", "text": ""},
+        "api_plan": {"calls": [], "reason": ""},
+        "hint": "",
+        "requests": [],
+        "steps": [],
+        "answer": "",
+        "usage": no_usage(),
+        "baseline": state.get("usage") or no_usage(),
+    }
+
+
+def _new_message(messages: Sequence[AnyMessage], *, taken: str) -> AnyMessage | None:
+    """The last message, if it is a person's and no turn took it in yet."""
+    if not messages or messages[-1].type != "human" or messages[-1].id == taken:
+        return None
+    return messages[-1]

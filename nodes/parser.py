@@ -1,0 +1,188 @@
+"""The parser: reads responses with generated Python, or directly as a backup (paper, section 3.3)."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from restgpt.nodes.background import result_of
+from restgpt.nodes.context import Context
+from restgpt.nodes.records import ApiPlan, Decision, Request
+from restgpt.nodes.resources import Resources, Run
+from restgpt.nodes.rounds import is_over, latest, step_of
+from restgpt.prompts import fenced, render
+from restgpt.tools.responses import Body, UnknownHandleError
+from restgpt.tools.sandbox import SandboxResult, Status, run_python
+
+SMALL = 400
+"""A body of at most this many characters is its own extract: no model call."""
+
+ERROR_BODY = 1500
+"""How many characters of an error's body the planner and the caller see."""
+
+REPAIRS = 1
+"""How often code that failed is sent back with its traceback."""
+
+NOT_THE_CODE = frozenset(
+    {
+        Status.SANDBOX_UNAVAILABLE,
+        Status.INTERNAL_ERROR,
+        Status.INPUT_INVALID,
+        Status.INPUT_TOO_LARGE,
+        Status.INPUT_TOO_DEEP,
+    }
+)
+"""Failures that no other code would mend: the body is read directly at once."""
+
+
+class ParserState(TypedDict):
+    """What the parser reads."""
+
+    turn: int
+    task: int
+    round: int
+    plan: str
+    decision: Decision
+    api_plan: ApiPlan
+    requests: list[Request]
+
+
+def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
+    """The parser node over `resources`."""
+
+    def parser(state: ParserState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+        run = resources.open(runtime, config)
+        requests = [request for request in state["requests"] if request["round"] == state["round"]]
+        parsed: list[Request] = []
+        for request in requests:
+            parsed.append(_parsed(run, request, parsed) if request["status"] == "sent" else request)
+        update: dict[str, Any] = {"requests": parsed}
+        if is_over(run.catalogue, state["api_plan"], parsed):
+            step = step_of(
+                turn=state["turn"],
+                task=state["task"],
+                round_number=state["round"],
+                decision=state["decision"],
+                plan=state["plan"],
+                api_plan=state["api_plan"],
+                requests=parsed,
+                result=result_of(latest(parsed)),
+            )
+            update["steps"] = [step]
+        return {**update, "usage": run.usage()}
+
+    return parser
+
+
+def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
+    response = request["response"]
+    try:
+        body = run.responses.open(response["handle"]) if response.get("handle") else None
+    except UnknownHandleError:
+        return {**request, "status": "parsed", "result": "The body of this response is no longer kept."}
+    if body is None or not body.size:
+        return {**request, "status": "parsed", "result": _without_body(run, request)}
+    if response["status"] >= 400:
+        return {**request, "status": "parsed", "result": _bounded(body.text(ERROR_BODY), ERROR_BODY)}
+    if body.is_binary:
+        return {**request, "status": "parsed", "result": f"A {body.media_type} of {body.size} bytes was received."}
+    if body.size <= SMALL:
+        return {**request, "status": "parsed", "result": body.text(SMALL)}
+    result, code = _by_code(run, request, body, others) if run.context.code else ("", "")
+    if not result:
+        result = _directly(run, request, body)
+    limit = run.context.result_budget * 4
+    return {**request, "status": "parsed", "result": _bounded(result, limit), "code": code}
+
+
+def _without_body(run: Run, request: Request) -> str:
+    """What the document says of a response that has nothing to read."""
+    documented = run.catalogue.operation(request["operation"]).response(request["response"]["status"])
+    said = " ".join(documented.description.split())[:200] if documented else ""
+    return f"The response has no body. Documented for this status: {said}" if said else "The response has no body."
+
+
+def _bounded(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit} more characters)"
+
+
+def _by_code(run: Run, request: Request, body: Body, others: Sequence[Request]) -> tuple[str, str]:
+    """What the model's code printed, and the code; empty when no code worked.
+
+    Code that read another response of the same operation for the same query is tried first, without asking again.
+    """
+    code = _same_query(request, others)
+    if code and (outcome := _run(code, body)).ok:
+        return outcome.output.strip(), code
+    prompt = _prompt(run, request, body)
+    for _ in range(REPAIRS + 1):
+        code = run.read("parser", prompt)
+        outcome = _run(code, body)
+        if outcome.ok:
+            return outcome.output.strip(), code
+        if outcome.status in NOT_THE_CODE:
+            break
+        feedback = fenced("feedback", outcome.feedback())
+        prompt = [*prompt, AIMessage(code), HumanMessage(render("parser_repair", feedback=feedback))]
+    return "", code
+
+
+def _run(code: str, body: Body) -> SandboxResult:
+    return run_python(code, body.raw, media="json" if body.is_json else "text")
+
+
+def _same_query(request: Request, others: Sequence[Request]) -> str:
+    wanted = (request["operation"], request["output_instruction"])
+    return next((other["code"] for other in others if (other["operation"], other["output_instruction"]) == wanted), "")
+
+
+def _prompt(run: Run, request: Request, body: Body) -> list[BaseMessage]:
+    operation = run.catalogue.operation(request["operation"])
+    budget = run.context.schema_budget
+    schema = operation.response_docs(
+        status=request["response"]["status"], focus=request["output_instruction"], budget=budget
+    )
+    return [
+        SystemMessage(render("parser")),
+        HumanMessage(
+            render(
+                "parser_task",
+                today=run.today(),
+                call=f"{operation.method} {operation.path}",
+                arguments=json.dumps(request["arguments"], ensure_ascii=False),
+                description=request["description"],
+                schema=schema,
+                shape=fenced("shape", request["response"]["sketch"]),
+                query=request["output_instruction"],
+            )
+        ),
+    ]
+
+
+def _directly(run: Run, request: Request, body: Body) -> str:
+    """The backup: the model reads the body, as far as the budget goes."""
+    operation = run.catalogue.operation(request["operation"])
+    limit = run.context.result_budget * 4
+    text = body.text(limit + 1)
+    if len(text) > limit:
+        text = f"{text[:limit]}\n… (cut after {limit} characters; the response has {body.size} bytes)"
+    return run.read(
+        "parser",
+        [
+            SystemMessage(render("direct")),
+            HumanMessage(
+                render(
+                    "direct_task",
+                    call=f"{operation.method} {operation.path}",
+                    arguments=json.dumps(request["arguments"], ensure_ascii=False),
+                    description=request["description"],
+                    response=fenced("response", text),
+                    query=request["output_instruction"],
+                )
+            ),
+        ],
+    )

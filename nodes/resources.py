@@ -1,0 +1,283 @@
+"""What nodes work with: APIs, models, the HTTP client, the stores. Opened when first used, shared by all runs."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import lru_cache
+from threading import Lock
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+from pydantic import BaseModel
+
+from restgpt.nodes.context import Context
+from restgpt.nodes.records import Role, Usage
+from restgpt.specs import Api, Catalogue, load_api
+from restgpt.specs.api import slug
+from restgpt.tools.errors import SettingsError
+from restgpt.tools.http import HttpClient
+from restgpt.tools.journal import Journal
+from restgpt.tools.model import ModelReplyError, ask, read_text, resolve_model
+from restgpt.tools.model import Usage as ModelUsage
+from restgpt.tools.oauth import OAuthTokens
+from restgpt.tools.request import PreparedRequest
+from restgpt.tools.responses import OpenBodies, ResponseStore
+from restgpt.tools.settings import ApiEntry, Settings
+
+Answer = TypeVar("Answer", bound=BaseModel)
+
+MOST_SUBJECTS = 24
+"""How many subjects of an API the planner is told."""
+
+
+class Resources:
+    """The outside world of a graph, behind seams that tests replace.
+
+    Without `apis`, those that `apis.yaml` names are read when a run first needs them.
+    """
+
+    def __init__(
+        self,
+        apis: Sequence[Api] | None = None,
+        *,
+        model: str | BaseChatModel | None = None,
+        models: Mapping[str, str | BaseChatModel] | None = None,
+        defaults: Context | None = None,
+        http: HttpClient | None = None,
+        settings: Settings | None = None,
+        examples: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        today: Callable[[], date] = date.today,
+        new_id: Callable[[], str] = lambda: uuid4().hex,
+    ) -> None:
+        self.defaults = defaults or Context()
+        self.clock = clock
+        self.today = today
+        self.new_id = new_id
+        self._apis = list(apis) if apis is not None else None
+        self._model = model
+        self._models = dict(models or {})
+        self._http = http
+        self._settings = settings
+        self._examples = dict(examples or {})
+        self._store = InMemoryStore()
+        self._lock = Lock()
+        self._catalogues: dict[tuple[str, ...], Catalogue] = {}
+        self._resolved: dict[tuple[str, float | None, float], BaseChatModel] = {}
+
+    def open(self, runtime: Runtime[Context], config: RunnableConfig) -> "Run":
+        """What one node run may use; its context is the graph's defaults with the run's own settings over them."""
+        context = self.defaults
+        # A host graph hands its own context down to a subgraph; that is not ours.
+        if isinstance(runtime.context, Context):
+            context = context.model_copy(update=runtime.context.model_dump(exclude_unset=True))
+        thread = str(config.get("configurable", {}).get("thread_id") or "no-thread")
+        return Run(self, context, runtime.store or self._store, thread, started=self.clock())
+
+    @property
+    def settings(self) -> Settings:
+        """The settings from the environment, read once."""
+        with self._lock:
+            if self._settings is None:
+                self._settings = Settings.from_env()
+            return self._settings
+
+    @property
+    def http(self) -> HttpClient:
+        """The one client of all runs: it holds connections, rate limits and the redactor."""
+        settings = self.settings
+        with self._lock:
+            if self._http is None:
+                self._http = HttpClient(settings=settings, tokens=OAuthTokens(settings))
+            return self._http
+
+    def catalogue(self, names: Sequence[str]) -> Catalogue:
+        """The operations of the APIs of these names, or of all; raises `SettingsError` for a name nobody configured."""
+        key = tuple(names)
+        settings = self.settings
+        with self._lock:
+            if key not in self._catalogues:
+                self._catalogues[key] = Catalogue(_chosen(self._apis, names, settings))
+            return self._catalogues[key]
+
+    def model(self, role: Role, context: Context) -> BaseChatModel:
+        """The model of a role: the role's own, else the run's, else the graph's, else the environment's."""
+        wanted: str | BaseChatModel | None = (
+            getattr(context, f"{role}_model")
+            or self._models.get(role)
+            or context.model
+            or self._model
+            or self.settings.model_for(role)
+        )
+        if isinstance(wanted, BaseChatModel):
+            return wanted
+        key = (wanted or "", context.temperature, context.model_timeout)
+        with self._lock:
+            if key not in self._resolved:
+                self._resolved[key] = resolve_model(
+                    wanted, temperature=context.temperature, timeout=context.model_timeout
+                )
+            return self._resolved[key]
+
+    def examples(self, role: Role) -> str:
+        """Examples of a role for the APIs at hand: data beside the APIs, empty for most."""
+        text = self._examples.get(role, "").strip()
+        return f"\n# Examples\n{text}" if text else ""
+
+
+@dataclass(slots=True)
+class Run:
+    """What one run of one node uses, and what it spent."""
+
+    resources: Resources
+    context: Context
+    store: BaseStore
+    thread: str
+    started: float
+    _spent: dict[str, ModelUsage] = field(default_factory=dict)
+    _requests: int = 0
+    _bodies: OpenBodies | None = None
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The operations at hand."""
+        return self.resources.catalogue(self.context.apis)
+
+    @property
+    def http(self) -> HttpClient:
+        """The client that adds credentials and sends."""
+        return self.resources.http
+
+    @property
+    def responses(self) -> ResponseStore:
+        """Where bodies are kept."""
+        return ResponseStore(self.store)
+
+    @property
+    def bodies(self) -> OpenBodies:
+        """Kept bodies, each read and parsed once for this run of the node."""
+        if self._bodies is None:
+            self._bodies = OpenBodies(self.responses)
+        return self._bodies
+
+    @property
+    def journal(self) -> Journal:
+        """The write journal of the thread."""
+        return Journal(self.store, self.thread)
+
+    def ask(
+        self,
+        role: Role,
+        prompt: Sequence[BaseMessage],
+        schema: type[Answer],
+        *,
+        check: Callable[[Answer], None] | None = None,
+    ) -> Answer:
+        """Ask the model of a role for a `schema`; raises `ModelError`."""
+        model = self.resources.model(role, self.context)
+        try:
+            asked = ask(model, prompt, schema, method=self.context.structured_output, check=check)
+        except ModelReplyError as error:
+            self._note(role, error.usage)
+            raise
+        self._note(role, asked.usage)
+        return asked.value
+
+    def read(self, role: Role, prompt: Sequence[BaseMessage]) -> str:
+        """Ask the model of a role for text; raises `ModelError`."""
+        text, usage = read_text(self.resources.model(role, self.context), prompt)
+        self._note(role, usage)
+        return text
+
+    def _note(self, role: Role, usage: ModelUsage) -> None:
+        self._spent[role] = self._spent.get(role, ModelUsage()) + usage
+
+    def count_request(self) -> None:
+        """Count a request against the budget."""
+        self._requests += 1
+
+    def usage(self) -> Usage:
+        """What this node run spent; its reducer adds it to the thread's."""
+        return {
+            "roles": {
+                role: {"calls": spent.calls, "input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens}
+                for role, spent in self._spent.items()
+            },
+            "requests": self._requests,
+            "seconds": round(self.resources.clock() - self.started, 3),
+        }
+
+    def shown(self, request: PreparedRequest) -> dict[str, Any]:
+        """A request as people and journals may see it: without secrets, bounded."""
+        return request.shown(self.http.redactor(*self.catalogue.apis))
+
+    def today(self) -> str:
+        """The date that the agent takes for today, as YYYY-MM-DD."""
+        return self.context.today or self.resources.today().isoformat()
+
+    def new_id(self) -> str:
+        """A new request id."""
+        return self.resources.new_id()
+
+    def examples(self, role: Role) -> str:
+        """Examples for the system message of a role."""
+        return self.resources.examples(role)
+
+    def describe_apis(self) -> str:
+        """The APIs at hand, a line each, for the planner: what they are, not what operations they have."""
+        return "\n".join(_described(api) for api in self.catalogue.apis)
+
+
+@lru_cache(maxsize=64)
+def _described(api: Api) -> str:
+    """An API for the planner: what it is and what it deals with, not which operations it has."""
+    about = " ".join((api.description or "").split())
+    if len(about) > 300:
+        about = about[:300].rsplit(" ", 1)[0] + " …"
+    line = f"- {api.title or api.name} ({len(api.operations)} operations). {about}".rstrip()
+    subjects = _subjects(api)
+    return f"{line} It deals with: {', '.join(subjects)}." if subjects else line
+
+
+def _subjects(api: Api) -> list[str]:
+    """The tags of the operations, or without any the first words of their paths; the most frequent first."""
+    tags = Counter(tag for operation in api.operations for tag in operation.tags)
+    words = Counter(
+        word.replace("_", " ").replace("-", " ")
+        for operation in api.operations
+        for word in [part for part in operation.path.split("/") if part and "{" not in part][:1]
+    )
+    return [name for name, _ in (tags or words).most_common(MOST_SUBJECTS)]
+
+
+def _chosen(apis: Sequence[Api] | None, names: Sequence[str], settings: Settings) -> list[Api]:
+    """The APIs of these names, or all, out of those given or else of those configured."""
+    known = [api.name for api in apis] if apis is not None else list(settings.apis)
+    wanted = {slug(name) for name in names or known}
+    if unknown := [name for name in names if slug(name) not in map(slug, known)]:
+        listed = ", ".join(known) or "none"
+        raise SettingsError(f"There is no API {unknown[0]!r}. Configured are: {listed}. Add it to apis.yaml.")
+    if not wanted:
+        raise SettingsError("No API is configured. Name a document with --spec, or list APIs in apis.yaml.")
+    if apis is not None:
+        return [api for api in apis if slug(api.name) in wanted]
+    return [open_api(entry, settings) for name, entry in settings.apis.items() if slug(name) in wanted]
+
+
+def open_api(entry: ApiEntry, settings: Settings) -> Api:
+    """Read the document of a configured API; raises `SpecError`."""
+    return load_api(
+        entry.spec,
+        base_url=entry.base_url,
+        auth=entry.credentials(),
+        name=entry.name,
+        cache=settings.home / "index",
+    )

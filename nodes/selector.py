@@ -1,0 +1,94 @@
+"""The API selector S: which operations solve the sub-task (paper, section 3.2, equations 1 and 2)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from restgpt.nodes.background import RESULT_BUDGET, attempts, background, shortened
+from restgpt.nodes.context import Context
+from restgpt.nodes.records import ApiPlan, Decision, Step
+from restgpt.nodes.resources import Resources, Run
+from restgpt.nodes.rounds import step_of
+from restgpt.nodes.selection import Selection, api_plan_of, check, operation_lines, said
+from restgpt.prompts import fenced, render
+from restgpt.tools.model import ModelReplyError
+
+
+class SelectorState(TypedDict):
+    """What the selector reads."""
+
+    instruction: str
+    turn: int
+    task: int
+    round: int
+    plan: str
+    decision: Decision
+    api_plan: ApiPlan
+    hint: str
+    steps: list[Step]
+
+
+def make_selector(resources: Resources) -> Callable[..., dict[str, Any]]:
+    """The selector node over `resources`."""
+
+    def selector(state: SelectorState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+        run = resources.open(runtime, config)
+        round_number = state["round"] + 1
+        try:
+            reply = run.ask("selector", _prompt(run, state), Selection, check=lambda reply: check(run, reply))
+        except ModelReplyError as error:
+            return _no_call(run, state, round_number, f"No operation was chosen. {error}")
+        api_plan = api_plan_of(run, reply)
+        if not api_plan["calls"]:
+            return _no_call(run, state, round_number, reply.answer.strip() or "No operation serves this sub-task.")
+        return {"api_plan": api_plan, "round": round_number, "usage": run.usage()}
+
+    return selector
+
+
+def _no_call(run: Run, state: SelectorState, round_number: int, result: str) -> dict[str, Any]:
+    api_plan: ApiPlan = {"calls": [], "reason": result}
+    step = step_of(
+        turn=state["turn"],
+        task=state["task"],
+        round_number=round_number,
+        decision=state["decision"],
+        plan=state["plan"],
+        api_plan=api_plan,
+        requests=[],
+        result=result,
+    )
+    return {"api_plan": api_plan, "round": round_number, "steps": [step], "usage": run.usage()}
+
+
+def _prompt(run: Run, state: SelectorState) -> list[BaseMessage]:
+    """The original sub-task, then each attempt with its result and the planner's next words (equation 2)."""
+    tried = attempts(state["steps"], task=state["task"], turn=state["turn"])
+    prompt: list[BaseMessage] = [
+        SystemMessage(render("selector", operations=_operations(run, state), examples=run.examples("selector"))),
+        HumanMessage(
+            render(
+                "selector_task",
+                today=run.today(),
+                background=background(state["steps"], before_task=state["task"], turn=state["turn"]),
+                instruction=state["instruction"],
+                plan=state["plan"],
+            )
+        ),
+    ]
+    words = [step["said"] for step in tried[1:]] + [state["decision"]["text"]]
+    for step, said_next in zip(tried, words, strict=True) if tried else ():
+        result = fenced("result", shortened(step["result"], RESULT_BUDGET))
+        prompt += [said(step["api_plan"]), HumanMessage(render("selector_again", result=result, said=said_next))]
+    if state["hint"]:
+        prompt += [said(state["api_plan"]), HumanMessage(render("selector_refused", reason=state["hint"]))]
+    return prompt
+
+
+def _operations(run: Run, state: SelectorState) -> str:
+    tried = attempts(state["steps"], task=state["task"], turn=state["turn"])
+    return operation_lines(run, " ".join([state["plan"], *([state["decision"]["text"]] if tried else [])]))

@@ -1,0 +1,90 @@
+"""How a method without planner and selector talks: the instruction, its own plans, their results."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from typing_extensions import TypedDict
+
+from restgpt.nodes.background import bounded_results
+from restgpt.nodes.budget import used_up
+from restgpt.nodes.records import ApiPlan, Step, Usage, spent_since
+from restgpt.nodes.resources import Run
+from restgpt.nodes.selection import Selection, check, operation_lines, said
+from restgpt.prompts import fenced, render
+
+
+class MethodState(TypedDict):
+    """What such a method reads."""
+
+    instruction: str
+    turn: int
+    task: int
+    round: int
+    plan: str
+    api_plan: ApiPlan
+    hint: str
+    steps: list[Step]
+    usage: Usage
+    baseline: Usage
+
+
+def trial_steps(state: MethodState) -> list[Step]:
+    """The rounds of this turn's current trial; most methods have one."""
+    return [step for step in state["steps"] if step["turn"] == state["turn"] and step["task"] == state["task"]]
+
+
+def exhausted(run: Run, state: MethodState) -> str:
+    """Which budget is used up; empty if none is."""
+    steps = [step for step in state["steps"] if step["turn"] == state["turn"]]
+    return used_up(run.context, len(steps), spent_since(state["baseline"], state["usage"]))
+
+
+def turn_prompt(run: Run, state: MethodState, rules: str, *, reflections: str = "") -> list[BaseMessage]:
+    """The rules with the operations, the instruction, then each API plan with its result."""
+    prompt: list[BaseMessage] = [
+        SystemMessage(render(rules, operations=operation_lines(run, state["instruction"]))),
+        HumanMessage(
+            render("method_turn", today=run.today(), reflections=reflections, instruction=state["instruction"])
+        ),
+    ]
+    steps = trial_steps(state)
+    for step, result in zip(steps, bounded_results(steps), strict=True):
+        prompt += [said(step["api_plan"]), HumanMessage(fenced("result", result))]
+    if state["hint"]:
+        prompt += [said(state["api_plan"]), HumanMessage(render("selector_refused", reason=state["hint"]))]
+    return prompt
+
+
+def planned(run: Run, state: MethodState, api_plan: ApiPlan) -> dict[str, Any]:
+    """The update of a new API plan."""
+    return {
+        "api_plan": api_plan,
+        "round": state["round"] + 1,
+        "decision": {"kind": "plan", "text": api_plan["reason"]},
+        "usage": run.usage(),
+    }
+
+
+def ended(run: Run, answer: str, *, fulfilled: bool = True) -> dict[str, Any]:
+    """The update of a final answer."""
+    return {
+        "decision": {"kind": "end", "text": answer, "fulfilled": fulfilled},
+        "api_plan": {"calls": [], "reason": ""},
+        "answer": answer,
+        "messages": [AIMessage(answer)],
+        "usage": run.usage(),
+    }
+
+
+def check_calls_or_answer(run: Run, reply: Selection) -> None:
+    """Refuse, with `ValueError`, calls that cannot be made and the lack of both calls and answer."""
+    check(run, reply)
+    if not reply.calls and not reply.answer.strip():
+        raise ValueError("answer: it is needed when there is no call.")
+
+
+def found(steps: Sequence[Step], reason: str) -> str:
+    """A truthful answer when a budget is used up."""
+    results = "\n".join(step["result"] for step in steps)
+    return f"The budget for this instruction is used up ({reason}). What was found until then:\n{results or 'nothing'}"
