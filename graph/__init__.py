@@ -1,0 +1,1 @@
+"""How the roles are wired into one LangGraph state machine."""

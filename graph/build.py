@@ -1,0 +1,131 @@
+"""The state machine: planner, selector, caller, approval, sender and parser, joined as in section 3 of the paper."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+
+from restgpt.graph.routes import (
+    after_approval,
+    after_caller,
+    after_parser,
+    after_planner,
+    after_selector,
+    after_sender,
+)
+from restgpt.graph.state import InputState, OutputState, State
+from restgpt.nodes.approval import make_approval
+from restgpt.nodes.caller import make_caller
+from restgpt.nodes.context import MAX_STEPS, Context
+from restgpt.nodes.intake import intake
+from restgpt.nodes.parser import make_parser
+from restgpt.nodes.planner import make_planner
+from restgpt.nodes.resources import Resources
+from restgpt.nodes.rounds import MAX_REPAIRS
+from restgpt.nodes.selection import MAX_CALLS
+from restgpt.nodes.selector import make_selector
+from restgpt.nodes.sender import make_sender
+from restgpt.specs import Api
+from restgpt.tools.telemetry import observed
+
+Graph = CompiledStateGraph[State, Context, InputState, OutputState]
+
+NODES_PER_STEP = 6 + 5 * MAX_CALLS * (1 + MAX_REPAIRS)
+"""How many nodes one API plan can run through at most: its calls one by one, each repaired, and the planning."""
+
+DESCRIPTION = "Fulfils an instruction in plain language by planning and calling operations of REST APIs."
+
+
+def build_graph(
+    apis: Sequence[Api] | None = None,
+    *,
+    model: str | BaseChatModel | None = None,
+    models: Mapping[str, str | BaseChatModel] | None = None,
+    context: Context | Mapping[str, Any] | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
+    store: BaseStore | None = None,
+    resources: Resources | None = None,
+    name: str = "RestGPT",
+) -> Graph:
+    """Build the agent over `apis`; without any, over those that `apis.yaml` names.
+
+    `model` serves all roles, `models` single ones (planner, selector, caller, parser); `context` gives defaults for the
+    settings of a run. A subgraph takes `checkpointer=None` and uses its host's. Nothing is read or opened here: models,
+    documents and connections are made when a run first needs them. Raises `ValueError` for a checkpointer that outlives
+    the process without a store beside it: the write journal and the response bodies are in the store.
+    """
+    check_store(checkpointer, store)
+    defaults = context if isinstance(context, Context) else Context(**(context or {}))
+    resources = resources or Resources(apis, model=model, models=models, defaults=defaults)
+    builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
+    builder.add_node("intake", observed("intake", intake), metadata=_about("Opens a turn with the instruction."))
+    builder.add_node(
+        "planner",
+        observed("planner", make_planner(resources)),
+        metadata=_about("Decides the next sub-task or the answer."),
+    )
+    builder.add_node(
+        "selector",
+        observed("selector", make_selector(resources)),
+        metadata=_about("Chooses operations for the sub-task."),
+    )
+    add_executor(builder, resources)
+    builder.add_edge(START, "intake")
+    builder.add_edge("intake", "planner")
+    builder.add_conditional_edges("planner", after_planner, {"plan": "selector", "continue": "selector", "end": END})
+    builder.add_conditional_edges("selector", after_selector, {"api plan": "caller", "no call needed": "planner"})
+    builder.add_conditional_edges(
+        "caller", after_caller, {"requests": "approval", "unknown value": "selector", "no request": "planner"}
+    )
+    builder.add_conditional_edges("parser", after_parser, {"next call or repair": "caller", "result": "planner"})
+    graph = builder.compile(checkpointer=checkpointer, store=store, name=name)
+    return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
+
+
+def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources) -> None:
+    """Add caller, approval, sender and parser, and the edges between them, to any builder over `State`.
+
+    The edges out of `caller` and `parser` are the builder's own: who plans differs from method to method.
+    """
+    builder.add_node(
+        "caller",
+        observed("caller", make_caller(resources)),
+        metadata=_about("Fills in the arguments of the planned calls."),
+    )
+    builder.add_node(
+        "approval",
+        observed("approval", make_approval(resources)),
+        metadata=_about("Pauses before a change, if policy asks."),
+    )
+    builder.add_node(
+        "sender", observed("sender", make_sender(resources)), metadata=_about("Sends requests; changes exactly once.")
+    )
+    builder.add_node(
+        "parser", observed("parser", make_parser(resources)), metadata=_about("Reads responses with generated Python.")
+    )
+    builder.add_conditional_edges("approval", after_approval, {"approved": "sender", "not approved": "parser"})
+    builder.add_conditional_edges("sender", after_sender, {"unknown outcome": "approval", "answered": "parser"})
+
+
+def check_store(checkpointer: BaseCheckpointSaver[Any] | bool | None, store: BaseStore | None) -> None:
+    """Refuse a checkpointer that outlives the process without a store, since a resumed run would have no journal."""
+    lasts = isinstance(checkpointer, BaseCheckpointSaver) and not isinstance(checkpointer, InMemorySaver)
+    if lasts and store is None:
+        raise ValueError(
+            "A checkpointer that outlives the process needs a store beside it, for the write journal and the response "
+            "bodies: build_graph(…, checkpointer=SqliteSaver(…), store=SqliteStore(…))"
+        )
+
+
+def recursion_limit(max_steps: int) -> int:
+    """The number of supersteps that `max_steps` API plans can take."""
+    return 10 + max_steps * NODES_PER_STEP
+
+
+def _about(description: str) -> dict[str, str]:
+    return {"description": description}

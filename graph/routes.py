@@ -1,0 +1,55 @@
+"""The edges that depend on the state; their return values are the labels in the drawing."""
+
+from typing import Literal
+
+from langgraph.types import Send
+
+from restgpt.graph.state import State
+from restgpt.nodes.records import Request, no_usage, spent_since
+
+
+def after_planner(state: State) -> Literal["plan", "continue", "end"]:
+    """Planning goes on with the next sub-task, with the same one, or not at all."""
+    return state["decision"]["kind"]
+
+
+def after_selector(state: State) -> Literal["api plan", "no call needed"]:
+    """An API plan goes to the caller; without calls the round is over."""
+    return "api plan" if state["api_plan"]["calls"] else "no call needed"
+
+
+def after_caller(state: State) -> Literal["requests", "unknown value", "no request"]:
+    """Requests go to approval; a value that nothing gives goes back to the selector, then to the planner."""
+    if state["hint"]:
+        return "unknown value"
+    return "requests" if _this_round(state, "planned") else "no request"
+
+
+def after_approval(state: State) -> list[Send] | Literal["not approved"]:
+    """Independent safe requests go out in parallel, changes one after the other."""
+    approved = _this_round(state, "approved")
+    if not approved:
+        return "not approved"
+    changes = [request for request in approved if not request["safe"]]
+    batches = [[request] for request in approved if request["safe"]] + ([changes] if changes else [])
+    seconds = spent_since(state["baseline"] or no_usage(), state["usage"])["seconds"]
+    return [Send("sender", {"requests": batch, "seconds": seconds}) for batch in batches]
+
+
+def after_sender(state: State) -> Literal["unknown outcome", "answered"]:
+    """A change whose outcome is not known goes back to a person before anything else."""
+    return "unknown outcome" if _this_round(state, "planned") else "answered"
+
+
+def after_parser(state: State) -> Literal["next call or repair", "result"]:
+    """The round goes on until its step is written."""
+    over = bool(state["steps"]) and state["steps"][-1]["round"] == state["round"]
+    return "result" if over else "next call or repair"
+
+
+def _this_round(state: State, status: str = "") -> list[Request]:
+    return [
+        request
+        for request in state["requests"]
+        if request["round"] == state["round"] and (not status or request["status"] == status)
+    ]

@@ -1,0 +1,50 @@
+"""The state of a thread: plain JSON in every key, so that any checkpointer keeps it; response bodies are not in it."""
+
+from typing import Annotated
+
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict
+
+from restgpt.nodes.records import ApiPlan, Decision, Request, Step, Usage, add_steps, add_usage, merge_requests
+
+
+class InputState(TypedDict, total=False):
+    """What a caller gives: a conversation, or just the instruction."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    instruction: str
+
+
+class OutputState(TypedDict, total=False):
+    """What a caller gets."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    answer: str
+    usage: Annotated[Usage, add_usage]
+
+
+class State(TypedDict):
+    """Everything that a checkpoint holds.
+
+    `asked` is the id of the message that holds the instruction. `turn` counts instructions of the thread, `task`
+    sub-tasks of the turn, `round` API plans of the thread. `plan` is the current sub-task p_t, `api_plan` a_t, `steps`
+    the finished (p, a, r). `hint` is what the caller tells the selector when a value is not known. `baseline` is the
+    usage before this turn, against which budgets count.
+    """
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    instruction: str
+    asked: str
+    turn: int
+    task: int
+    round: int
+    plan: str
+    decision: Decision
+    api_plan: ApiPlan
+    hint: str
+    requests: Annotated[list[Request], merge_requests]
+    steps: Annotated[list[Step], add_steps]
+    answer: str
+    usage: Annotated[Usage, add_usage]
+    baseline: Usage
