@@ -1,0 +1,64 @@
+"""One request to a simulated API and its reply, apart from any socket."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from restgpt.worlds.faults import Fault
+
+Json: TypeAlias = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What arrived: `path` as sent (percent-encoded, with the base path), `query` undecoded, `body` as bytes."""
+
+    method: str
+    path: str
+    query: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What goes back: `body` is JSON-able, or bytes sent as they are, or None for no content."""
+
+    status: int = 200
+    body: Json = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    media_type: str = "application/json"
+    fault: Fault | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the request was fulfilled: a status from 200 to 299."""
+        return 200 <= self.status < 300
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A routed request with its arguments decoded by the parameter schemas of the document."""
+
+    operation: str
+    path: Mapping[str, Any]
+    query: Mapping[str, Any]
+    headers: Mapping[str, str]
+    body: Json
+    url: str
+
+
+class RefusalError(Exception):
+    """A request that the simulated API refuses; the world words it in the API's own error style.
+
+    `details` are further lines for styles that list several errors; `headers` go out with the reply.
+    """
+
+    def __init__(
+        self, status: int, message: str, *, details: tuple[str, ...] = (), headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.details = details
+        self.headers: Mapping[str, str] = headers or {}

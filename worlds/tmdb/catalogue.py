@@ -1,0 +1,316 @@
+"""The simulated film database: its records, and the questions that handlers and checks ask of it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from hashlib import blake2b
+from typing import Protocol, TypeVar
+
+from restgpt.worlds.tmdb.words import DIRECTOR
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A part in a cast: who plays whom; `order` 0 is the lead."""
+
+    person: int
+    character: str
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A place in a crew."""
+
+    person: int
+    department: str
+    job: str
+
+
+@dataclass(slots=True)
+class Person:
+    """A person."""
+
+    id: int
+    name: str
+    birthday: date
+    place_of_birth: str
+    gender: int
+    department: str
+    popularity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """A production company."""
+
+    id: int
+    name: str
+    headquarters: str
+    country: str
+    founded: int
+    homepage: str
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A television network."""
+
+    id: int
+    name: str
+    headquarters: str
+    country: str
+    homepage: str
+
+
+@dataclass(slots=True)
+class Title:
+    """What films and shows have in common; `name` is the title, `released` the first date."""
+
+    id: int
+    name: str
+    released: date
+    popularity: float
+    vote_average: float
+    vote_count: int
+    genres: tuple[int, ...]
+    language: str
+    companies: tuple[int, ...]
+    keywords: tuple[int, ...]
+    reviews: int = 2
+    cast: list[Role] = field(default_factory=list)
+    crew: list[Job] = field(default_factory=list)
+    similar: tuple[int, ...] = ()
+    recommended: tuple[int, ...] = ()
+
+    @property
+    def lead(self) -> int:
+        """The person billed first."""
+        return min(self.cast, key=lambda role: role.order).person
+
+    @property
+    def directors(self) -> list[int]:
+        """The people whose job is Director."""
+        return [job.person for job in self.crew if job.job == DIRECTOR]
+
+
+@dataclass(slots=True)
+class Movie(Title):
+    """A film."""
+
+    runtime: int = 100
+    budget: int = 0
+    revenue: int = 0
+    certification: str = "PG"
+    collection: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """An episode of a season."""
+
+    id: int
+    show: int
+    season: int
+    number: int
+    air_date: date
+    vote_average: float
+    crew: tuple[Job, ...]
+    guests: tuple[Role, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Season:
+    """A season of a show."""
+
+    id: int
+    show: int
+    number: int
+    air_date: date
+    episodes: tuple[Episode, ...]
+
+    @property
+    def crew(self) -> list[Job]:
+        """All jobs of the episodes, each once."""
+        return list(dict.fromkeys(job for episode in self.episodes for job in episode.crew))
+
+
+@dataclass(slots=True)
+class Show(Title):
+    """A television show; its `cast` is the main cast of all seasons, its `crew` that of the whole series."""
+
+    networks: tuple[int, ...] = ()
+    country: str = "US"
+    running: bool = False
+    kind: str = "Scripted"
+    run_time: int = 45
+    seasons: dict[int, Season] = field(default_factory=dict)
+
+    @property
+    def episodes(self) -> int:
+        """The number of episodes of all seasons."""
+        return sum(len(season.episodes) for season in self.seasons.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Films that belong together; `parts` are ids in no order."""
+
+    id: int
+    name: str
+    parts: tuple[int, ...]
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Charts:
+    """The lists of the database, as ids in the order they are served."""
+
+    now_playing: tuple[int, ...]
+    on_the_air: tuple[int, ...]
+    airing_today: tuple[int, ...]
+    trending: dict[tuple[str, str], tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Credit:
+    """What one person did in one title: a role, or a job."""
+
+    title: Title
+    role: Role | None = None
+    job: Job | None = None
+    episodes: int = 1
+
+    @property
+    def code(self) -> str:
+        """The credit id, of 24 hexadecimal digits."""
+        kind = "movie" if isinstance(self.title, Movie) else "tv"
+        part = self.role or self.job
+        return digest(f"credit {kind} {self.title.id} {part}")
+
+
+@dataclass(slots=True)
+class Catalogue:
+    """Everything that the simulated API knows; never changed once it is built."""
+
+    seed: int
+    people: dict[int, Person]
+    movies: dict[int, Movie]
+    shows: dict[int, Show]
+    companies: dict[int, Company]
+    networks: dict[int, Network]
+    collections: dict[int, Collection]
+    movie_genres: dict[int, str]
+    tv_genres: dict[int, str]
+    keywords: dict[int, str]
+    charts: Charts
+    credits: "CreditIndex"
+
+    def movie(self, name: str) -> Movie:
+        """The film of exactly this title; LookupError if there is none."""
+        return _named(self.movies.values(), name)
+
+    def show(self, name: str) -> Show:
+        """The show of exactly this name; LookupError if there is none."""
+        return _named(self.shows.values(), name)
+
+    def person(self, name: str) -> Person:
+        """The person of exactly this name; LookupError if there is none."""
+        return _named(self.people.values(), name)
+
+    def collection(self, name: str) -> Collection:
+        """The collection of exactly this name; LookupError if there is none."""
+        return _named(self.collections.values(), name)
+
+    def company(self, name: str) -> Company:
+        """The company of exactly this name; LookupError if there is none."""
+        return _named(self.companies.values(), name)
+
+
+class CreditIndex:
+    """All credits by person: films acted in and made, shows acted in and made."""
+
+    def __init__(self, movies: Iterable[Movie], shows: Iterable[Show]) -> None:
+        self._movies: dict[int, list[Credit]] = {}
+        self._shows: dict[int, list[Credit]] = {}
+        for movie in movies:
+            for role in movie.cast:
+                self._movies.setdefault(role.person, []).append(Credit(movie, role=role))
+            for job in movie.crew:
+                self._movies.setdefault(job.person, []).append(Credit(movie, job=job))
+        for show in shows:
+            for credit in _show_credits(show):
+                part = credit.role or credit.job
+                if part is not None:
+                    self._shows.setdefault(part.person, []).append(credit)
+
+    def movies(self, person: int) -> Sequence[Credit]:
+        """The film credits of a person, in no order."""
+        return self._movies.get(person, ())
+
+    def shows(self, person: int) -> Sequence[Credit]:
+        """The television credits of a person, in no order."""
+        return self._shows.get(person, ())
+
+    def directed(self, person: int) -> list[Title]:
+        """The films that a person directed, each once."""
+        return _each_once(credit.title for credit in self.movies(person) if credit.job and credit.job.job == DIRECTOR)
+
+    def directed_shows(self, person: int) -> list[Title]:
+        """The shows of which a person directed an episode, each once."""
+        return _each_once(credit.title for credit in self.shows(person) if credit.job and credit.job.job == DIRECTOR)
+
+    def acted(self, person: int) -> list[Title]:
+        """The films in whose cast a person is, each once."""
+        return _each_once(credit.title for credit in self.movies(person) if credit.role)
+
+    def acted_shows(self, person: int) -> list[Title]:
+        """The shows in whose cast a person is, each once."""
+        return _each_once(credit.title for credit in self.shows(person) if credit.role)
+
+    @cached_property
+    def by_code(self) -> dict[str, Credit]:
+        """All credits by their id."""
+        tables = (*self._movies.values(), *self._shows.values())
+        return {credit.code: credit for credits in tables for credit in credits}
+
+
+def digest(text: str) -> str:
+    """24 hexadecimal digits that stand for `text`, as object ids do."""
+    return blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+def _show_credits(show: Show) -> Iterable[Credit]:
+    for role in show.cast:
+        yield Credit(show, role=role, episodes=show.episodes)
+    for job in show.crew:
+        yield Credit(show, job=job, episodes=show.episodes)
+    counts: dict[Job, int] = {}
+    for season in show.seasons.values():
+        for episode in season.episodes:
+            for guest in episode.guests:
+                yield Credit(show, role=guest)
+            for job in episode.crew:
+                counts[job] = counts.get(job, 0) + 1
+    for job, count in counts.items():
+        yield Credit(show, job=job, episodes=count)
+
+
+def _each_once(titles: Iterable[Title]) -> list[Title]:
+    return list({title.id: title for title in titles}.values())
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Record = TypeVar("_Record", bound=_Named)
+
+
+def _named(records: Iterable[_Record], name: str) -> _Record:
+    for record in records:
+        if record.name == name:
+            return record
+    raise LookupError(f"nothing here is called {name}")

@@ -1,0 +1,502 @@
+"""What a true answer says, for the published instructions by index; the instructions are published elsewhere.
+
+Everything is computed from the catalogue of the world's seed, so the answer is never one that a model remembers.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from urllib.parse import urlsplit
+
+from restgpt.worlds.answer import AllOf, AnyOf, Dates, Expectation, Names, Number, Prefers, Quotes, YesNo
+from restgpt.worlds.tmdb import movies, shows, views, writing
+from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Movie, Show, Title
+from restgpt.worlds.tmdb.words import DIRECTOR
+from restgpt.worlds.world import TODAY
+
+Truth = Callable[[Catalogue], Expectation]
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """What two things are compared in: the comparatives both ways, and how one says it."""
+
+    phrase: str
+    more: tuple[str, ...]
+    less: tuple[str, ...]
+
+
+RATING = Contest(
+    "has a higher rating",
+    ("higher", "better", "greater", "highest", "best", "wins", "winner"),
+    ("lower", "worse", "lowest"),
+)
+RELEASE = Contest(
+    "was released earlier",
+    ("earlier", "before", "earliest", "older", "sooner"),
+    ("later", "after", "newer", "latest"),
+)
+COUNT = Contest("directed more movies", ("more", "most"), ("fewer", "less", "fewest"))
+AGE = Contest("is older", ("older", "oldest", "elder"), ("younger", "youngest"))
+
+
+# What is true of a catalogue.
+
+
+def popular(catalogue: Catalogue) -> list[Movie]:
+    """Released films, the most popular first."""
+    released = [movie for movie in catalogue.movies.values() if movie.released <= TODAY]
+    return sorted(released, key=lambda movie: -movie.popularity)
+
+
+def popular_show(catalogue: Catalogue) -> Show:
+    """The most popular show."""
+    return max(catalogue.shows.values(), key=lambda show: show.popularity)
+
+
+def trending_show(catalogue: Catalogue, window: str = "day") -> Show:
+    """The show that most people look at today, or this week."""
+    return catalogue.shows[catalogue.charts.trending["tv", window][0]]
+
+
+def parts(catalogue: Catalogue, name: str) -> list[Movie]:
+    """The films of a collection in the order of their release."""
+    found = [catalogue.movies[number] for number in catalogue.collection(f"{name} Collection").parts]
+    return sorted(found, key=lambda movie: movie.released)
+
+
+def directed(catalogue: Catalogue, name: str) -> list[Title]:
+    """The films that a person directed, the newest first."""
+    return _newest_first(catalogue.credits.directed(catalogue.person(name).id))
+
+
+def acted(catalogue: Catalogue, name: str) -> list[Title]:
+    """The films in which a person plays, the newest first."""
+    return _newest_first(catalogue.credits.acted(catalogue.person(name).id))
+
+
+def acted_shows(catalogue: Catalogue, name: str) -> list[Title]:
+    """The shows in which a person plays, the newest first."""
+    return _newest_first(catalogue.credits.acted_shows(catalogue.person(name).id))
+
+
+def directed_shows(catalogue: Catalogue, person: int) -> list[Title]:
+    """The shows of which a person directed an episode, the newest first."""
+    return _newest_first(catalogue.credits.directed_shows(person))
+
+
+def episode(catalogue: Catalogue, name: str, season: int, number: int) -> Episode:
+    """An episode of a show."""
+    return catalogue.show(name).seasons[season].episodes[number - 1]
+
+
+def season_directors(catalogue: Catalogue, name: str, season: int) -> list[int]:
+    """Who directed an episode of a season."""
+    jobs = catalogue.show(name).seasons[season].crew
+    return list(dict.fromkeys(job.person for job in jobs if job.job == DIRECTOR))
+
+
+def _newest_first(titles: Iterable[Title]) -> list[Title]:
+    return sorted(titles, key=lambda title: title.released, reverse=True)
+
+
+# What an answer must say of it.
+
+
+def people(catalogue: Catalogue, numbers: Iterable[int], least: int | None = None) -> Names:
+    """All (or at least some) of these people."""
+    names = tuple(catalogue.people[number].name for number in numbers)
+    every = [person.name for person in catalogue.people.values()]
+    return Names(names, least, longer=_containing(names, every))
+
+
+def lead(catalogue: Catalogue, title: Title) -> Names:
+    """Who plays the lead."""
+    return people(catalogue, [title.lead])
+
+
+def stars(catalogue: Catalogue, title: Title) -> AllOf:
+    """Who plays the lead, and one more of the first five."""
+    others = [role.person for role in title.cast if 0 < role.order < 5]
+    return AllOf((lead(catalogue, title), people(catalogue, others, 1)))
+
+
+def titles(
+    catalogue: Catalogue, found: Sequence[Title], least: int | None = None, *, forbidden: Iterable[Title] = ()
+) -> Names:
+    """All (or at least some) of these titles, and none that is forbidden; a title inside another does not count."""
+    names = tuple(title.name for title in found)
+    every = [title.name for table in (catalogue.movies, catalogue.shows) for title in table.values()]
+    wrong = tuple(title.name for title in forbidden if title.name not in names)
+    return Names(names, least, wrong, _containing(names, every))
+
+
+def _containing(names: Sequence[str], others: Iterable[str]) -> tuple[str, ...]:
+    """The other names in which one of `names` is contained."""
+    return tuple(other for other in others if other not in names and any(name in other for name in names))
+
+
+def similar(catalogue: Catalogue, title: Title) -> list[Title]:
+    """The similar titles."""
+    return [_same_table(catalogue, title)[number] for number in title.similar]
+
+
+def recommended(catalogue: Catalogue, title: Title) -> list[Title]:
+    """The recommended titles."""
+    return [_same_table(catalogue, title)[number] for number in title.recommended]
+
+
+def _same_table(catalogue: Catalogue, title: Title) -> Mapping[int, Title]:
+    return catalogue.movies if isinstance(title, Movie) else catalogue.shows
+
+
+def keywords(catalogue: Catalogue, found: Iterable[Title], least: int) -> Names:
+    """Some keywords of these titles."""
+    return Names(tuple(dict.fromkeys(catalogue.keywords[key] for title in found for key in title.keywords)), least)
+
+
+def quotes(catalogue: Catalogue, found: Iterable[Title]) -> Quotes:
+    """A mark of a review of any of these titles."""
+    return Quotes(
+        tuple(
+            text
+            for title in found
+            for _, text in writing.reviews(catalogue.seed, views.kind_of(title), title.id, title.reviews)
+        )
+    )
+
+
+def pictures(catalogue: Catalogue, kind: str, numbers: Iterable[int], *whats: str) -> Names:
+    """The path of any such image of these records."""
+    return Names(
+        tuple(
+            image["file_path"]
+            for number in numbers
+            for what in whats
+            for image in writing.images(catalogue.seed, what, kind, number)
+        ),
+        1,
+    )
+
+
+def covers(catalogue: Catalogue, found: Iterable[Title]) -> Names:
+    """The path of a poster or backdrop of any of these titles."""
+    found = list(found)
+    return pictures(catalogue, views.kind_of(found[0]), [title.id for title in found], "poster", "backdrop")
+
+
+def profiles(catalogue: Catalogue, person: int) -> Names:
+    """The path of a picture of a person."""
+    return pictures(catalogue, "person", [person], "profile")
+
+
+def stills(catalogue: Catalogue, shown: Episode) -> Names:
+    """The path of a still of an episode."""
+    return pictures(catalogue, "episode", [shown.id], "still")
+
+
+def birthday(catalogue: Catalogue, person: int) -> Dates:
+    """When a person was born."""
+    return Dates((catalogue.people[person].birthday,))
+
+
+def town(place: str) -> Names:
+    """The town of a place such as "town, country"."""
+    return Names((place.partition(",")[0],))
+
+
+def headquarters(catalogue: Catalogue, title: Title) -> Names:
+    """Where the only company that made a title sits."""
+    return town(catalogue.companies[title.companies[0]].headquarters)
+
+
+def host(address: str) -> Names:
+    """The host of a homepage, without www."""
+    return Names((urlsplit(address).netloc.removeprefix("www."),))
+
+
+def network_page(catalogue: Catalogue, show: Show) -> Names:
+    """The homepage of the only network of a show."""
+    return host(catalogue.networks[show.networks[0]].homepage)
+
+
+def genres(catalogue: Catalogue, title: Title) -> Names:
+    """All genres of a title."""
+    table = catalogue.movie_genres if isinstance(title, Movie) else catalogue.tv_genres
+    return Names(tuple(table[number] for number in title.genres))
+
+
+def plot(catalogue: Catalogue, shown: Episode) -> Names:
+    """Two words of an episode's plot that the show's other plots do not have."""
+    others = {
+        mark
+        for season in catalogue.shows[shown.show].seasons.values()
+        for other in season.episodes
+        if other != shown
+        for mark in writing.synopsis(catalogue.seed, "episode", other.id).marks
+    }
+    marks = writing.synopsis(catalogue.seed, "episode", shown.id).marks
+    return Names(tuple(mark for mark in marks if mark not in others) if len(set(marks) - others) > 1 else marks, 2)
+
+
+def ahead(names: tuple[str, str], scores: tuple[float, float], contest: Contest) -> Prefers:
+    """That the name with the greater score is ahead."""
+    winner, loser = names if scores[0] > scores[1] else names[::-1]
+    return Prefers(winner, loser, contest.more, contest.less, contest.phrase)
+
+
+# Single instructions that need more than a line.
+
+
+def _logos_of_disney(catalogue: Catalogue) -> Expectation:
+    found = [company.id for company in catalogue.companies.values() if "Walt Disney" in company.name]
+    return pictures(catalogue, "company", found, "logo")
+
+
+def _after_titanic(catalogue: Catalogue) -> Expectation:
+    film = catalogue.movie("Titanic")
+    near, like = recommended(catalogue, film), similar(catalogue, film)
+    others = [
+        other for other in catalogue.movies.values() if other not in [*near, *like] and film.name not in other.name
+    ]
+    return AnyOf((titles(catalogue, near, 2, forbidden=others), titles(catalogue, [*like, *near], 2, forbidden=others)))
+
+
+def _top_movie_and_keyword(catalogue: Catalogue) -> Expectation:
+    film = popular(catalogue)[0]
+    return AllOf((titles(catalogue, [film]), keywords(catalogue, [film], 1)))
+
+
+def _near_coppola(catalogue: Catalogue) -> Expectation:
+    films = directed(catalogue, "Francis Ford Coppola")
+    return titles(catalogue, [other for film in films for other in similar(catalogue, film)], 1)
+
+
+def _cast_on_the_air(catalogue: Catalogue) -> Expectation:
+    casts = [catalogue.shows[number].cast for number in catalogue.charts.on_the_air]
+    return AnyOf(tuple(people(catalogue, [role.person for role in cast], 2) for cast in casts))
+
+
+def _more_by_the_director(catalogue: Catalogue) -> Expectation:
+    film = catalogue.movie("Django Unchained")
+    works = [work for person in film.directors for work in catalogue.credits.directed(person) if work != film]
+    return titles(catalogue, works, 2)
+
+
+def _founded(catalogue: Catalogue) -> Expectation:
+    show = catalogue.show("The Big Bang Theory")
+    return Number(catalogue.companies[show.companies[0]].founded)
+
+
+def _first_aired(catalogue: Catalogue) -> Expectation:
+    day = catalogue.show("The Big Bang Theory").released
+    return AnyOf((Dates((day,)), Number(day.year)))
+
+
+def _colleagues(catalogue: Catalogue) -> Expectation:
+    person = catalogue.person("Jeremy Clarkson").id
+    show = max(catalogue.credits.acted_shows(person), key=lambda title: title.popularity)
+    return people(catalogue, [role.person for role in show.cast if role.person != person], 2)
+
+
+def _new_and_good(catalogue: Catalogue) -> Expectation:
+    films = sorted(catalogue.movies.values(), key=lambda movie: -movie.popularity)
+    good = [movie for movie in films if _is_new_and_good(movie)]
+    return titles(catalogue, good, 2, forbidden=[movie for movie in films if not _is_new_and_good(movie)])
+
+
+def _is_new_and_good(movie: Movie) -> bool:
+    return movie.language == "en" and movie.vote_average >= 7 and movie.released >= date(2021, 1, 1)
+
+
+def _tallest_ring(catalogue: Catalogue) -> Expectation:
+    return genres(catalogue, max(parts(catalogue, "The Lord of the Rings"), key=lambda movie: movie.popularity))
+
+
+def _same_director(catalogue: Catalogue) -> Expectation:
+    person = catalogue.movie("Mulholland Drive").directors[0]
+    same = person in season_directors(catalogue, "Twin Peaks", 1)
+    return YesNo(same, (catalogue.people[person].name,) if same else ())
+
+
+def _masters(catalogue: Catalogue) -> Expectation:
+    names = ("Akira Kurosawa", "Steven Spielberg")
+    counts = [len(directed(catalogue, name)) for name in names]
+    return ahead(("Kurosawa", "Spielberg"), (counts[0], counts[1]), COUNT)
+
+
+def _both_married(catalogue: Catalogue) -> Expectation:
+    cast = {role.person for role in catalogue.show("We Married as Job").cast}
+    return YesNo({catalogue.person("Yui Aragaki").id, catalogue.person("Gen Hoshino").id} <= cast)
+
+
+def _ages(catalogue: Catalogue) -> Expectation:
+    first = catalogue.people[catalogue.movie("Barbie").directors[0]]
+    second = catalogue.people[catalogue.show("Death Note").lead]
+    days = (-first.birthday.toordinal(), -second.birthday.toordinal())
+    years = abs(first.birthday.year - second.birthday.year)
+    return AllOf((ahead((first.name, second.name), days, AGE), Number(years)))
+
+
+def _profile_of_the_popular(catalogue: Catalogue) -> Expectation:
+    leads = (popular_show(catalogue).lead, trending_show(catalogue, "week").lead)
+    return AnyOf(tuple(profiles(catalogue, person) for person in leads))
+
+
+def _lead_today(catalogue: Catalogue) -> Expectation:
+    return AnyOf((lead(catalogue, popular_show(catalogue)), lead(catalogue, trending_show(catalogue))))
+
+
+def _earlier_film(catalogue: Catalogue) -> Expectation:
+    names = ("The Double Life of Veronique", "Mulholland Drive")
+    days = [-catalogue.movie(name).released.toordinal() for name in names]
+    return ahead(names, (days[0], days[1]), RELEASE)
+
+
+def _avatars(catalogue: Catalogue) -> Expectation:
+    names = ("Avatar", "Avatar: The Way of Water")
+    scores = [catalogue.movie(name).vote_average for name in names]
+    return ahead(names, (scores[0], scores[1]), RATING)
+
+
+def _latest_of_eastwood(catalogue: Catalogue) -> Expectation:
+    person = catalogue.person("Clint Eastwood").id
+    return Dates((max(credit.title.released for credit in catalogue.credits.movies(person)),))
+
+
+def _favourite_on_the_air(catalogue: Catalogue) -> Expectation:
+    running = [catalogue.shows[number] for number in catalogue.charts.on_the_air]
+    return Dates((max(running, key=lambda show: show.popularity).released,))
+
+
+def _most_popular_person(catalogue: Catalogue) -> int:
+    return max(catalogue.people.values(), key=lambda person: person.popularity).id
+
+
+PUBLISHED: Mapping[int, Truth] = {
+    0: lambda c: Number(len(directed(c, "Sofia Coppola"))),
+    1: lambda c: lead(c, c.movie("The Dark Knight")),
+    2: lambda c: people(c, movies.best_rated(c)[0].directors),
+    3: lambda c: pictures(c, "collection", [c.collection("Star Wars Collection").id], "poster", "backdrop"),
+    4: _logos_of_disney,
+    5: lambda c: profiles(c, c.movie("Titanic").lead),
+    6: lambda c: quotes(c, similar(c, c.movie("Titanic"))[:1]),
+    7: _after_titanic,
+    8: lambda c: titles(c, directed(c, "Christopher Nolan")[:1]),
+    9: lambda c: titles(c, [max(directed(c, "Martin Scorsese"), key=lambda film: film.vote_average)]),
+    10: lambda c: people(c, acted(c, "Leonardo DiCaprio")[0].directors),
+    11: lambda c: titles(c, directed_shows(c, c.person("Catherine Hardwicke").id)[:1]),
+    12: lambda c: titles(c, [*recommended(c, c.show("Breaking Bad")), *similar(c, c.show("Breaking Bad"))], 2),
+    13: lambda c: people(c, c.movies[c.charts.trending["movie", "day"][0]].directors),
+    14: lambda c: people(c, c.movie("Twilight").directors),
+    15: lambda c: stills(c, episode(c, "The Witcher", 1, 2)),
+    16: lambda c: titles(c, movies.best_rated(c)[:1]),
+    17: lambda c: Dates((c.movie("The Matrix").released,)),
+    18: lambda c: people(c, [_most_popular_person(c)]),
+    19: lambda c: covers(c, directed(c, "Christopher Nolan")),
+    20: lambda c: keywords(c, [c.movie("Titanic")], 2),
+    21: lambda c: titles(c, [c.shows[number] for number in c.charts.on_the_air[: views.PAGE]], 1),
+    22: _latest_of_eastwood,
+    23: lambda c: quotes(c, [c.movie("The Dark Knight")]),
+    24: _near_coppola,
+    25: lambda c: lead(c, movies.newest(c)),
+    26: lambda c: covers(c, [c.movies[number] for number in c.charts.now_playing]),
+    27: _top_movie_and_keyword,
+    28: lambda c: keywords(c, popular(c)[:1], 2),
+    29: lambda c: stars(c, c.movie("Titanic")),
+    30: lambda c: pictures(c, "company", [c.company("Paramount Pictures").id], "logo"),
+    31: lambda c: town(c.company("Universal Pictures").headquarters),
+    32: lambda c: Dates((c.movie("Titanic").released,)),
+    33: lambda c: stars(c, parts(c, "Star Wars")[0]),
+    34: lambda c: covers(c, parts(c, "Harry Potter")),
+    35: lambda c: keywords(c, parts(c, "The Hunger Games"), 1),
+    36: lambda c: Dates(tuple(film.released for film in parts(c, "The Hobbit"))),
+    37: lambda c: titles(c, parts(c, "The Fast and the Furious")),
+    38: lambda c: quotes(c, parts(c, "The Fast and the Furious")),
+    39: lambda c: Dates((parts(c, "The Lord of the Rings")[0].released,)),
+    40: lambda c: people(c, season_directors(c, "House of Cards", 1)),
+    41: lambda c: titles(c, [*similar(c, c.show("House of Cards")), *recommended(c, c.show("House of Cards"))], 2),
+    42: _favourite_on_the_air,
+    43: _more_by_the_director,
+    44: _cast_on_the_air,
+    45: lambda c: quotes(c, [c.show("Breaking Bad")]),
+    46: lambda c: titles(c, recommended(c, c.show("The Last of Us")), 2),
+    47: lambda c: titles(c, recommended(c, c.show("The Last of Us")), 2),
+    48: lambda c: people(c, [role.person for role in episode(c, "Friends", 3, 24).guests]),
+    49: lambda c: lead(c, popular_show(c)),
+    50: lambda c: keywords(c, shows.best_rated(c)[:1], 1),
+    51: lambda c: covers(c, [c.show("2 Broke Girls")]),
+    52: lambda c: Number(c.show("2 Broke Girls").episodes),
+    53: _founded,
+    54: _first_aired,
+    55: lambda c: keywords(c, [popular_show(c)], 1),
+    56: lambda c: plot(c, episode(c, "Westworld", 2, 3)),
+    57: lambda c: Dates((c.show("Game of Thrones").seasons[2].air_date,)),
+    58: lambda c: stills(c, episode(c, "Band of Brothers", 1, 3)),
+    59: lambda c: pictures(c, "network", c.show("Game of Thrones").networks, "logo"),
+    60: lambda c: network_page(c, c.show("Game of Thrones")),
+    61: lambda c: keywords(c, [popular_show(c)], 1),
+    62: lambda c: headquarters(c, popular_show(c)),
+    63: lambda c: genres(c, c.show("The Mandalorian")),
+    64: lambda c: birthday(c, trending_show(c).lead),
+    65: lambda c: network_page(c, trending_show(c)),
+    66: lambda c: quotes(c, [trending_show(c)]),
+    67: lambda c: titles(c, similar(c, trending_show(c)), 1),
+    68: lambda c: covers(c, [trending_show(c)]),
+    69: _colleagues,
+    70: lambda c: profiles(c, c.show("Black Mirror").lead),
+    71: lambda c: birthday(c, c.show("The Mandalorian").lead),
+    72: _lead_today,
+    73: _profile_of_the_popular,
+    74: lambda c: quotes(c, acted_shows(c, "Cate Blanchett")[:1]),
+    75: lambda c: titles(c, [max(acted_shows(c, "David Schwimmer"), key=lambda show: show.popularity)]),
+    76: lambda c: people(c, [job.person for job in episode(c, "Black Mirror", 2, 3).crew if job.job == DIRECTOR]),
+    77: lambda c: titles(c, views.known_for(c, c.person("Christopher Nolan")), 2),
+    78: _avatars,
+    79: _new_and_good,
+    80: _tallest_ring,
+    81: lambda c: birthday(c, _most_popular_person(c)),
+    82: lambda c: pictures(c, "season", [c.show("The Big Bang Theory").seasons[2].id], "poster"),
+    83: lambda c: Names((writing.title_of(c.seed, episode(c, "The Mandalorian", 2, 3).id),)),
+    84: lambda c: birthday(c, c.movie("The Shawshank Redemption").lead),
+    85: lambda c: birthday(c, c.movie("The Shawshank Redemption").directors[0]),
+    86: lambda c: headquarters(c, c.movie("The Shawshank Redemption")),
+    87: lambda c: headquarters(c, parts(c, "Star Wars")[0]),
+    88: _earlier_film,
+    89: _same_director,
+    90: lambda c: town(c.people[c.movie("Mulholland Drive").directors[0]].place_of_birth),
+    91: lambda c: YesNo(c.movie("Mulholland Drive") in movies.best_rated(c)[:10]),
+    92: _masters,
+    93: lambda c: titles(c, directed_shows(c, c.movie("Mulholland Drive").directors[0])),
+    94: lambda c: birthday(c, c.person("Scarlett Johansson").id),
+    95: lambda c: Number(len(c.show("Sword Art Online").seasons)),
+    96: _both_married,
+    97: _ages,
+    98: lambda c: titles(c, acted(c, "Katherine LaNasa")[:1]),
+    99: lambda c: covers(c, [c.movie("Oppenheimer")]),
+}
+
+OWN: Mapping[str, Truth] = {
+    "airing": lambda c: titles(c, [c.shows[number] for number in c.charts.airing_today]),
+    "trending-person": lambda c: people(c, c.charts.trending["person", "week"][:1]),
+    "twenty-fifth": lambda c: titles(c, movies.best_rated(c)[24:25]),
+    "japanese": lambda c: titles(c, _japanese(c), 2, forbidden=[s for s in c.shows.values() if s not in _japanese(c)]),
+    "birthday": lambda c: birthday(c, c.person("Agnès Varda").id),
+    "count": lambda c: Number(len(directed(c, "Satyajit Ray"))),
+    "headquarters": lambda c: town(c.company("Studio Ghibli").headquarters),
+    "runtime": lambda c: Number(c.movie("The Grand Budapest Hotel").runtime),
+    "guest": lambda c: people(c, [role.person for role in episode(c, "Fleabag", 2, 4).guests]),
+    "last-part": lambda c: titles(c, parts(c, "Indiana Jones")[-1:]),
+    "higher": lambda c: ahead(
+        ("Parasite", "Paddington"), (c.movie("Parasite").vote_average, c.movie("Paddington").vote_average), RATING
+    ),
+    "lead": lambda c: lead(c, directed(c, "Jane Campion")[0]),
+    "homepage": lambda c: network_page(c, c.show("The Wire")),
+    "birthplace": lambda c: town(c.people[c.movie("Casablanca").directors[0]].place_of_birth),
+    "first-director": lambda c: birthday(c, acted(c, "Toshiro Mifune")[-1].directors[0]),
+}
+
+
+def _japanese(catalogue: Catalogue) -> list[Title]:
+    found = [show for show in catalogue.shows.values() if show.language == "ja" and show.vote_average >= 6]
+    return sorted(found, key=lambda show: -show.popularity)
