@@ -1,0 +1,1 @@
+"""Did it work? Benchmarks, runs, scores, reports."""

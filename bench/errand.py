@@ -1,0 +1,326 @@
+"""Errands: fixed tasks of several steps with a model that plays all roles from the prompts alone.
+
+The model keeps no state, so that a run which is killed and begun again in another process goes on as it would have. It
+is honest: what an API refused or did not answer is tried once more and then owned up to.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
+from pydantic import PrivateAttr
+
+from restgpt.worlds import World
+
+TRIES = 2
+DONE = "Everything is done."
+UNDONE = "Not everything could be done."
+
+_CALLED = re.compile(
+    r"^Called (\S+) ([^\n]*?): (status \d+|no answer|not sent)\.(.*?)(?=^Called |^</result-|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_NUMBERED = re.compile(r"^(\d+)\. (\S+): step (\d+)", re.MULTILINE)
+_STEP = re.compile(r"\bstep (\d+)")
+_RESPONSE = re.compile(r"<(response-\w+)>\n(.*)\n</\1>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call of an errand.
+
+    Steps of one `stage` are planned together. `{name}` in the arguments stands for the id that the step which `gives`
+    that name brought; if its answer was lost, the operation `lookup` lists names and ids, and `named` is looked for.
+    """
+
+    operation: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    stage: int = 0
+    gives: str = ""
+    lookup: str = ""
+    named: str = ""
+
+    def fill(self, ids: Mapping[str, str]) -> dict[str, Any]:
+        """The arguments with ids in their places; numbers in the path become numbers."""
+        text = json.dumps(self.arguments)
+        for name, value in ids.items():
+            text = text.replace(f'"{{{name}}}"', value if value.isdigit() else json.dumps(value))
+        filled: dict[str, Any] = json.loads(text)
+        return filled
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A task: the world it is for, what the user says, and its steps.
+
+    `looks` says that a change of unknown outcome was looked into by whoever answered for it, so that it counts as made.
+    """
+
+    world: str
+    instruction: str
+    steps: tuple[Step, ...]
+    looks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Called:
+    operation: str
+    arguments: str
+    outcome: str
+    text: str
+
+
+class ErrandModel(BaseChatModel):
+    """Plays planner, selector, caller and parser of one errand; `prompts` keeps what it was asked if `keep` is set."""
+
+    keep: bool = False
+    _errand: Errand = PrivateAttr()
+    _prompts: list[str] = PrivateAttr(default_factory=list)
+
+    @classmethod
+    def over(cls, errand: Errand, *, keep: bool = False) -> "ErrandModel":
+        """The model of an errand."""
+        model = cls(keep=keep)
+        model._errand = errand
+        return model
+
+    @property
+    def prompts(self) -> list[str]:
+        """The prompts so far, each as one text."""
+        return self._prompts
+
+    @property
+    def _llm_type(self) -> str:
+        return "errand"
+
+    def bind_tools(
+        self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
+    ) -> Runnable[Any, AIMessage]:
+        """Take no notice of tools: replies are JSON in text."""
+        return self.bind()
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        if self.keep:
+            self._prompts.append("\n".join(str(message.text) for message in messages))
+        reply = _reply(self._errand, messages)
+        text = reply if isinstance(reply, str) else json.dumps(reply)
+        counts: Any = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(text, usage_metadata=counts))])
+
+
+def _reply(errand: Errand, messages: Sequence[BaseMessage]) -> str | dict[str, Any]:
+    opening = str(messages[0].text)
+    text = "\n".join(str(message.text) for message in messages[1:])
+    if opening.startswith("You are the planner"):
+        return _plan(errand, text)
+    if opening.startswith("You are the API selector"):
+        return _select(errand, text)
+    if opening.startswith("You are the caller"):
+        return _call(errand, text)
+    return _read(str(messages[-1].text))
+
+
+def _plan(errand: Errand, text: str) -> dict[str, Any]:
+    calls = _calls(text)
+    left = [number for number, step in enumerate(errand.steps, 1) if not _is_done(errand, step, calls)]
+    if not left:
+        return {"thought": "", "decision": "end", "text": DONE, "fulfilled": True}
+    stage = min(errand.steps[number - 1].stage for number in left)
+    now = [number for number in left if errand.steps[number - 1].stage == stage]
+    if any(_tries(errand.steps[number - 1], calls) >= TRIES for number in now):
+        return {"thought": "", "decision": "end", "text": UNDONE, "fulfilled": False}
+    missing = _missing(errand, now, calls)
+    if missing is not None and sum(call.operation == missing.lookup for call in calls) >= TRIES:
+        return {"thought": "", "decision": "end", "text": UNDONE, "fulfilled": False}
+    words = f"look up {missing.lookup}" if missing else ", ".join(f"step {number}" for number in now)
+    return {"thought": "", "decision": "plan", "text": f"Now: {words}"}
+
+
+def _select(errand: Errand, text: str) -> dict[str, Any]:
+    task = text.rpartition("Sub-task: Now: ")[2].splitlines()[0]
+    if task.startswith("look up "):
+        operation = task.removeprefix("look up ")
+        return {"thought": "", "calls": [{"operation": operation, "purpose": "look up", "needs": []}], "answer": ""}
+    chosen = [
+        {"operation": errand.steps[number - 1].operation, "purpose": f"step {number}", "needs": []}
+        for number in map(int, _STEP.findall(task))
+    ]
+    return {"thought": "", "calls": chosen, "answer": ""}
+
+
+def _call(errand: Errand, text: str) -> dict[str, Any]:
+    ids = _ids(errand, _calls(text))
+    asked = text.rpartition("Calls to make now:")[2]
+    wanted = [(int(number), int(step)) for number, _, step in _NUMBERED.findall(asked)]
+    if not wanted:
+        return {"thought": "", "calls": [_made(1, {})], "missing": ""}
+    return {
+        "thought": "",
+        "calls": [_made(number, errand.steps[step - 1].fill(ids)) for number, step in wanted],
+        "missing": "",
+    }
+
+
+def _made(number: int, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"call": number, "arguments": arguments, "description": "an answer", "output_instruction": "the ids"}
+
+
+def _read(text: str) -> str:
+    """The ids in a response: its own, or those of its items with their names."""
+    found = _RESPONSE.search(text)
+    try:
+        value = json.loads(found.group(2)) if found else None
+    except ValueError:
+        return "unreadable"
+    return _told(value)
+
+
+def _told(value: Any) -> str:
+    if not isinstance(value, dict):
+        return "unreadable"
+    if isinstance(value.get("items"), list):
+        items = [item for item in value["items"] if isinstance(item, dict)]
+        return "\n".join(f"{item.get('name')}={item.get('id')}" for item in items) or "none"
+    return f"id={value.get('id')}"
+
+
+def _calls(text: str) -> list[_Called]:
+    return [_Called(*found.groups()) for found in _CALLED.finditer(text)]
+
+
+def _is_of(call: _Called, step: Step) -> bool:
+    """Whether a call carried a step out: the same operation with the same fixed values."""
+    if call.operation != step.operation:
+        return False
+    try:
+        given = json.loads(call.arguments)
+    except ValueError:
+        return False
+    return _fits(given, step.arguments)
+
+
+def _fits(given: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Mapping):
+        return isinstance(given, Mapping) and all(_fits(given.get(name), value) for name, value in wanted.items())
+    return given == wanted or (isinstance(wanted, str) and wanted.startswith("{"))
+
+
+def _is_done(errand: Errand, step: Step, calls: Sequence[_Called]) -> bool:
+    mine = [call for call in calls if _is_of(call, step)]
+    if step.gives:
+        given = _ids(errand, mine).get(step.gives)
+        if given is None and not step.lookup:
+            return False
+    return any(_succeeded(call) or (errand.looks and _is_unsure(call)) for call in mine)
+
+
+def _succeeded(call: _Called) -> bool:
+    return call.outcome.startswith("status 2")
+
+
+def _is_unsure(call: _Called) -> bool:
+    return call.outcome == "no answer" and "not known" in call.text
+
+
+def _tries(step: Step, calls: Sequence[_Called]) -> int:
+    """How often a step was tried in vain; a change of unknown outcome is not tried again."""
+    mine = [call for call in calls if _is_of(call, step)]
+    if any(_is_unsure(call) for call in mine):
+        return TRIES
+    return sum(call.outcome != "not sent" for call in mine)
+
+
+def _missing(errand: Errand, now: Sequence[int], calls: Sequence[_Called]) -> Step | None:
+    """The step whose id is needed now and not known."""
+    needed = json.dumps([dict(errand.steps[number - 1].arguments) for number in now])
+    ids = _ids(errand, calls)
+    return next(
+        (step for step in errand.steps if step.gives and f"{{{step.gives}}}" in needed and step.gives not in ids), None
+    )
+
+
+def _ids(errand: Errand, calls: Sequence[_Called]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for step in errand.steps:
+        for call in calls if step.gives else ():
+            told = _told_by(call.text)
+            if _is_of(call, step) and (match := re.search(r"^id=(\S+)$", told, re.MULTILINE)):
+                found[step.gives] = match.group(1)
+            if step.lookup and call.operation == step.lookup and f"{step.named}=" in told:
+                found.setdefault(step.gives, told.partition(f"{step.named}=")[2].split()[0])
+    return found
+
+
+def _told_by(text: str) -> str:
+    """What a result says: as read by this model, or a small body as it is."""
+    start = text.find("{")
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text[start:]) if start >= 0 else (None, 0)
+    except ValueError:
+        value = None
+    return _told(value) if isinstance(value, dict) else "\n".join(line.strip() for line in text.splitlines())
+
+
+def playlist_errand(world: World[Any], *, looks: bool = False, name: str = "Harbour lights") -> Errand:
+    """Make a playlist of two songs, describe it, and take a song out of the library: five changes on Spotify."""
+    first, second, third = (
+        item["track"]["id"] for item in world.call("GET /me/tracks", query={"limit": 3}).body["items"]
+    )
+    items = {"path": {"playlist_id": "{playlist}"}}
+    created = {"path": {"user_id": "{user}"}, "body": {"name": name}}
+    return Errand(
+        "spotify",
+        f"Make a playlist {name} of the tracks spotify:track:{first} and spotify:track:{second}, describe it as "
+        f"'Songs for the quay', and remove {third} from my library.",
+        (
+            Step("get_my_profile", stage=1, gives="user"),
+            Step("create_playlist", created, stage=2, gives="playlist", lookup="list_my_playlists", named=name),
+            Step("add_playlist_items", {**items, "body": {"uris": [f"spotify:track:{first}"]}}, stage=3),
+            Step("add_playlist_items", {**items, "body": {"uris": [f"spotify:track:{second}"]}}, stage=3),
+            Step("change_playlist_details", {**items, "body": {"description": "Songs for the quay"}}, stage=4),
+            Step("remove_saved_tracks", {"query": {"ids": third}}, stage=4),
+        ),
+        looks,
+    )
+
+
+def board_errand(*, looks: bool = False, name: str = "Roof garden") -> Errand:
+    """Make a project with two tasks on the team board, and rename another project: four changes."""
+    below = {"path": {"project_id": "{project}"}}
+    return Errand(
+        "toy",
+        f"Make the project {name} with the tasks 'Buy soil' and 'Carry it up', and let Noor own project 2.",
+        (
+            Step("create_project", {"body": {"name": name}}, 1, "project", "list_projects", name),
+            Step("create_task", {**below, "body": {"title": "Buy soil"}}, stage=2),
+            Step("create_task", {**below, "body": {"title": "Carry it up"}}, stage=2),
+            Step("update_project", {"path": {"project_id": 2}, "body": {"owner": "Noor"}}, stage=3),
+        ),
+        looks,
+    )
+
+
+def reading_errand() -> Errand:
+    """Read three things of the team board, two of them at once."""
+    return Errand(
+        "toy",
+        "What are task 101 and project 2, and who owns project 1?",
+        (
+            Step("get_task", {"path": {"task_id": 101}}, stage=1, gives="task"),
+            Step("get_project", {"path": {"project_id": 2}}, stage=1, gives="one"),
+            Step("get_project", {"path": {"project_id": 1}}, stage=2, gives="other"),
+        ),
+    )
