@@ -1,0 +1,37 @@
+"""An agent for any REST API that has an OpenAPI document."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from restgpt.graph.build import build_graph
+    from restgpt.nodes.context import Context
+    from restgpt.specs.api import Api, load_api
+
+    __version__: str
+
+__all__ = ["Api", "Context", "__version__", "build_graph", "load_api"]
+
+HOMES = {
+    "Api": "specs.api",
+    "load_api": "specs.api",
+    "Context": "nodes.context",
+    "build_graph": "graph.build",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `import restgpt` costs nothing (PEP 562)."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("restgpt")
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"restgpt.{HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, for completion."""
+    return sorted(__all__)

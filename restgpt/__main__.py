@@ -1,0 +1,6 @@
+"""`python -m restgpt`: the command line."""
+
+from restgpt.cli import main
+
+if __name__ == "__main__":
+    main()

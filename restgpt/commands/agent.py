@@ -1,0 +1,182 @@
+"""The agent as the command line runs it: made from flags, driven until it is done or waits, traced as it goes."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from restgpt.commands.failure import UsageError
+from restgpt.commands.review import Pending
+from restgpt.commands.terminal import Terminal
+from restgpt.nodes.records import Request, Step, Usage, no_usage, spent_since
+from restgpt.trace import Trace
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.runnables import RunnableConfig
+
+    from restgpt.graph.build import Graph
+    from restgpt.graph.persistence import Persistence
+    from restgpt.nodes.context import Context
+    from restgpt.nodes.resources import Resources
+    from restgpt.specs import Api
+    from restgpt.tools.settings import Settings
+
+ROLES: tuple[Literal["planner", "selector", "caller", "parser"], ...] = ("planner", "selector", "caller", "parser")
+
+Decide = Callable[[Sequence[Pending]], dict[str, Any] | None]
+"""What decides on waiting requests: resume values by interrupt, or None to leave the run paused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run stands: what it found in this turn, what it cost, what it waits for."""
+
+    thread: str
+    status: Literal["done", "paused", "failed"]
+    answer: str = ""
+    steps: Sequence[Step] = ()
+    usage: Usage = field(default_factory=no_usage)
+    pending: Sequence[Pending] = ()
+    error: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document of `ask` and `resume`."""
+        told = {"error": self.error} if self.error else {}
+        return {
+            "thread": self.thread,
+            "status": self.status,
+            "answer": self.answer,
+            "steps": list(self.steps),
+            "usage": self.usage,
+            "pending": [pause.to_dict() for pause in self.pending],
+            **told,
+        }
+
+
+def make_context(given: Mapping[str, Any]) -> "Context":
+    """The settings of a run; raises `UsageError` naming each that is wrong."""
+    from pydantic import ValidationError
+
+    from restgpt.nodes.context import Context
+
+    try:
+        return Context(**given)
+    except ValidationError as error:
+        problems = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False)]
+        known = ", ".join(name for name in Context.model_fields if name != "apis")
+        raise UsageError(f"Settings that cannot be used: {'; '.join(problems)}. Known: {known}") from None
+
+
+class Agent:
+    """One thread of the agent over some APIs."""
+
+    def __init__(self, graph: "Graph", resources: "Resources", apis: "Sequence[Api]", context: "Context") -> None:
+        self.graph = graph
+        self._resources = resources
+        self._apis = apis
+        self._context = context
+
+    @classmethod
+    def over(
+        cls,
+        apis: "Sequence[Api]",
+        *,
+        context: "Context",
+        settings: "Settings",
+        persistence: "Persistence",
+        model: "BaseChatModel | None" = None,
+    ) -> "Agent":
+        """Make the agent; raises `ModelError` at once if a role has no model that can be used."""
+        from restgpt.graph.build import build_graph
+        from restgpt.nodes.resources import Resources
+
+        resources = Resources(apis, settings=settings, model=model)
+        for role in ROLES:
+            resources.model(role, context)
+        graph = build_graph(resources=resources, checkpointer=persistence.checkpointer, store=persistence.store)
+        return cls(graph, resources, apis, context)
+
+    def config(self, thread: str) -> "RunnableConfig":
+        """How LangGraph is told of the thread."""
+        from restgpt.graph.build import recursion_limit
+
+        return {
+            "configurable": {"thread_id": thread},
+            "recursion_limit": recursion_limit(self._context.max_steps),
+        }
+
+    def describe(self, request: Request) -> str:
+        """A request as method and redacted URL, or by its operation where it cannot be built."""
+        from restgpt.tools.errors import ArgumentError
+        from restgpt.tools.request import build_request
+
+        operation = self._resources.catalogue(()).operation(request["operation"])
+        try:
+            prepared = build_request(operation, request["arguments"])
+        except ArgumentError:
+            return f"{operation.method} {operation.path}"
+        shown = prepared.shown(self._resources.http.redactor(*self._apis))
+        return f"{shown['method']} {shown['url']}"
+
+    def drive(self, thread: str, given: Any, terminal: Terminal, *, decide: Decide) -> Outcome:
+        """Run until the end or a pause that `decide` does not lift; `given` is input, a resume, or None."""
+        from langgraph.types import Command
+
+        trace = Trace(terminal.console, self.describe)
+        while True:
+            self._stream(thread, given, trace, terminal)
+            outcome = self.outcome(thread)
+            answers = decide(outcome.pending) if outcome.pending else None
+            if answers is None:
+                return outcome
+            given = Command(resume=answers)
+
+    def _stream(self, thread: str, given: Any, trace: Trace, terminal: Terminal) -> None:
+        """Stream one stretch of the run into the trace.
+
+        Each checkpoint is on disk before the next node begins: a node that was killed is then run again with the very
+        request ids that the write journal knows.
+        """
+        is_live = terminal.console.is_terminal and not terminal.quiet
+        modes: list[Literal["updates", "tasks"]] = ["updates", "tasks"] if is_live else ["updates"]
+        with terminal.console.status("…", spinner="dots") as status:
+            parts: Iterator[Any] = self.graph.stream(
+                given, self.config(thread), context=self._context, stream_mode=modes, durability="sync"
+            )
+            for mode, chunk in parts:
+                if mode == "updates":
+                    trace.show(chunk)
+                elif "triggers" in chunk:
+                    status.update(f"{chunk['name']} …")
+
+    def outcome(self, thread: str, *, error: str = "") -> Outcome:
+        """How the thread stands now, as its newest checkpoint says."""
+        snapshot = self.graph.get_state(self.config(thread))
+        values = snapshot.values
+        steps = [step for step in values.get("steps", []) if step["turn"] == values.get("turn")]
+        usage = values.get("usage") or no_usage()
+        pending = [Pending.of(interrupt) for interrupt in snapshot.interrupts]
+        unfulfilled = not snapshot.tasks and values.get("decision", {}).get("fulfilled") is False
+        status: Literal["done", "paused", "failed"] = (
+            "failed" if error else "paused" if pending else "failed" if unfulfilled else "done"
+        )
+        return Outcome(
+            thread=thread,
+            status=status,
+            answer=values.get("answer", ""),
+            steps=steps,
+            usage=spent_since(values.get("baseline") or no_usage(), usage),
+            pending=pending,
+            error=error,
+        )
+
+    def is_unfinished(self, thread: str) -> bool:
+        """Whether something is left to do: the run waits, failed or was killed.
+
+        Its tasks say so, not `next`, which leaves out a task that was killed between its result and the checkpoint.
+        """
+        return bool(self.graph.get_state(self.config(thread)).tasks)
+
+    def turn(self, thread: str) -> int:
+        """How many turns the thread has begun."""
+        return int(self.graph.get_state(self.config(thread)).values.get("turn", 0))

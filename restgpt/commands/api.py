@@ -1,0 +1,137 @@
+"""`restgpt api`: what a document says, without a model."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from restgpt.commands.failure import reported
+from restgpt.commands.options import ApiNames, AsJson, Specs
+from restgpt.commands.terminal import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from restgpt.specs import Api, Operation, Problem
+
+api = typer.Typer(name="api", help="Look into an API document.", no_args_is_help=True)
+
+
+@api.command()
+def show(
+    source: Annotated[str, typer.Argument(help="Path or URL of a document, or a name in apis.yaml.", metavar="SOURCE")],
+    operation: Annotated[
+        str | None, typer.Option("--operation", "-o", help="Show the documentation of one operation.", metavar="NAME")
+    ] = None,
+    lint: Annotated[
+        bool,
+        typer.Option("--lint", help="Also validate the document and read every operation."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the operations and the problems of a document."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.commands.sources import load_source
+        from restgpt.tools.settings import Settings
+
+        found = load_source(source, Settings.from_env())
+        if operation is not None:
+            _show_operation(terminal, found.operation(operation))
+            return
+        problems = [*found.problems, *(_lint(found) if lint else ())]
+        terminal.document(_api_document(found, problems))
+        terminal.answer(_api_text(found, problems))
+
+
+@api.command()
+def find(
+    text: Annotated[str, typer.Argument(help="What the operation should do.", metavar="TEXT")],
+    names: ApiNames = None,
+    specs: Specs = None,
+    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many operations to show at most.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Search the operations of one or several documents, best first."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.commands.sources import Sources
+        from restgpt.specs import Catalogue
+        from restgpt.tools.settings import Settings
+
+        settings = Settings.from_env()
+        catalogue = Catalogue(Sources.given(names, specs, None).or_all(settings).load(settings))
+        found = catalogue.search(text, k)
+        terminal.document(
+            {
+                "query": text,
+                "operations": [{**_operation_document(item), "name": catalogue.name_of(item)} for item in found],
+            }
+        )
+        terminal.answer("\n".join(catalogue.line(item) for item in found) or "No operation fits.")
+
+
+def _show_operation(terminal: Terminal, operation: "Operation") -> None:
+    terminal.document(
+        {
+            **_operation_document(operation),
+            "documentation": operation.docs(),
+            "response": operation.response_docs(),
+            "example": operation.example(),
+        }
+    )
+    terminal.answer(f"{operation.docs()}\n\n{operation.response_docs()}".rstrip())
+
+
+def _lint(found: "Api") -> "list[Problem]":
+    """What reading every operation finds, and what the OpenAPI schemas say where their validator is installed."""
+    from restgpt.specs import Problem
+
+    problems = [problem for operation in found.operations for problem in operation.problems]
+    try:
+        from openapi_spec_validator import OpenAPIV2SpecValidator, OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
+    except ImportError:
+        return [*problems, Problem("", "not validated: pip install openapi-spec-validator")]
+    version = str(found.document.get(("openapi",)) or found.document.get(("swagger",)) or "")
+    validators = {"2.": OpenAPIV2SpecValidator, "3.0": OpenAPIV30SpecValidator, "3.1": OpenAPIV31SpecValidator}
+    validator = next((kind for prefix, kind in validators.items() if version.startswith(prefix)), None)
+    if validator is None:
+        return [*problems, Problem("", f"not validated: there is no validator for version {version}")]
+    errors = validator(found.document.get(())).iter_errors()
+    return [*problems, *(Problem(_pointer(error.absolute_path), error.message[:300]) for error in errors)]
+
+
+def _pointer(path: "Iterable[str | int]") -> str:
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def _api_document(found: "Api", problems: "Sequence[Problem]") -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "title": found.title,
+        "version": found.version,
+        "source": found.source,
+        "servers": [server.url for server in found.servers],
+        "security": sorted(found.security_schemes),
+        "operations": [_operation_document(item) for item in found.operations],
+        "problems": [{"pointer": problem.pointer, "message": problem.message} for problem in problems],
+    }
+
+
+def _operation_document(operation: "Operation") -> dict[str, Any]:
+    return {
+        "name": operation.name,
+        "method": operation.method,
+        "path": operation.path,
+        "summary": operation.summary,
+        "tags": list(operation.tags),
+        "deprecated": operation.deprecated,
+    }
+
+
+def _api_text(found: "Api", problems: "Sequence[Problem]") -> str:
+    lines = [f"{found.title or found.name} {found.version}".strip() + f" ({len(found.operations)} operations)", ""]
+    lines += [f"{item.name}: {item.line()}" for item in found.operations]
+    if problems:
+        lines += ["", f"Problems ({len(problems)}):"]
+        lines += [f"  {problem}" for problem in problems]
+    return "\n".join(lines)

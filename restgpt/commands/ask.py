@@ -1,0 +1,125 @@
+"""`restgpt ask`: run the agent on an instruction."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from uuid import uuid4
+
+import typer
+
+from restgpt.commands.failure import UsageError, reported
+from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs
+from restgpt.commands.terminal import Terminal
+
+if TYPE_CHECKING:
+    from restgpt.commands.sources import Sources
+    from restgpt.commands.thread import ThreadRecord, Threads
+
+RoleModel = Annotated[str | None, typer.Option(help="Another model for this role.", metavar="PROVIDER:NAME")]
+
+
+def ask(
+    text: Annotated[str, typer.Argument(help="The instruction, in plain language.", metavar="TEXT")],
+    names: ApiNames = None,
+    specs: Specs = None,
+    base_url: BaseUrl = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="The chat model, such as openai:gpt-5-mini.", metavar="PROVIDER:NAME"),
+    ] = None,
+    planner_model: RoleModel = None,
+    selector_model: RoleModel = None,
+    caller_model: RoleModel = None,
+    parser_model: RoleModel = None,
+    writes: Annotated[
+        Literal["ask", "allow", "deny", "dry-run"] | None,
+        typer.Option(help="What happens to a request that changes something. Default: ask."),
+    ] = None,
+    structured_output: Annotated[
+        Literal["auto", "json_schema", "function_calling", "json"] | None,
+        typer.Option(help="How the model's replies are structured. Default: auto."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Another setting of the run, such as max_steps=5.", metavar="NAME=VALUE"),
+    ] = None,
+    thread: Annotated[
+        str | None, typer.Option(help="Go on with a conversation; a new name begins one.", metavar="ID")
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Answer an instruction with the operations of one or several APIs."""
+    given = {
+        "model": model,
+        "planner_model": planner_model,
+        "selector_model": selector_model,
+        "caller_model": caller_model,
+        "parser_model": parser_model,
+        "writes": writes,
+        "structured_output": structured_output,
+    }
+    terminal = Terminal(as_json=as_json, quiet=quiet)
+    with reported(terminal):
+        context = {**_pairs(settings or ()), **{name: value for name, value in given.items() if value is not None}}
+        _ask(terminal, text, (names, specs, base_url), context, thread)
+
+
+def _ask(
+    terminal: Terminal,
+    text: str,
+    named: tuple[Sequence[str] | None, Sequence[str] | None, str | None],
+    context: dict[str, Any],
+    thread: str | None,
+) -> None:
+    from restgpt.commands.agent import Agent, make_context
+    from restgpt.commands.run import run_thread
+    from restgpt.commands.sources import Sources
+    from restgpt.commands.thread import Threads, checked_name
+    from restgpt.graph.persistence import open_persistence
+    from restgpt.tools.settings import Settings
+
+    if not text.strip():
+        raise UsageError("The instruction is empty.")
+    settings = Settings.from_env()
+    name = uuid4().hex[:12] if thread is None else checked_name(thread)
+    with open_persistence(settings) as persistence, persistence.lock(name):
+        threads = Threads(persistence.store)
+        record = _record(threads, name, text, Sources.given(*named), context)
+        record = replace(record, sources=record.sources.or_all(settings))
+        agent = Agent.over(
+            record.sources.load(settings),
+            context=make_context(record.context),
+            settings=settings,
+            persistence=persistence,
+        )
+        if agent.is_unfinished(name):
+            raise UsageError(f"Thread {name} has not finished its last instruction. Go on with: restgpt resume {name}")
+        record = replace(record, turn=agent.turn(name) + 1)
+        run_thread(agent, record, {"messages": [("user", text)]}, threads=threads, terminal=terminal)
+
+
+def _record(threads: "Threads", thread: str, text: str, sources: "Sources", context: dict[str, Any]) -> "ThreadRecord":
+    """The record of this run; a conversation keeps its APIs and settings where none are given anew."""
+    from restgpt.commands.thread import ThreadRecord
+
+    earlier = threads.find(thread)
+    if earlier is None:
+        return ThreadRecord(thread, text, sources, context)
+    return replace(
+        earlier,
+        instruction=text,
+        sources=earlier.sources if sources.is_empty else sources,
+        context={**earlier.context, **context},
+    )
+
+
+def _pairs(texts: Sequence[str]) -> dict[str, Any]:
+    """Settings out of NAME=VALUE; `null` is none."""
+    pairs: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or name.strip() == "apis":
+            raise UsageError(f"--set {text} cannot be used. Write NAME=VALUE, such as max_steps=5; APIs go with --api.")
+        pairs[name.strip().replace("-", "_")] = None if value == "null" else value
+    return pairs

@@ -1,0 +1,338 @@
+"""`restgpt bench`: check the judges, run methods over the suites, report and draw what came of it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from restgpt.commands import function_bench
+from restgpt.commands.failure import Exit, UsageError, reported
+from restgpt.commands.options import AsJson, Quiet
+from restgpt.commands.terminal import Terminal
+
+if TYPE_CHECKING:
+    from restgpt.bench.check import CheckReport
+    from restgpt.bench.record import Record, RunSettings
+    from restgpt.bench.report import Table
+    from restgpt.bench.run import ModelFor
+    from restgpt.bench.suite import Suite
+
+bench = typer.Typer(name="bench", help="Measure the agent on RestBench and the like.", no_args_is_help=True)
+
+Folders = Annotated[list[Path], typer.Argument(help="Folders of runs.", metavar="RUN...", show_default=False)]
+
+
+@bench.command()
+def check(
+    suites: Annotated[
+        list[str] | None,
+        typer.Option("--suite", help="Suite to check. May be repeated. [default: all]", metavar="NAME"),
+    ] = None,
+    seeds: Annotated[
+        list[int] | None,
+        typer.Option("--seed", help="Seed of the world. May be repeated. [default: 0, 1]", metavar="N"),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Check the judges: gold calls succeed; doing nothing, guessing and spoilt outcomes fail, on every task."""
+    terminal = Terminal(as_json=as_json, quiet=quiet)
+    with reported(terminal):
+        from restgpt.bench.check import check_suite
+
+        opened = _open_suites(suites, terminal)
+        chosen = list(dict.fromkeys(seeds or (0, 1)))
+        reports = []
+        with _bar(terminal, "checking", sum(len(suite.items) for suite in opened) * len(chosen)) as advance:
+            for suite in opened:
+                reports += [check_suite(suite, seed=seed, progress=advance) for seed in chosen]
+    _tell_checks(terminal, reports)
+    if not all(report.ok for report in reports):
+        raise typer.Exit(Exit.UNFULFILLED)
+
+
+def _open_suites(names: Sequence[str] | None, terminal: Terminal) -> "list[Suite]":
+    """The named suites; without names all, but for the published ones where their data is absent."""
+    from restgpt.bench.suite import NAMES, PUBLISHED, open_suite
+    from restgpt.tools.settings import Settings
+
+    data = Settings.from_env().data
+    if names:
+        return [open_suite(name, data=data) for name in dict.fromkeys(names)]
+    left_out = set(PUBLISHED) if data is None else set()
+    if left_out:
+        terminal.note(f"RESTGPT_DATA is not set, so these are left out: {', '.join(PUBLISHED)}.")
+    return [open_suite(name, data=data) for name in NAMES if name not in left_out]
+
+
+def _tell_checks(terminal: Terminal, reports: "Sequence[CheckReport]") -> None:
+    from dataclasses import asdict
+
+    from restgpt.bench.report import Table
+
+    rows = [
+        (report.suite, str(report.seed), tally.name, f"{tally.passed}/{tally.n}", tally.expected, _faults(tally.wrong))
+        for report in reports
+        for tally in report.tallies
+        if tally.n
+    ]
+    title = "Do the judges judge rightly?"
+    columns = ("suite", "seed", "attempt", "success / n", "expected", "off")
+    _show(terminal, [Table(title, columns, tuple(rows))])
+    documents = [{**asdict(report), "ok": report.ok} for report in reports]
+    terminal.document({"ok": all(report.ok for report in reports), "checks": documents})
+
+
+def _faults(wrong: dict[str, str]) -> str:
+    return "; ".join(f"{key}: {why}" for key, why in list(wrong.items())[:3]) or "–"
+
+
+@bench.command()
+def run(
+    suite: Annotated[
+        str,
+        typer.Option(
+            help="restbench-tmdb, restbench-spotify, dev-tmdb, dev-spotify, dev-toy, or a suite of functions."
+        ),
+    ],
+    method: Annotated[str, typer.Option(help="restgpt, react, offline, deps or reflexion.")] = "restgpt",
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="The chat model; scripted:perfect and scripted:erring need none. [default: RESTGPT_MODEL]",
+            metavar="PROVIDER:NAME",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The seed that decides all data of the world.")] = 0,
+    only: Annotated[str | None, typer.Option(help="Only these tasks, by key.", metavar="I,J")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, max=64, help="How many tasks run at a time.")] = 1,
+    spec: Annotated[
+        Path | None, typer.Option(help="Another document of the world's API in place of ours.", metavar="FILE")
+    ] = None,
+    noise: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Cut the document to the operations of the gold paths, and add so many others.", metavar="N"
+        ),
+    ] = None,
+    noise_specs: Annotated[
+        list[Path] | None,
+        typer.Option("--noise-spec", help="A further document to draw noise from. May be repeated.", metavar="FILE"),
+    ] = None,
+    ablations: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ablate", help="Take away: planner, parser, closure, grounding. May be repeated.", metavar="NAME"
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Another setting of the agent, such as max_steps=5.", metavar="NAME=VALUE"),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run. [default: runs/…]", metavar="DIR")] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Repeat the tasks whose run broke off.")] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(help="Keep the model's replies in this file, for --model recorded:FILE.", metavar="FILE"),
+    ] = None,
+    patience: Annotated[
+        float, typer.Option(min=1, help="How long one reply of the model may take.", metavar="S")
+    ] = 120,
+    expect: Annotated[
+        float | None, typer.Option(help="Exit with 1 unless the success rate is exactly this.", metavar="PERCENT")
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a method over a suite; started again with the same settings, a run goes on where it stopped."""
+    terminal = Terminal(as_json=as_json, quiet=quiet)
+    with reported(terminal):
+        from restgpt.tools.model import NoModelError
+        from restgpt.tools.settings import Settings
+
+        environment = Settings.from_env()
+        name = model or environment.model
+        if not name:
+            raise NoModelError()
+        if suite.startswith(("openfunctions", "bfcl:")):
+            _run_functions(terminal, suite, name, environment.data, out, _keys(only))
+            return
+        chosen = _settings(
+            suite=suite,
+            method=method,
+            model=name,
+            seed=seed,
+            spec=None if spec is None else str(spec),
+            noise=noise,
+            noise_specs=tuple(map(str, noise_specs or ())),
+            ablations=tuple(sorted(set(ablations or ()))),
+            context=_pairs(settings or ()),
+            only=tuple(_keys(only)) if noise is not None else (),
+        )
+        give = _models(name, record, patience)
+        records = _run(
+            terminal, chosen, give, _keys(only), data=environment.data, out=out, concurrency=concurrency, retry=retry
+        )
+    _expect(terminal, records, expect)
+
+
+def _settings(**given: Any) -> "RunSettings":
+    from restgpt.bench.record import RunSettings
+    from restgpt.bench.run import check_settings, program_version
+    from restgpt.prompts import fingerprints
+
+    settings = RunSettings(**given, prompts=fingerprints(), version=program_version())
+    check_settings(settings)
+    return settings
+
+
+def _models(name: str, recording: Path | None, patience: float) -> "ModelFor":
+    from restgpt.bench.run import model_for
+
+    return model_for(name, recording=recording, patience=patience)
+
+
+def _run(
+    terminal: Terminal,
+    settings: "RunSettings",
+    model: "ModelFor",
+    only: Sequence[str],
+    *,
+    data: Path | None,
+    out: Path | None,
+    concurrency: int,
+    retry: bool,
+) -> "list[Record]":
+    from restgpt.bench.record import RunFolder, default_folder
+    from restgpt.bench.report import Run, document, tables
+    from restgpt.bench.run import Runner
+    from restgpt.bench.suite import open_suite
+
+    suite = open_suite(settings.suite, data=data)
+    suite = suite.only(only) if only else suite
+    path = out or default_folder(settings, now=datetime.now())
+    folder = RunFolder.open(path, settings)
+    with folder.locked():
+        runner = Runner.over(settings, suite, model, cache=path / "index")
+        terminal.note(f"{path}: {len(folder.keys())} of {len(suite.items)} tasks are finished.")
+        with _bar(terminal, settings.label, len(suite.items)) as advance:
+            records = runner.run(folder, concurrency=concurrency, retry=retry, finished=lambda record: advance())
+    run = Run(path, settings, tuple(records))
+    _show(terminal, tables([run])[1:])
+    terminal.document(document([run])["runs"][0])
+    return records
+
+
+def _expect(terminal: Terminal, records: "Sequence[Record]", expect: float | None) -> None:
+    if expect is None:
+        return
+    rate = 100 * sum(record.success for record in records) / len(records)
+    if rate != expect:
+        terminal.say(f"The success rate is {rate:g} %, not {expect:g} % (n = {len(records)}).")
+        raise typer.Exit(Exit.UNFULFILLED)
+
+
+def _run_functions(
+    terminal: Terminal, suite: str, model: str, data: Path | None, out: Path | None, only: Sequence[str]
+) -> None:
+    """The suites of function calls have a runner and a layout of results of their own."""
+    from dataclasses import asdict
+
+    from restgpt.bench.functions import run_suite
+    from restgpt.bench.functions_tasks import SuiteError
+
+    try:
+        positions = [int(key) for key in only] or None
+        with _bar(terminal, suite, 1) as advance:
+            found = run_suite(
+                suite,
+                model,
+                data=data,
+                out=out or Path("runs"),
+                only=positions,
+                progress=lambda done, n: advance(done, n),
+            )
+    except (SuiteError, ValueError) as error:
+        raise UsageError(str(error)) from None
+    terminal.answer(found.report())
+    terminal.document({"suite": suite, "model": model, "score": asdict(found.score), "usage": dict(found.usage)})
+
+
+def _keys(only: str | None) -> list[str]:
+    return [key.strip() for key in (only or "").split(",") if key.strip()]
+
+
+def _pairs(texts: Sequence[str]) -> dict[str, Any]:
+    """Settings of the agent out of NAME=VALUE; `null` is none."""
+    pairs: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"--set {text} cannot be used. Write NAME=VALUE, such as max_steps=5.")
+        pairs[name.strip().replace("-", "_")] = None if value == "null" else value
+    return pairs
+
+
+@bench.command()
+def report(runs: Folders, as_json: AsJson = False) -> None:
+    """Print the paper's Table 4 with our runs beside the published figures, and everything stricter below."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.bench.report import Run, document, tables
+
+        read = [Run.read(path) for path in runs]
+        _show(terminal, tables(read))
+        terminal.document(document(read))
+
+
+@bench.command()
+def plot(
+    runs: Folders,
+    out: Annotated[Path, typer.Option(help="Folder of the pictures.", metavar="DIR")] = Path("runs/figures"),
+    as_json: AsJson = False,
+) -> None:
+    """Draw the paper's figures 3 and 4 for our runs; needs the extra `plot`."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.bench.plot import draw
+        from restgpt.bench.report import Run
+
+        drawn = [str(path) for path in draw([Run.read(path) for path in runs], out)]
+        for path in drawn:
+            terminal.answer(path)
+        terminal.document({"files": drawn})
+
+
+def _show(terminal: Terminal, found: "Sequence[Table]") -> None:
+    """Print tables on stdout, a blank line between them; a wide one is not cut where nobody watches."""
+    from restgpt.bench.report import text
+
+    printed = text(found)
+    if printed:
+        for line in printed.split("\n"):
+            terminal.answer(line)
+
+
+@contextmanager
+def _bar(terminal: Terminal, title: str, total: int) -> Iterator[Callable[..., None]]:
+    """A progress bar on stderr; the yielded function advances it by one, or sets what is done and the total."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=terminal.console, transient=True) as progress:
+        task = progress.add_task(title, total=total)
+
+        def advance(done: int | None = None, n: int | None = None) -> None:
+            if done is None:
+                progress.advance(task)
+            else:
+                progress.update(task, completed=done, total=n)
+
+        yield advance
+
+
+for _command in (function_bench.functions, function_bench.generate, function_bench.train):
+    bench.command()(_command)

@@ -1,0 +1,144 @@
+"""`restgpt demo`: three instructions on the simulated APIs, with recorded model replies: no key, no network."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from restgpt.commands.failure import Exit, reported
+from restgpt.commands.options import AsJson, Quiet
+from restgpt.commands.terminal import Terminal
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from restgpt.commands.agent import Agent, Outcome
+    from restgpt.commands.review import Pending
+    from restgpt.specs import Api
+
+TODAY = "2023-12-01"
+"""The day that the simulated APIs live in, and with them the agent."""
+
+PATIENCE_S = 1800.0
+"""How long a reply may take, in seconds: a recording may be made by hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """What the demo asks of a world."""
+
+    world: str
+    text: str
+
+
+INSTRUCTIONS = (
+    Instruction("tmdb", "Give me the number of movies directed by Sofia Coppola."),
+    Instruction("tmdb", "Who is the director of today's most trending movie?"),
+    Instruction("spotify", 'Make me a playlist with one song of Mariah Carey and name it "Love Mariah".'),
+)
+
+
+def demo(
+    model: Annotated[
+        str | None,
+        typer.Option(help="Ask this chat model instead of replaying recorded replies.", metavar="PROVIDER:NAME"),
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Keep the replies of --model in this file, to be replayed.", metavar="FILE")
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Answer three instructions on the simulated TMDB and Spotify, with recorded model replies."""
+    terminal = Terminal(as_json=as_json, quiet=quiet)
+    with reported(terminal), ExitStack() as stack:
+        apis = _serve_worlds(stack, dict.fromkeys(item.world for item in INSTRUCTIONS))
+        terminal.note(_introduction(model))
+        chat_model = _model(model, record)
+        outcomes = [_run(terminal, item, apis[item.world], chat_model) for item in INSTRUCTIONS]
+        runs = [
+            {"instruction": item.text, "world": item.world, **outcome.to_dict()}
+            for item, outcome in zip(INSTRUCTIONS, outcomes, strict=True)
+        ]
+        terminal.document({"recorded": model is None, "model": model, "runs": runs})
+    if any(outcome.status != "done" for outcome in outcomes):
+        raise typer.Exit(Exit.UNFULFILLED)
+
+
+def recorded() -> str:
+    """The model that replays the demo's replies."""
+    return f"recorded:{files('restgpt.commands').joinpath('recordings', 'demo.jsonl')}"
+
+
+def _model(name: str | None, record: Path | None) -> "BaseChatModel":
+    """The chat model, with a recorder on it if its replies are to be kept."""
+    from restgpt.tools.model import resolve_model
+    from restgpt.tools.recording import Recorder
+
+    chat_model = resolve_model(name or recorded(), timeout=PATIENCE_S)
+    if record is not None:
+        chat_model.callbacks = [Recorder(record)]
+    return chat_model
+
+
+def _introduction(model: str | None) -> str:
+    where = "The APIs are simulated: real HTTP on 127.0.0.1, invented data."
+    if model is not None:
+        return f"{where} The model is {model}."
+    return (
+        f"{where} The model's replies are recorded; planning, requests, approval and the Python that reads the "
+        "responses run for real. Run the same with a model of your own: restgpt demo --model openai:gpt-5-mini"
+    )
+
+
+def _serve_worlds(stack: ExitStack, names: Sequence[str] | dict[str, Any]) -> "dict[str, Api]":
+    """Serve the worlds on free ports until the stack is closed; their APIs with the credential in place."""
+    from restgpt.specs import load_api
+    from restgpt.worlds import CREDENTIAL, open_world
+    from restgpt.worlds.server import serve
+
+    apis: dict[str, Api] = {}
+    for name in names:
+        world = open_world(name)
+        server = stack.enter_context(serve(world))
+        auth = dict.fromkeys(world.api.security_schemes, CREDENTIAL)
+        document = files("restgpt.specs").joinpath("openapi", f"{name}.yaml").read_bytes()
+        apis[name] = load_api(document, base_url=server.url, auth=auth, name=name)
+    return apis
+
+
+def _run(terminal: Terminal, item: Instruction, api: "Api", model: "BaseChatModel") -> "Outcome":
+    from restgpt.trace import usage_text
+
+    terminal.note(f"\n▶ {item.text}")
+    given = {"messages": [("user", item.text)]}
+    outcome = _agent(api, model).drive("demo", given, terminal, decide=lambda pending: _approve(terminal, pending))
+    terminal.note(usage_text(outcome.usage))
+    terminal.answer(f"{item.text}\n  {outcome.answer}")
+    return outcome
+
+
+def _agent(api: "Api", model: "BaseChatModel") -> "Agent":
+    """An agent whose threads live in memory and that reads no settings of the user."""
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.store.memory import InMemoryStore
+
+    from restgpt.commands.agent import Agent, make_context
+    from restgpt.graph.persistence import Persistence
+    from restgpt.tools.settings import Settings
+
+    memory = Persistence(InMemorySaver(), InMemoryStore(), "memory", lambda thread: nullcontext())
+    context = make_context({"today": TODAY})
+    return Agent.over([api], context=context, settings=Settings(), persistence=memory, model=model)
+
+
+def _approve(terminal: Terminal, pending: "Sequence[Pending]") -> dict[str, Any]:
+    """Approve what waits, in sight."""
+    from restgpt.commands.review import Verdict, pending_text
+
+    terminal.note(f"\nApproval is needed.\n{pending_text(pending)}\n→ approved by the demo\n")
+    return Verdict(approve=True).answers(pending)

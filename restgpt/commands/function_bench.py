@@ -1,0 +1,152 @@
+"""The function-calling part of `restgpt bench`: running its suites, and making and checking training data."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from restgpt.commands.failure import Exit, UsageError, reported
+from restgpt.commands.options import AsJson, Quiet
+from restgpt.commands.terminal import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ModelName = Annotated[
+    str | None, typer.Option("--model", help="The chat model, as PROVIDER:NAME.", metavar="PROVIDER:NAME")
+]
+
+
+def functions(
+    suite: Annotated[str, typer.Option("--suite", help="openfunctions-v1, or bfcl:CATEGORY.")] = "openfunctions-v1",
+    model: ModelName = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the results; a run goes on there.")] = Path("runs"),
+    only: Annotated[str | None, typer.Option("--only", help="Tasks by position, as 0,4,7.", metavar="I,J")] = None,
+    mode: Annotated[
+        Literal["strict", "original"], typer.Option(help="Whether an invented value is a failure.")
+    ] = "strict",
+    prompting: Annotated[
+        Literal["structured", "tools", "v0", "v1", "v2"], typer.Option(help="How the model is asked.")
+    ] = "structured",
+    rules: Annotated[
+        Literal["ours", "leaderboard"], typer.Option(help="Ours, or the leaderboard's with its known faults.")
+    ] = "ours",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a function-calling suite and score it: SUCCESS, INCOMPLETE, FAILURE, and the kinds of faults."""
+    terminal = Terminal(as_json=as_json, quiet=quiet)
+    with reported(terminal):
+        from dataclasses import asdict
+
+        from restgpt.bench.functions import run_suite
+        from restgpt.bench.functions_tasks import SuiteError
+        from restgpt.bench.matcher import LEADERBOARD, MatchRules
+        from restgpt.tools.settings import Settings
+
+        settings = Settings.from_env()
+        try:
+            run = run_suite(
+                suite,
+                _model(model, settings.model),
+                data=settings.data,
+                out=out,
+                context={"prompting": prompting},
+                mode=mode,
+                rules=LEADERBOARD if rules == "leaderboard" else MatchRules(),
+                only=_positions(only),
+                progress=_progress(terminal),
+            )
+        except SuiteError as error:
+            raise UsageError(str(error)) from None
+        terminal.document({"suite": suite, **asdict(run.score), "accuracy": run.score.accuracy, "usage": run.usage})
+        terminal.answer(run.report())
+
+
+def generate(
+    docs: Annotated[
+        list[str],
+        typer.Option(
+            "--docs", help="A file, python:PACKAGE, or argparse:MODULE:NAME. May be repeated.", metavar="SOURCE"
+        ),
+    ],
+    model: ModelName = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the data and its manifest.")] = Path("training"),
+    per_function: Annotated[int, typer.Option(help="Examples to ask for per function.", min=1, max=20)] = 3,
+    seed: Annotated[int, typer.Option(help="Seed of the augmentation.")] = 0,
+    augment: Annotated[bool, typer.Option(help="Also make renamed, parallel, irrelevant and other examples.")] = True,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make training data for function calling from documentation, filtered and augmented, with a manifest."""
+    terminal = Terminal(as_json=as_json, quiet=quiet)
+    with reported(terminal):
+        from restgpt.bench.generate import export
+        from restgpt.bench.generate import generate as make
+        from restgpt.bench.train import dry_run
+        from restgpt.tools.settings import Settings
+
+        data = make(
+            docs,
+            _model(model, Settings.from_env().model),
+            per_function=per_function,
+            seed=seed,
+            augmented=augment,
+            progress=_progress(terminal),
+        )
+        files = export(data, out)
+        found = dry_run(files["openfunctions"])
+        terminal.document({**data.manifest, "files": {name: str(path) for name, path in files.items()}})
+        terminal.answer(f"{found.report()}\ndropped: {len(data.dropped)}\n{out}")
+        if not data.pairs:
+            raise typer.Exit(Exit.UNFULFILLED)
+
+
+def train(
+    data: Annotated[Path, typer.Option("--data", help="The exported openfunctions.jsonl.")],
+    base_model: Annotated[
+        str | None,
+        typer.Option(help="Name or folder of the model to start from. Without it, the data is checked only."),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the adapter.")] = Path("adapter"),
+    layout: Annotated[Literal["v1", "v2"], typer.Option(help="The prompt layout to learn.")] = "v1",
+    steps: Annotated[int, typer.Option(help="Training steps; -1: two epochs.")] = -1,
+) -> None:
+    """Fine-tune a model on exported data, loss on the answer only (needs the extra `train`)."""
+    terminal = Terminal()
+    with reported(terminal):
+        from restgpt.bench.train import TrainError, dry_run
+        from restgpt.bench.train import train as fine_tune
+
+        try:
+            terminal.answer(dry_run(data, layout).report())
+            if base_model:
+                loss = fine_tune(data, base_model, out, version=layout, steps=steps)
+                terminal.answer(f"mean training loss {loss:.4f}; the adapter is in {out}")
+        except TrainError as error:
+            raise UsageError(str(error)) from None
+
+
+def _model(given: str | None, configured: str | None) -> str:
+    from restgpt.tools.model import NoModelError
+
+    if not (given or configured):
+        raise NoModelError()
+    return given or configured or ""
+
+
+def _positions(only: str | None) -> list[int] | None:
+    if only is None:
+        return None
+    try:
+        return [int(part) for part in only.split(",") if part.strip()]
+    except ValueError:
+        raise UsageError(f"--only {only}: write positions as 0,4,7.") from None
+
+
+def _progress(terminal: Terminal) -> "Callable[[int, int], None]":
+    def progress(done: int, total: int) -> None:
+        if done % 10 == 0 or done == total:
+            terminal.note(f"{done} of {total}")
+
+    return progress

@@ -1,0 +1,153 @@
+"""The decisions on requests that wait for approval: given by flags, or asked of a person."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from restgpt.commands.failure import UsageError
+from restgpt.commands.terminal import Terminal
+
+Decision = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """One pause of a run: its id, the actions that wait, and which decisions each allows."""
+
+    id: str
+    actions: tuple[dict[str, Any], ...]
+    allowed: dict[str, list[str]]
+
+    @classmethod
+    def of(cls, interrupt: Any) -> "Pending":
+        """Read an interrupt whose payload is that of LangChain's human-in-the-loop middleware."""
+        value = interrupt.value if isinstance(interrupt.value, dict) else {}
+        allowed = {config["action_name"]: config["allowed_decisions"] for config in value.get("review_configs", [])}
+        return cls(interrupt.id, tuple(value.get("action_requests", ())), allowed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain JSON."""
+        return {"id": self.id, "actions": list(self.actions), "allowed": self.allowed}
+
+    def admits(self, kind: str) -> bool:
+        """Whether every action allows a decision of this kind."""
+        return all(kind in self.allowed.get(action["name"], [kind]) for action in self.actions)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the flags of `resume` decide for everything that waits; empty if there are none."""
+
+    approve: bool = False
+    reject: str | None = None
+    respond: str | None = None
+    edit: str | None = None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there is a decision; raises `UsageError` if there are several."""
+        given = [self.approve, self.reject is not None, self.respond is not None, self.edit is not None]
+        if sum(given) > 1:
+            raise UsageError("--approve, --reject, --respond and --edit exclude each other; give one.")
+        return any(given)
+
+    def answers(self, pending: Sequence[Pending]) -> dict[str, Any]:
+        """The resume value by interrupt; raises `UsageError` where the decision is not allowed or does not fit."""
+        actions = [action for pause in pending for action in pause.actions]
+        kind = self._kind()
+        if not all(pause.admits(kind) for pause in pending):
+            raise UsageError(f"What waits here cannot be answered with --{kind}. Give --approve or --reject.")
+        decisions = iter(self._decisions(actions))
+        return {pause.id: {"decisions": [next(decisions) for _ in pause.actions]} for pause in pending}
+
+    def _kind(self) -> str:
+        if self.edit is not None:
+            return "edit"
+        if self.respond is not None:
+            return "respond"
+        return "approve" if self.approve else "reject"
+
+    def _decisions(self, actions: Sequence[dict[str, Any]]) -> list[Decision]:
+        if self.edit is not None:
+            edited = zip(actions, edited_arguments(self.edit, len(actions)), strict=True)
+            return [edit_decision(action, arguments) for action, arguments in edited]
+        if self.approve:
+            return [{"type": "approve"} for _ in actions]
+        message = self.respond if self.respond is not None else self.reject
+        return [{"type": self._kind(), "message": message} for _ in actions]
+
+
+def edit_decision(action: dict[str, Any], arguments: dict[str, Any]) -> Decision:
+    """The decision that sends an action with other arguments."""
+    return {"type": "edit", "edited_action": {"name": action["name"], "args": arguments}}
+
+
+def edited_arguments(text: str, wanted: int) -> list[dict[str, Any]]:
+    """Arguments for each waiting request out of JSON: an object for one, a list of objects for several."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"The edited arguments are not JSON: {error}.") from None
+    listed = value if isinstance(value, list) else [value]
+    if len(listed) != wanted or not all(isinstance(item, dict) for item in listed):
+        many = f"a list of {wanted} objects" if wanted > 1 else 'one object {"path": {…}, "query": {…}, "body": …}'
+        raise UsageError(f"The edited arguments must be {many}.")
+    return listed
+
+
+def pending_text(pending: Sequence[Pending]) -> str:
+    """What waits, as a person reads it: the description of each action, with the exact redacted request in it."""
+    actions = [action for pause in pending for action in pause.actions]
+    return "\n\n".join(str(action.get("description") or action["name"]) for action in actions)
+
+
+def ask_person(terminal: Terminal, pending: Sequence[Pending]) -> dict[str, Any] | None:
+    """Ask about each waiting action; None to leave the run paused."""
+    answers: dict[str, Any] = {}
+    for pause in pending:
+        decisions = []
+        for action in pause.actions:
+            decision = _ask_about(terminal, action, pause.allowed.get(action["name"], ["approve", "reject"]))
+            if decision is None:
+                return None
+            decisions.append(decision)
+        answers[pause.id] = {"decisions": decisions}
+    return answers
+
+
+def _ask_about(terminal: Terminal, action: dict[str, Any], allowed: Sequence[str]) -> Decision | None:
+    terminal.say(f"\nApproval is needed.\n{action.get('description') or action['name']}")
+    choices = {"a": "approve", "e": "edit", "r": "reject", "w": "respond"}
+    offered = {key: kind for key, kind in choices.items() if kind in allowed}
+    labels = {"approve": "[a]pprove", "edit": "[e]dit", "reject": "[r]eject", "respond": "ans[w]er"}
+    question = ", ".join(labels[kind] for kind in offered.values()) + ", or leave it for [l]ater? "
+    while True:
+        said = terminal.ask(question).lower()
+        kind = offered.get(said[:1]) if said else None
+        if said[:1] == "l" or not said:
+            return None
+        decision = _decision(terminal, action, kind) if kind else None
+        if decision is not None:
+            return decision
+
+
+def _decision(terminal: Terminal, action: dict[str, Any], kind: str) -> Decision | None:
+    """The decision of a kind with what belongs to it; None to ask again."""
+    if kind == "approve":
+        return {"type": "approve"}
+    if kind == "edit":
+        return _edited(terminal, action)
+    return {"type": kind, "message": terminal.ask("Why? " if kind == "reject" else "Answer: ")}
+
+
+def _edited(terminal: Terminal, action: dict[str, Any]) -> Decision | None:
+    terminal.say(f"The arguments are:\n{json.dumps(action['args'], ensure_ascii=False)}")
+    text = terminal.ask("Send these instead (JSON on one line; empty: go back): ")
+    if not text:
+        return None
+    try:
+        return edit_decision(action, edited_arguments(text, 1)[0])
+    except UsageError as error:
+        terminal.say(str(error))
+        return None

@@ -1,0 +1,101 @@
+"""The APIs that a command line names: entries of apis.yaml and documents given by path or URL."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from restgpt.commands.failure import UsageError
+
+if TYPE_CHECKING:
+    from restgpt.specs import Api, Operation
+    from restgpt.tools.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What was named, in a form that means the same in every working directory."""
+
+    names: tuple[str, ...] = ()
+    specs: tuple[str, ...] = ()
+    base_url: str | None = None
+
+    @classmethod
+    def given(cls, names: Sequence[str] | None, specs: Sequence[str] | None, base_url: str | None) -> "Sources":
+        """Take what was typed; raises `UsageError` for a base URL that cannot be one."""
+        sources = cls(tuple(names or ()), tuple(_absolute(spec) for spec in specs or ()), base_url)
+        if base_url is not None and urlsplit(base_url).scheme not in ("http", "https"):
+            raise UsageError(f"--base-url {base_url} is no HTTP address. Write it like https://api.example.com/v1")
+        for url in (*sources.specs, *([base_url] if base_url else [])):
+            if urlsplit(url).scheme in ("http", "https") and "@" in urlsplit(url).netloc:
+                raise UsageError(
+                    "A URL with a user or password in it would be kept with the thread. Leave them out: credentials go "
+                    "into RESTGPT_AUTH_SCHEME, and a protected document can be downloaded and named by its path."
+                )
+        if base_url is not None and len(sources.names) + len(sources.specs) != 1:
+            raise UsageError("--base-url says where one API is; give exactly one --spec or --api with it.")
+        return sources
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was named."""
+        return not self.names and not self.specs
+
+    def or_all(self, settings: "Settings") -> "Sources":
+        """These, or all of apis.yaml when nothing was named; raises `UsageError` when there is none."""
+        if not self.is_empty:
+            return self
+        if not settings.apis:
+            raise UsageError(
+                "No API was given. Name a document with --spec openapi.yaml, or an entry of apis.yaml with --api NAME."
+            )
+        return Sources(tuple(settings.apis))
+
+    def load(self, settings: "Settings") -> "list[Api]":
+        """Load what was named; raises `UsageError`, `SpecError`."""
+        from restgpt.specs import load_api
+
+        cache = settings.home / "index"
+        apis = [load_named(name, settings, base_url=self.base_url) for name in self.names]
+        apis += [load_api(spec, base_url=self.base_url, cache=cache) for spec in self.specs]
+        return apis
+
+
+def load_named(name: str, settings: "Settings", *, base_url: str | None = None) -> "Api":
+    """Load an entry of apis.yaml; raises `UsageError` if there is none of this name."""
+    from restgpt.specs import load_api
+
+    entry = settings.apis.get(name)
+    if entry is None:
+        known = f"It names: {', '.join(settings.apis)}." if settings.apis else "There is no apis.yaml, or it is empty."
+        raise UsageError(f"No API is called {name} in apis.yaml. {known} A document is given with --spec.")
+    return load_api(
+        entry.spec,
+        base_url=base_url or entry.base_url,
+        auth=entry.credentials(),
+        name=name,
+        cache=settings.home / "index",
+    )
+
+
+def load_source(source: str, settings: "Settings") -> "Api":
+    """Load a document by path or URL, or an entry of apis.yaml by its name."""
+    from restgpt.specs import load_api
+
+    if source in settings.apis and not Path(source).exists():
+        return load_named(source, settings)
+    return load_api(_absolute(source), cache=settings.home / "index")
+
+
+def find_operation(key: str, apis: "Sequence[Api]") -> "Operation":
+    """The operation of this name, operationId or `METHOD /path`; raises `UnknownOperationError` with near ones."""
+    from restgpt.specs import Catalogue
+
+    return Catalogue(apis).operation(key)
+
+
+def _absolute(spec: str) -> str:
+    if urlsplit(spec).scheme in ("http", "https", "file"):
+        return spec
+    return str(Path(spec).expanduser().absolute())

@@ -1,0 +1,92 @@
+"""What is kept of a thread beside its checkpoints: which APIs and settings it runs with, and how its last run ended."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from restgpt.commands.failure import UsageError
+from restgpt.commands.sources import Sources
+
+if TYPE_CHECKING:
+    from langgraph.store.base import BaseStore, Item
+
+Status = Literal["running", "paused", "done", "failed", "stopped"]
+NAMESPACE = ("restgpt", "threads")
+MOST_LISTED = 1000
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRecord:
+    """A thread as the command line knows it; `context` holds the settings given with it, never a secret.
+
+    `turn` is the turn of the graph that `instruction` opens, so that one that was killed at once is begun again.
+    """
+
+    thread: str
+    instruction: str
+    sources: Sources
+    context: Mapping[str, Any] = field(default_factory=dict)
+    turn: int = 1
+    status: Status = "running"
+    created: str = ""
+    updated: str = ""
+
+
+def checked_name(thread: str) -> str:
+    """Return the name of a thread; raises `UsageError` unless it is letters, digits, hyphens and underscores."""
+    if not _NAME.fullmatch(thread):
+        raise UsageError(f"A thread cannot be called {thread!r}: use 1 to 64 letters, digits, hyphens, underscores.")
+    return thread
+
+
+class Threads:
+    """The records of all threads in a store."""
+
+    def __init__(self, store: "BaseStore") -> None:
+        self._store = store
+
+    def find(self, thread: str) -> ThreadRecord | None:
+        """The record of a thread, None if there is none."""
+        item = self._store.get(NAMESPACE, thread)
+        return None if item is None else _record(item)
+
+    def get(self, thread: str) -> ThreadRecord:
+        """The record of a thread; raises `UsageError` if there is none."""
+        found = self.find(checked_name(thread))
+        if found is None:
+            raise UsageError(f"There is no thread {thread}. `restgpt threads` lists them.")
+        return found
+
+    def keep(self, record: ThreadRecord) -> None:
+        """Write a record."""
+        value = asdict(record)
+        del value["created"], value["updated"]
+        self._store.put(NAMESPACE, record.thread, value, index=False)
+
+    def mark(self, record: ThreadRecord, status: Status) -> ThreadRecord:
+        """Write how the run of a thread stands."""
+        marked = replace(record, status=status)
+        self.keep(marked)
+        return marked
+
+    def newest(self) -> list[ThreadRecord]:
+        """All threads, the one that was used last first."""
+        items = self._store.search(NAMESPACE, limit=MOST_LISTED)
+        return sorted((_record(item) for item in items), key=lambda record: record.updated, reverse=True)
+
+
+def _record(item: "Item") -> ThreadRecord:
+    value = item.value
+    sources = value["sources"]
+    return ThreadRecord(
+        thread=item.key,
+        instruction=value["instruction"],
+        sources=Sources(tuple(sources["names"]), tuple(sources["specs"]), sources["base_url"]),
+        context=value["context"],
+        turn=value["turn"],
+        status=cast("Status", value["status"]),
+        created=item.created_at.isoformat(timespec="seconds"),
+        updated=item.updated_at.isoformat(timespec="seconds"),
+    )

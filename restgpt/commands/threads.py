@@ -1,0 +1,102 @@
+"""`restgpt threads`: the runs that are kept, and one of them in full."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from restgpt.commands.failure import reported
+from restgpt.commands.options import AsJson
+from restgpt.commands.terminal import Terminal
+
+if TYPE_CHECKING:
+    from restgpt.commands.thread import ThreadRecord
+    from restgpt.graph.persistence import Persistence
+
+SHOWN = 60
+"""How many characters of an instruction the list shows."""
+
+
+def threads(
+    thread: Annotated[
+        str | None, typer.Argument(help="Show this one with its steps, requests and cost.", metavar="ID")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the threads, the one used last first, or show one."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.commands.thread import Threads
+        from restgpt.graph.persistence import open_persistence
+        from restgpt.tools.settings import Settings
+
+        with open_persistence(Settings.from_env()) as persistence:
+            kept = Threads(persistence.store)
+            if thread is None:
+                _list(terminal, persistence, kept.newest())
+            else:
+                _show(terminal, persistence, kept.get(thread))
+
+
+def _list(terminal: Terminal, persistence: "Persistence", records: "list[ThreadRecord]") -> None:
+    rows = [(record, _status(persistence, record)) for record in records]
+    terminal.document({"threads": [{**asdict(record), "status": status} for record, status in rows]})
+    if not rows:
+        terminal.answer("There are no threads.")
+    for record, status in rows:
+        text = " ".join(record.instruction.split())
+        text = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+        terminal.answer(f"{record.thread:<14} {status:<8} {record.updated[:16].replace('T', ' ')}  {text}")
+
+
+def _status(persistence: "Persistence", record: "ThreadRecord") -> str:
+    """How the thread stands: one that says it runs, while no process holds it, was killed."""
+    if record.status == "running" and not persistence.is_busy(record.thread):
+        return "killed"
+    return record.status
+
+
+def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord") -> None:
+    from restgpt.graph.build import build_graph
+    from restgpt.nodes.records import no_usage
+
+    graph = build_graph([], checkpointer=persistence.checkpointer, store=persistence.store)
+    snapshot = graph.get_state({"configurable": {"thread_id": record.thread}})
+    steps = snapshot.values.get("steps", [])
+    usage = snapshot.values.get("usage") or no_usage()
+    answer = snapshot.values.get("answer", "")
+    status = _status(persistence, record)
+    pending = [interrupt.value for interrupt in snapshot.interrupts]
+    terminal.document(
+        {**asdict(record), "status": status, "answer": answer, "steps": steps, "usage": usage, "pending": pending}
+    )
+    if not terminal.as_json:
+        _print_thread(terminal, record, status, steps, usage, answer)
+
+
+def _print_thread(
+    terminal: Terminal, record: "ThreadRecord", status: str, steps: list[Any], usage: Any, answer: str
+) -> None:
+    from restgpt.trace import step_lines, usage_text
+
+    sources = ", ".join([*record.sources.names, *record.sources.specs])
+    lines = [
+        f"thread       {record.thread} ({status})",
+        f"instruction  {record.instruction}",
+        f"apis         {sources}",
+    ]
+    for step in steps:
+        lines += [f"{line.label:<12} {line.text}" for line in step_lines(step, _named)]
+    lines += [f"cost         {usage_text(usage)}"]
+    terminal.answer("\n".join(lines))
+    if answer:
+        terminal.answer(f"\n{answer}")
+    if status in ("paused", "killed", "failed", "stopped"):
+        terminal.say(f"\nGo on with: restgpt resume {record.thread}")
+
+
+def _named(request: Any) -> str:
+    """A request by its operation and arguments: the document need not be at hand to list what was done."""
+    import json
+
+    return f"{request['operation']} {json.dumps(request['arguments'], ensure_ascii=False)}"

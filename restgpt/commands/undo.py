@@ -1,0 +1,166 @@
+"""`restgpt undo`: reverse what a thread changed, the newest change first, as far as the API's document shows how."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from restgpt.commands.failure import Exit, reported
+from restgpt.commands.options import AsJson
+from restgpt.commands.review import Pending, Verdict, ask_person, pending_text
+from restgpt.commands.terminal import Terminal
+
+if TYPE_CHECKING:
+    from restgpt.commands.thread import ThreadRecord
+    from restgpt.graph.persistence import Persistence
+    from restgpt.graph.undo import Reversal, UndoGraph
+    from restgpt.nodes.records import Request
+    from restgpt.tools.settings import Settings
+
+
+def undo(
+    thread: Annotated[str, typer.Argument(help="The thread, as `ask` or `threads` named it.", metavar="ID")],
+    steps: Annotated[
+        int | None, typer.Option(help="Undo this many changes, not all.", min=1, metavar="N", show_default=False)
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Send what undoes them without asking.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what would undo the changes of a thread and, after approval, do it, the newest first."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.commands.thread import Threads
+        from restgpt.graph.persistence import open_persistence
+        from restgpt.tools.settings import Settings
+
+        settings = Settings.from_env()
+        with open_persistence(settings) as persistence:
+            record = Threads(persistence.store).get(thread)
+            with persistence.lock(thread):
+                _Undoing(terminal, record, settings, persistence, steps).run(yes=yes)
+
+
+class _Undoing:
+    """One run of the command over one thread, which this process holds."""
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        record: "ThreadRecord",
+        settings: "Settings",
+        persistence: "Persistence",
+        steps: int | None,
+    ) -> None:
+        from restgpt.commands.agent import make_context
+        from restgpt.graph.undo import build_undo, undo_thread
+        from restgpt.nodes.resources import Resources
+        from restgpt.tools.journal import Journal
+
+        self._terminal = terminal
+        self._steps = steps
+        self._thread = record.thread
+        self._journal = Journal(persistence.store, record.thread)
+        self._resources: Resources = Resources(record.sources.load(settings), settings=settings)
+        # What a person has approved here is sent, whatever the thread's own runs may do.
+        self._context = make_context({**record.context, "writes": "ask"})
+        self._graph: UndoGraph = build_undo(
+            self._resources, checkpointer=persistence.checkpointer, store=persistence.store
+        )
+        self._config: Any = {"configurable": {"thread_id": undo_thread(record.thread)}}
+
+    def run(self, *, yes: bool) -> None:
+        """Go on with an undo that was broken off, else begin one; ends the command with its exit code."""
+        from restgpt.graph.undo import settle
+
+        found: list[Reversal] = []
+        if not self._graph.get_state(self._config).tasks:
+            found = self._found()
+            if not any(reversal["request"] for reversal in found):
+                self._nothing(found)
+            self._show(found)
+            requests = [reversal["request"] for reversal in found if reversal["request"]]
+            self._invoke({"requests": requests, "round": requests[0]["round"]})
+        elif not self._pending():
+            self._invoke(None)
+        while pending := self._pending():
+            answers = self._decide(pending, yes=yes)
+            if answers is None:
+                self._wait(pending)
+            from langgraph.types import Command
+
+            self._invoke(Command(resume=answers))
+        requests = self._graph.get_state(self._config).values["requests"]
+        settle(self._journal, requests)
+        self._report(found, requests)
+
+    def _found(self) -> "list[Reversal]":
+        from restgpt.graph.undo import reversals
+
+        number = int(self._graph.get_state(self._config).values.get("round", 0)) + 1
+        catalogue = self._resources.catalogue(())
+        return reversals(self._journal, catalogue, round_number=number, steps=self._steps)
+
+    def _invoke(self, given: Any) -> None:
+        self._graph.invoke(given, self._config, context=self._context, durability="sync")
+
+    def _pending(self) -> list[Pending]:
+        return [Pending.of(interrupt) for interrupt in self._graph.get_state(self._config).interrupts]
+
+    def _decide(self, pending: Sequence[Pending], *, yes: bool) -> dict[str, Any] | None:
+        """The decisions: `--yes` is no answer to whether a request of unknown outcome is sent again."""
+        if yes and all(pause.admits("edit") for pause in pending):
+            return Verdict(approve=True).answers(pending)
+        return ask_person(self._terminal, pending) if self._terminal.is_interactive else None
+
+    def _nothing(self, found: "Sequence[Reversal]") -> None:
+        self._terminal.document({"thread": self._thread, "status": "done", "undone": [], "left": _left(found)})
+        self._terminal.answer("\n".join([*_left_lines(found), "There is nothing to undo."]))
+        raise typer.Exit(Exit.UNFULFILLED if found else Exit.DONE)
+
+    def _show(self, found: "Sequence[Reversal]") -> None:
+        for line in _left_lines(found):
+            self._terminal.say(line)
+
+    def _wait(self, pending: Sequence[Pending]) -> None:
+        self._terminal.document(
+            {"thread": self._thread, "status": "paused", "pending": [pause.to_dict() for pause in pending]}
+        )
+        self._terminal.say(f"{pending_text(pending)}\n\nNothing of this was sent. Type: restgpt undo {self._thread}")
+        if all(pause.admits("edit") for pause in pending):
+            self._terminal.say("To send it without being asked, add --yes.")
+        raise typer.Exit(Exit.PAUSED)
+
+    def _report(self, found: "Sequence[Reversal]", requests: "Sequence[Request]") -> None:
+        from restgpt.graph.undo import is_done
+
+        undone = [request for request in requests if is_done(request)]
+        failed = [request for request in requests if not is_done(request)]
+        status = "failed" if failed or len(requests) < len(found) else "done"
+        told = [{"operation": item["operation"], "arguments": item["arguments"]} for item in undone]
+        problems = [{"operation": item["operation"], "problem": _problem(item)} for item in failed]
+        self._terminal.document(
+            {"thread": self._thread, "status": status, "undone": told, "failed": problems, "left": _left(found)}
+        )
+        lines = [f"{item['description']} Done." for item in undone]
+        lines += [f"{item['description']} Not done: {_problem(item)}" for item in failed]
+        self._terminal.answer("\n".join(lines))
+        raise typer.Exit(Exit.DONE if status == "done" else Exit.UNFULFILLED)
+
+
+def _problem(request: "Request") -> str:
+    if request["status"] == "sent":
+        return f"the API answered with status {request['response']['status']}."
+    return request["note"] or "it was not sent."
+
+
+def _left(found: "Sequence[Reversal]") -> list[dict[str, Any]]:
+    """The changes that cannot be undone, for a program."""
+    return [
+        {"method": item["shown"].get("method"), "url": item["shown"].get("url"), "reason": item["reason"]}
+        for item in found
+        if item["request"] is None
+    ]
+
+
+def _left_lines(found: "Sequence[Reversal]") -> list[str]:
+    return [f"Cannot be undone: {item['method']} {item['url']}: {item['reason']}." for item in _left(found)]

@@ -1,0 +1,187 @@
+"""The live trace of a run: what each role decided, what was sent and what came back, as lines for a terminal."""
+
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from restgpt.nodes.records import Request, Step, Usage
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SHOWN = 700
+"""How many characters of one text a line shows."""
+
+STYLES = {
+    "plan": "bold cyan",
+    "continue": "bold cyan",
+    "end": "bold cyan",
+    "api plan": "magenta",
+    "request": "green",
+    "not sent": "yellow",
+    "failed": "red",
+    "code": "dim",
+    "result": "default",
+    "missing": "yellow",
+}
+LABEL_WIDTH = max(len(label) for label in STYLES)
+
+# Besides control characters: what reorders or hides text on a terminal.
+_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+_SHOWN_ALTHOUGH_FORMAT = frozenset("\n\t\u200d")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the trace: a label of `STYLES` and its text."""
+
+    label: str
+    text: str
+
+
+def visible(text: str) -> str:
+    """Write control, reordering and invisible characters as escapes, so that data cannot steer or fool a terminal."""
+    return "".join(_visible(character) for character in text)
+
+
+def _visible(character: str) -> str:
+    if character in _SHOWN_ALTHOUGH_FORMAT or unicodedata.category(character) not in _HIDDEN_CATEGORIES:
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def lines_of(node: str, update: Mapping[str, Any], describe: Callable[[Request], str]) -> Iterator[Line]:
+    """What one node's update says; `describe` writes a request as method and redacted URL."""
+    if node == "planner":
+        yield from _planned(update)
+    elif node == "selector":
+        yield from _selected(update)
+    elif node == "caller" and update.get("hint"):
+        yield Line("missing", str(update["hint"]))
+    elif node == "caller":
+        yield from (Line("missing", step["result"]) for step in update.get("steps", []))
+    elif node == "approval":
+        yield from _judged(update.get("requests", []), describe)
+    elif node == "sender":
+        yield from (_sent(request, describe) for request in update.get("requests", []))
+    elif node == "parser":
+        yield from _parsed(update.get("requests", []))
+
+
+def _planned(update: Mapping[str, Any]) -> Iterator[Line]:
+    decision = update.get("decision") or {}
+    if decision.get("kind") in ("plan", "continue"):
+        yield Line(decision["kind"], decision["text"])
+    elif decision:
+        yield Line("end", "")
+
+
+def _selected(update: Mapping[str, Any]) -> Iterator[Line]:
+    api_plan = update.get("api_plan") or {"calls": [], "reason": ""}
+    for call in api_plan["calls"]:
+        yield Line("api plan", f"{call['operation']}: {call['purpose']}")
+    if not api_plan["calls"]:
+        yield Line("api plan", f"no call needed: {api_plan['reason']}")
+
+
+def _judged(requests: Sequence[Request], describe: Callable[[Request], str]) -> Iterator[Line]:
+    for request in requests:
+        if request["status"] in ("rejected", "held"):
+            why = "dry run" if request["status"] == "held" else request["note"]
+            yield Line("not sent", f"{describe(request)} ({why})")
+
+
+def _sent(request: Request, describe: Callable[[Request], str]) -> Line:
+    if request["status"] != "sent":
+        label = "not sent" if request["status"] == "rejected" else "failed"
+        return Line(label, f"{describe(request)} → {request['note']}")
+    response = request["response"]
+    facts = [str(response.get("status"))]
+    if (elapsed := response.get("elapsed_ms")) is not None:
+        facts.append(f"{elapsed:.0f} ms")
+    if (size := response.get("size")) is not None:
+        facts.append(size_text(size))
+    return Line("request", f"{describe(request)} → {', '.join(facts)}")
+
+
+def _parsed(requests: Sequence[Request]) -> Iterator[Line]:
+    for request in requests:
+        if request["status"] == "parsed":
+            if request["code"]:
+                yield Line("code", request["code"])
+            yield Line("result", request["result"])
+
+
+def size_text(size: int) -> str:
+    """A number of bytes for people, in decimal units."""
+    if size < 1000:
+        return f"{size} B"
+    return f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
+
+
+def usage_text(usage: Usage) -> str:
+    """What a run cost, in a line."""
+    spent = [
+        f"{role} {_count(cost['calls'], 'call')} {cost['input_tokens']:,}+{cost['output_tokens']:,} tokens"
+        for role, cost in usage["roles"].items()
+    ]
+    return ", ".join([*spent, _count(usage["requests"], "request"), f"{usage['seconds']:.1f} s"])
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def step_lines(step: Step, describe: Callable[[Request], str]) -> Iterator[Line]:
+    """A finished step, told again."""
+    yield Line(step["kind"], step["said"] or step["plan"])
+    yield from _selected({"api_plan": step["api_plan"]})
+    for request in step["requests"]:
+        if request["status"] == "parsed":
+            yield _sent({**request, "status": "sent"}, describe)
+            yield from _parsed([request])
+        else:
+            yield from _judged([request], describe)
+            if request["status"] == "failed":
+                yield _sent(request, describe)
+
+
+class Trace:
+    """Prints lines on a console as a run goes on; says nothing twice, though updates repeat what a round holds."""
+
+    def __init__(self, console: "Console", describe: Callable[[Request], str]) -> None:
+        self._console = console
+        self._describe = describe
+        self._seen: set[tuple[str, str]] = set()
+
+    def show(self, chunk: Mapping[str, Any]) -> None:
+        """Print one chunk of the stream mode `updates`."""
+        for node, update in chunk.items():
+            if isinstance(update, Mapping):
+                for line in lines_of(node, self._unseen(update), self._describe):
+                    self.print(line)
+
+    def _unseen(self, update: Mapping[str, Any]) -> dict[str, Any]:
+        requests = [item for item in update.get("requests", []) if (item["id"], item["status"]) not in self._seen]
+        self._seen |= {(item["id"], item["status"]) for item in requests}
+        return {**update, "requests": requests}
+
+    def print(self, line: Line) -> None:
+        """Print one line, its text indented past the label and bounded."""
+        from rich.table import Table
+        from rich.text import Text
+
+        style = STYLES[line.label]
+        text = visible(line.text)
+        if not text:
+            self._console.print(Text(line.label, style=style))
+            return
+        if len(text) > SHOWN:
+            text = f"{text[:SHOWN]}… ({len(text) - SHOWN} more characters)"
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(width=LABEL_WIDTH, no_wrap=True)
+        table.add_column(overflow="fold")
+        table.add_row(Text(line.label, style=style), Text(text, style="dim" if line.label == "code" else ""))
+        self._console.print(table)
