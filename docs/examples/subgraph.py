@@ -1,0 +1,49 @@
+"""RestGPT as a node of a host graph: they share `messages`, and the host's checkpointer serves both."""
+
+from importlib.resources import files
+
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import Command
+from roles import by_role, call, end, plan, select
+
+from restgpt import build_graph, load_api
+from restgpt.worlds import CREDENTIAL, open_world
+from restgpt.worlds.server import serve
+
+# In a program of yours: model = "openai:gpt-5-mini", and these replies are not there.
+REPLIES = {
+    "planner": [plan("Create the project Roof garden"), end("The project Roof garden is created.")],
+    "selector": [select("create_project")],
+    "caller": [call({"body": {"name": "Roof garden"}})],
+}
+
+
+def greet(state: MessagesState) -> dict[str, list[tuple[str, str]]]:
+    """A node of the host: it only speaks."""
+    return {"messages": [("ai", "Good morning. I pass this on.")]} if not state["messages"] else {}
+
+
+def main() -> list[str]:
+    """Ask the host for a change, approve what it shows, and return the conversation."""
+    with serve(open_world("toy")) as server:
+        document = files("restgpt.specs").joinpath("openapi/toy.yaml").read_bytes()
+        api = load_api(document, base_url=server.url, auth={"key": CREDENTIAL})
+        builder = StateGraph(MessagesState)
+        builder.add_node("greet", greet)
+        builder.add_node("restgpt", build_graph([api], model=by_role(REPLIES)))
+        builder.add_edge(START, "greet")
+        builder.add_edge("greet", "restgpt")
+        builder.add_edge("restgpt", END)
+        host = builder.compile(checkpointer=InMemorySaver())
+        thread = {"configurable": {"thread_id": "1"}}
+
+        paused = host.invoke({"messages": [("user", "Create a project named Roof garden")]}, thread)
+        [pause] = paused["__interrupt__"]
+        shown = pause.value["action_requests"][0]["description"]
+        done = host.invoke(Command(resume={"decisions": [{"type": "approve"}]}), thread)
+        return [shown, *(str(message.text) for message in done["messages"])]
+
+
+if __name__ == "__main__":
+    print("\n---\n".join(main()))

@@ -1,0 +1,120 @@
+"""Writes the parts of the documentation that the code decides: the picture of the graph, the settings, the tree.
+
+In a page, such a part stands between `<!-- NAME -->` and `<!-- end of NAME -->`. `make docs` writes all of them; a test
+asserts that they are up to date.
+"""
+
+import ast
+import re
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from langchain_core.runnables.graph import Graph
+
+from restgpt.graph.agent import graph
+from restgpt.nodes.context import Context
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "docs/architecture.md", "docs/embedding.md", "docs/studio.md")
+EXAMPLES = {"subgraph": "subgraph.py", "tool": "tool_in_agent.py", "remote": "remote_graph.py"}
+ROOMS = ("restgpt", "bench", "worlds", "graph", "nodes", "tools", "specs", "prompts")
+OTHERS = {"tests/": "One folder per room.", "docs/": "A page per subject; why things are as they are: decisions/."}
+
+
+def picture() -> str:
+    """The graph as LangGraph draws it, in Mermaid, with every label."""
+    drawn = _with_every_label(graph.get_graph()).draw_mermaid()
+    # The front matter and the colours are the renderer's own choice, which fits light and dark pages alike.
+    drawn = re.sub(r"\A---\n.*?\n---\n", "", drawn, flags=re.DOTALL)
+    drawn = re.sub(r":::\w+|\n\tclassDef .*", "", drawn)
+    drawn = re.sub(r"\((\w+)<hr/><small><em>description = (.*?)</em></small>\)", r'("<b>\1</b><br/>\2")', drawn)
+    # Quoted, because Mermaid takes a bare `end` for the end of a block.
+    drawn = re.sub(r"-\. &nbsp;(.*?)&nbsp; \.->", r'-.->|"\1"|', drawn)
+    return "\n".join(line.rstrip() for line in drawn.splitlines() if line.strip()) + "\n"
+
+
+def _with_every_label(drawing: Graph) -> Graph:
+    """The drawing, with all labels on an edge; LangGraph keeps one for each pair of nodes."""
+    labels: dict[tuple[str, str], list[str]] = {}
+    for source, branches in graph.builder.branches.items():
+        for branch in branches.values():
+            for label, target in (branch.ends or {}).items():
+                labels.setdefault((source, target), []).append(str(label))
+    drawing.edges[:] = [
+        edge._replace(data=" / ".join(labels.get((edge.source, edge.target), [])) or None) for edge in drawing.edges
+    ]
+    return drawing
+
+
+def settings() -> str:
+    """The settings of a run, as a table."""
+    schema = Context.model_json_schema()
+    rows = [
+        f"| `{name}` | {_default(setting)} | {setting['description'].replace('|', chr(92) + '|')} |"
+        for name, setting in schema["properties"].items()
+    ]
+    return "\n".join(["| setting | default | what it does |", "|---|---|---|", *rows]) + "\n"
+
+
+def _default(setting: dict[str, Any]) -> str:
+    value = setting.get("default")
+    if value in ("", [], None):
+        return ""
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def tree() -> str:
+    """The folders, each with the first sentence of its package."""
+    lines = {f"{room}/": _purpose(ROOT / room / "__init__.py") for room in ROOMS} | OTHERS
+    width = max(map(len, lines))
+    return "```\n" + "".join(f"{name:<{width}}  {purpose}\n" for name, purpose in lines.items()) + "```\n"
+
+
+def _purpose(path: Path) -> str:
+    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return docstring.partition("\n\n")[0].replace("\n", " ")
+
+
+def example(name: str) -> str:
+    """The program of that name in docs/examples."""
+    return f"```python\n{(ROOT / 'docs' / 'examples' / name).read_text(encoding='utf-8')}```\n"
+
+
+def blocks() -> dict[str, str]:
+    """Every generated part by name."""
+    return {
+        "graph": f"```mermaid\n{picture()}```\n",
+        "settings": settings(),
+        "tree": tree(),
+        **{name: example(file) for name, file in EXAMPLES.items()},
+    }
+
+
+def filled(page: str, parts: dict[str, str]) -> str:
+    """A page with its generated parts written anew."""
+    for name, text in parts.items():
+        pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
+        page = re.sub(pattern, partial(_between, text), page, flags=re.DOTALL)
+    return page
+
+
+def _between(text: str, match: re.Match[str]) -> str:
+    return match[1] + text + match[2]
+
+
+def pages() -> dict[Path, str]:
+    """What every generated file should hold."""
+    parts = blocks()
+    written = {ROOT / name: filled((ROOT / name).read_text(encoding="utf-8"), parts) for name in PAGES}
+    return written | {ROOT / "docs" / "graph.mmd": picture()}
+
+
+def main() -> None:
+    """Write them."""
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
