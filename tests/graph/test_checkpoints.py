@@ -1,0 +1,91 @@
+"""Guards the size of checkpoints: response bodies stay outside, however large they are."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.store.sqlite import SqliteStore
+from roles import by_role, call, end, plan, select
+
+from restgpt.graph.build import build_graph
+from restgpt.specs import load_api
+
+DOCUMENT = {
+    "openapi": "3.1.0",
+    "info": {"title": "Archive", "version": "1"},
+    "paths": {
+        "/records": {
+            "get": {
+                "operationId": "list_records",
+                "summary": "List all records",
+                "responses": {"200": {"description": "All of them.", "content": {"application/json": {"schema": {}}}}},
+            }
+        }
+    },
+}
+RECORDS = [{"id": number, "text": f"record {number} " * 40} for number in range(10_000)]
+BODY = json.dumps({"records": RECORDS}).encode()
+
+
+@contextmanager
+def archive() -> Iterator[str]:
+    """An API whose one answer has five megabytes; gives its base URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(BODY)))
+            self.end_headers()
+            self.wfile.write(BODY)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def stored(path: Path, tables: tuple[str, ...]) -> int:
+    """How many bytes the values in some tables have."""
+    with closing(sqlite3.connect(path)) as database:
+        total = 0
+        for table in tables:
+            columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+            lengths = " + ".join(f'COALESCE(LENGTH(CAST("{column}" AS BLOB)), 0)' for column in columns)
+            total += database.execute(f"SELECT COALESCE(SUM({lengths}), 0) FROM {table}").fetchone()[0]
+        return int(total)
+
+
+def test_a_response_of_five_megabytes_leaves_a_small_checkpoint(tmp_path: Path) -> None:
+    assert len(BODY) > 5_000_000
+    model = by_role(
+        {
+            "planner": [plan("Count the records"), end("There are 10000 records.")],
+            "selector": [select("list_records")],
+            "caller": [call({})],
+            "parser": ["print(len(data['records']), 'records')"],
+        }
+    )
+    path = tmp_path / "threads.db"
+    with (
+        archive() as url,
+        SqliteSaver.from_conn_string(str(path)) as saver,
+        SqliteStore.from_conn_string(str(path)) as store,
+    ):
+        store.setup()
+        graph = build_graph([load_api(DOCUMENT, base_url=url)], model=model, checkpointer=saver, store=store)
+        config = {"configurable": {"thread_id": "1"}}
+        done = graph.invoke({"instruction": "How many records are there?"}, config)  # type: ignore[arg-type]
+        [step] = graph.get_state(config).values["steps"]  # type: ignore[arg-type]
+    assert done["answer"] == "There are 10000 records."
+    assert "10000 records" in step["result"]
+    assert stored(path, ("store",)) > 5_000_000
+    assert 0 < stored(path, ("checkpoints", "writes")) < 200_000

@@ -1,0 +1,30 @@
+"""Guards the examples of docs/embedding.md: each runs as it stands, over the toy API, with scripted replies."""
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
+
+def result_of(example: str) -> Any:
+    return runpy.run_path(str(EXAMPLES / example))["main"]()
+
+
+def test_a_pause_in_a_subgraph_reaches_the_host_and_its_answer_comes_back() -> None:
+    shown, *conversation = result_of("subgraph.py")
+    assert shown.startswith("POST http://127.0.0.1")
+    assert '{"name": "Roof garden"}' in shown
+    assert conversation == ["Create a project named Roof garden", "The project Roof garden is created."]
+
+
+def test_a_pause_in_a_tool_reaches_the_agent_that_called_it() -> None:
+    shown, *said = result_of("tool_in_agent.py")
+    assert shown.startswith("DELETE http://127.0.0.1")
+    assert "/tasks/110" in shown
+    assert said == ["The task 110 is deleted.", "Done: task 110 is gone."]
+
+
+def test_every_example_is_run_by_a_test() -> None:
+    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    assert [path.name for path in EXAMPLES.glob("*.py") if f'"{path.name}"' not in tests] == []

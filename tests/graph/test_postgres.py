@@ -1,0 +1,74 @@
+"""Guards threads in PostgreSQL: a real server keeps them, holds them for one process, and its password stays hidden."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from board import Board, served_board
+
+from restgpt.bench.errand import DONE, ErrandModel, board_errand
+from restgpt.bench.postgres import NoPostgresError, postgres_server
+from restgpt.graph.build import build_graph
+from restgpt.graph.persistence import PersistenceError, ThreadBusyError, open_persistence
+from restgpt.nodes.resources import Resources
+from restgpt.tools.journal import Journal
+from restgpt.tools.settings import Secret, Settings
+
+pytest.importorskip("psycopg", reason="PostgreSQL's packages are not installed")
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    try:
+        with postgres_server() as url:
+            yield Settings(home=tmp_path_factory.mktemp("home"), database_url=Secret(url))
+    except NoPostgresError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def board() -> Iterator[Board]:
+    with served_board() as served:
+        yield served
+
+
+def test_a_run_paused_in_one_process_goes_on_in_another(settings: Settings, board: Board) -> None:
+    from langgraph.types import Command
+
+    config = {"configurable": {"thread_id": "a.b/c"}}
+    given: object = {"instruction": board_errand().instruction}
+    for _ in range(5):
+        with open_persistence(settings) as kept:
+            resources = Resources([board.api], model=ErrandModel.over(board_errand()), settings=settings)
+            graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+            result = graph.invoke(given, config, context={"code": False}, durability="sync")  # type: ignore[arg-type]
+            given = Command(resume="approve")
+            if "__interrupt__" not in result:
+                break
+    assert result["answer"] == DONE
+    with open_persistence(settings) as kept:
+        assert len(Journal(kept.store, "a.b/c").entries()) == 4
+
+
+def test_a_thread_is_held_by_one_connection_at_a_time(settings: Settings) -> None:
+    with open_persistence(settings) as one, open_persistence(settings) as other, one.lock("t"):
+        with pytest.raises(ThreadBusyError, match="in use by another process"), other.lock("t"):
+            pass
+        assert not other.is_busy("another")
+    with open_persistence(settings) as other:
+        assert not other.is_busy("t")
+
+
+def test_a_journal_goes_past_what_one_read_gives(settings: Settings) -> None:
+    with open_persistence(settings) as kept:
+        journal = Journal(kept.store, "long")
+        for number in range(1010):
+            journal.intend(f"r{number}", "abc", {})
+        assert len(journal.entries()) == 1010
+
+
+def test_a_server_that_is_gone_is_told_without_its_password(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, database_url=Secret("postgresql://user:planted@127.0.0.1:1/x"))
+    with pytest.raises(PersistenceError) as caught, open_persistence(settings):
+        pass
+    assert "planted" not in str(caught.value)

@@ -1,0 +1,208 @@
+"""Guards secrets: with an API that echoes them in every way and fails in every way, none is in anything left behind."""
+
+import base64
+import io
+import json
+import logging
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.parse import quote
+
+import pytest
+from cli import Cli
+
+from restgpt.bench.errand import Errand, ErrandModel, Step
+from restgpt.commands.sources import Sources
+from restgpt.commands.thread import ThreadRecord, Threads
+from restgpt.graph.build import build_graph
+from restgpt.graph.persistence import open_persistence
+from restgpt.nodes.resources import Resources
+from restgpt.specs import load_api
+from restgpt.tools.errors import RestgptError
+from restgpt.tools.http import HttpClient, HttpLimits
+from restgpt.tools.settings import ApiEntry, Secret, Settings
+
+BEARER = "planted/bearer+secret=01"
+KEY = "planted key&secret?02"
+EXTRA = "planted-extra-secret-03"
+SECRETS = (BEARER, KEY, EXTRA)
+FORMS = [
+    form
+    for secret in SECRETS
+    for form in (secret, quote(secret), quote(secret, safe=""), base64.b64encode(secret.encode()).decode().rstrip("="))
+]
+
+DOCUMENT = {
+    "openapi": "3.1.0",
+    "info": {"title": "Echo", "version": "1"},
+    "security": [{"token": [], "key": []}],
+    "paths": {
+        "/things": {
+            "post": {
+                "operationId": "make",
+                "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
+                "responses": {"201": {"description": "made"}},
+            }
+        },
+        "/things/{id}": {
+            "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}],
+            "get": {"operationId": "read", "responses": {"200": {"description": "ok"}}},
+            "put": {
+                "operationId": "change",
+                "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
+                "responses": {"200": {"description": "ok"}},
+            },
+            "delete": {"operationId": "remove", "responses": {"204": {"description": "gone"}}},
+        },
+    },
+    "components": {
+        "securitySchemes": {
+            "token": {"type": "http", "scheme": "bearer"},
+            "key": {"type": "apiKey", "in": "query", "name": "key"},
+        }
+    },
+}
+ERRAND = Errand(
+    "echo",
+    "Read thing 5, make one called Fern, and change thing 6.",
+    (
+        Step("read", {"path": {"id": 5}}, stage=1),
+        Step("make", {"body": {"name": "Fern"}}, stage=2),
+        Step("change", {"path": {"id": 6}, "body": {"name": "Moss"}}, stage=3),
+    ),
+)
+WAYS = ("plain", "error", "refused", "busy", "malformed", "truncated", "reset", "redirect", "html", "latin", "headers")
+
+
+@contextmanager
+def echo_server(way: str, at: int) -> Iterator[str]:
+    """A server that repeats whatever it is sent, and from its nth request on does so in an ill way."""
+    count = [0]
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            count[0] += 1
+            echoed = {"id": 1, "url": self.path, "headers": dict(self.headers), "secrets": SECRETS, "name": "Ivy"}
+            body = json.dumps({**echoed, "basic": base64.b64encode(f"x:{BEARER}".encode()).decode()}).encode()
+            ill = way if count[0] >= at else "plain"
+            status = {"error": 500, "refused": 401, "busy": 429, "redirect": 302}.get(ill, 200)
+            if ill == "reset":
+                self.connection.close()
+                return
+            if ill == "malformed":
+                body = b"{[" + body
+            self.send_response(status, f"Reason {EXTRA}" if ill == "headers" else None)
+            self.send_header("Content-Type", "text/html" if ill == "html" else "application/json")
+            self.send_header("X-Echo", f"{BEARER} {quote(KEY)}")
+            self.send_header("Location", f"http://elsewhere.invalid/?key={quote(KEY)}&t={quote(BEARER)}")
+            self.send_header("Content-Length", str(len(body) + (50 if ill == "truncated" else 0)))
+            self.end_headers()
+            self.wfile.write(body.decode().encode("utf-16") if ill == "latin" else body)
+
+        do_POST = do_PUT = do_DELETE = do_GET
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def settings(home: Path) -> Settings:
+    entry = ApiEntry(
+        name="echo",
+        spec="echo.json",
+        auth={"token": Secret(BEARER), "key": Secret(KEY)},
+        headers={"X-Extra": Secret(EXTRA)},
+    )
+    return Settings(home=home, apis={"echo": entry})
+
+
+def found_in(text: str) -> list[str]:
+    return [form for form in FORMS if form in text]
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    """Everything that anybody logs, at the finest level, with tracebacks and structured events."""
+    written = io.StringIO()
+    handler = logging.StreamHandler(written)
+    handler.setFormatter(logging.Formatter("%(name)s %(message)s %(event)s", defaults={"event": ""}))
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    logging.getLogger("restgpt").setLevel(logging.DEBUG)
+    yield written
+    root.removeHandler(handler)
+    root.setLevel(level)
+    logging.getLogger("restgpt").setLevel(logging.NOTSET)
+
+
+LIMITS = HttpLimits(read_seconds=1.0, total_seconds=2.0, backoff_seconds=0.01, attempts=2, longest_wait=0.1)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_secret_is_left_anywhere(way: str, tmp_path: Path, log: io.StringIO) -> None:
+    model = ErrandModel.over(ERRAND, keep=True)
+    said = ""
+    for at in (1, 2, 3):
+        with echo_server(way, at) as url, open_persistence(settings(tmp_path)) as kept:
+            api = load_api(DOCUMENT, base_url=url, name="echo")
+            http = HttpClient(settings=settings(tmp_path), limits=LIMITS)
+            resources = Resources([api], model=model, settings=settings(tmp_path), http=http)
+            graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+            config = {"configurable": {"thread_id": f"t{at}"}}
+            context = {"writes": "allow", "code": False}
+            try:
+                result = graph.invoke({"instruction": ERRAND.instruction}, config, context=context)  # type: ignore[arg-type]
+                said += str(result)
+            except RestgptError:
+                said += traceback.format_exc()
+            said += str(graph.get_state(config)) + str(list(graph.get_state_history(config)))  # type: ignore[arg-type]
+            raw = "".join(path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file())
+            assert found_in(raw) == [], "in a file"
+    assert len(model.prompts) > 3
+    assert found_in("\n".join(model.prompts)) == [], "in a prompt"
+    assert found_in(said) == [], "in a state, result or exception"
+    assert "restgpt" in log.getvalue()
+    assert found_in(log.getvalue()) == [], "in the log"
+
+
+def test_the_search_would_find_a_secret() -> None:
+    assert found_in(f"x{quote(KEY)}y")
+    assert found_in(str({"t": base64.b64encode(BEARER.encode()).decode()}))
+
+
+def test_no_secret_is_in_what_the_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RESTGPT_HOME", str(tmp_path))
+    monkeypatch.setenv("RESTGPT_AUTH_TOKEN", BEARER)
+    monkeypatch.setenv("RESTGPT_AUTH_KEY", KEY)
+    document = tmp_path / "echo.json"
+    document.write_text(json.dumps(DOCUMENT))
+    cli = Cli(tmp_path)
+    with echo_server("plain", 9) as url:
+        at = ["--spec", str(document), "--base-url", url]
+        with open_persistence(Settings.from_env()) as kept:
+            resources = Resources([load_api(DOCUMENT, base_url=url)], model=ErrandModel.over(ERRAND))
+            graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+            config = {"configurable": {"thread_id": "t"}}
+            graph.invoke({"instruction": ERRAND.instruction}, config, context={"writes": "allow", "code": False})  # type: ignore[arg-type]
+            sources = Sources(specs=(str(document),), base_url=url)
+            Threads(kept.store).keep(ThreadRecord("t", "x", sources, status="done"))
+        calls = [
+            cli("call", "read", *at, "--args", '{"path": {"id": 5}}', "--json"),
+            cli("--debug", "call", "change", *at, "--args", '{"path": {"id": 5}, "body": {"k": 1}}', "--approve"),
+        ]
+        calls += [cli("threads", "t", "--json"), cli("undo", "t", "--json"), cli("undo", "t", "--yes")]
+    printed = "".join(ran.out + ran.err for ran in calls)
+    assert [form for form in found_in(printed) if form != EXTRA] == []
+    assert "redacted" in calls[0].out

@@ -1,0 +1,268 @@
+"""Guards `langgraph dev`: the real server in a child process, the toy API and a scripted model on loopback."""
+
+import json
+import os
+import runpy
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from boardscript import READ, WRITE, board_script
+from chatserver import ChatServer
+from langgraph_sdk import get_sync_client
+from langgraph_sdk.client import SyncLangGraphClient
+
+from restgpt.worlds import CREDENTIAL, World, open_world
+from restgpt.worlds.server import serve
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 60
+APPROVE = {"resume": {"decisions": [{"type": "approve"}]}}
+
+pytestmark = pytest.mark.server
+
+
+@dataclass
+class Platform:
+    """A running server, the world that it works on, and its log file."""
+
+    url: str
+    world: World[Any]
+    log: Path
+    client: SyncLangGraphClient = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.client = get_sync_client(url=self.url)
+
+    def projects(self) -> list[str]:
+        return [project["name"] for project in self.world.snapshot()["state"]["projects"].values()]
+
+    def changes(self) -> list[str]:
+        return [f"{entry.method} {entry.status}" for entry in self.world.log if entry.method != "GET"]
+
+    def run(self, thread: str, *, graph: str = "restgpt", **given: Any) -> dict[str, Any]:
+        return self.client.runs.wait(thread, graph, **given)  # type: ignore[return-value]
+
+    def new_thread(self) -> str:
+        return str(self.client.threads.create()["thread_id"])
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    folder = tmp_path_factory.mktemp("server")
+    shutil.copy(ROOT / "langgraph.json", folder)
+    (folder / ".env").touch()
+    with serve(open_world("toy")) as world, ChatServer(board_script) as chat:
+        document = files("restgpt.specs").joinpath("openapi/toy.yaml")
+        auth = f"{{key: {CREDENTIAL}}}"
+        (folder / "apis.yaml").write_text(f"board: {{spec: {document}, base_url: {world.url}, auth: {auth}}}\n")
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        log = folder / "server.log"
+        with log.open("w") as output:
+            command = [str(Path(sys.executable).with_name("langgraph")), "dev", "--no-reload", "--no-browser"]
+            process = subprocess.Popen(
+                [*command, "--port", str(port), "--n-jobs-per-worker", "4"],
+                cwd=folder,
+                env=environment(folder, chat.url),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+            try:
+                platform = Platform(f"http://127.0.0.1:{port}", world.world, log)
+                wait_until_up(platform, process)
+                yield platform
+            finally:
+                process.terminate()
+                try:
+                    process.wait(10)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+
+
+def environment(folder: Path, model_url: str) -> dict[str, str]:
+    private = ("RESTGPT_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(private)}
+    return inherited | {
+        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+        "LANGGRAPH_NO_VERSION_CHECK": "1",
+        "LANGGRAPH_STRICT_MSGPACK": "true",
+        "LANGSMITH_TRACING": "false",
+        "OPENAI_BASE_URL": model_url,
+        "RESTGPT_HOME": str(folder / "home"),
+        "RESTGPT_MODEL": "openai:scripted",
+    }
+
+
+def wait_until_up(platform: Platform, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        try:
+            if requests.get(f"{platform.url}/ok", timeout=2).ok:
+                return
+        except requests.ConnectionError:
+            pass
+        assert process.poll() is None, platform.log.read_text()
+        time.sleep(0.1)
+    pytest.fail(platform.log.read_text())
+
+
+@pytest.fixture
+def platform(running: Platform) -> Platform:
+    """The running server over a world as it was at the start."""
+    running.world.reset()
+    return running
+
+
+def test_studio_finds_the_assistant_with_its_schemas_and_described_settings(platform: Platform) -> None:
+    [assistant] = platform.client.assistants.search(graph_id="restgpt")
+    assert "REST APIs" in str(assistant["description"])
+    schemas = platform.client.assistants.get_schemas(assistant["assistant_id"])
+    assert set(schemas["input_schema"]["properties"]) == {"messages", "instruction"}
+    assert set(schemas["output_schema"]["properties"]) == {"messages", "answer", "usage"}
+    settings = schemas["context_schema"]["properties"]
+    assert settings["writes"]["enum"] == ["ask", "allow", "deny", "dry-run"]
+    assert settings["model"]["langgraph_nodes"] == ["planner", "selector", "caller", "parser"]
+    assert [name for name, setting in settings.items() if not setting.get("description")] == []
+
+
+def test_every_graph_of_langgraph_json_is_served_with_its_description(platform: Platform) -> None:
+    graphs = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))["graphs"]
+    served = {assistant["graph_id"]: assistant["description"] for assistant in platform.client.assistants.search()}
+    assert served == {name: graph["description"] for name, graph in graphs.items()}
+    assert "openfunctions" in served
+
+
+def test_function_calls_are_written_and_not_executed(platform: Platform) -> None:
+    function = {
+        "name": "find_person",
+        "description": "Find a person.",
+        "parameters": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+    }
+    given = {"prompt": "Find Ada", "functions": [function]}
+    done = platform.run(platform.new_thread(), graph="openfunctions", input=given)
+    assert (done["outcome"], done["text"]) == ("call", 'find_person(name="Ada")')
+    assert len(platform.world.log) == 0
+
+
+def test_studio_draws_the_roles_and_the_labelled_edges(platform: Platform) -> None:
+    drawing = platform.client.assistants.get_graph("restgpt")
+    nodes = {node["id"]: node for node in drawing["nodes"]}
+    assert {"planner", "selector", "caller", "approval", "sender", "parser"} <= nodes.keys()
+    assert nodes["planner"]["metadata"]["description"]
+    labels = {edge["target"]: edge.get("data") for edge in drawing["edges"] if edge["source"] == "planner"}
+    assert labels["__end__"] == "end"
+    # The server draws one edge for each pair of nodes, with one of its labels.
+    assert labels["selector"] in ("plan", "continue")
+
+
+def test_a_thread_streams_pauses_before_a_write_and_changes_the_world_exactly_once(platform: Platform) -> None:
+    thread = platform.new_thread()
+    modes: list[Any] = ["updates", "values"]
+    parts = list(platform.client.runs.stream(thread, "restgpt", input={"instruction": WRITE}, stream_mode=modes))
+    seen = [name for part in parts if part.event == "updates" for name in part.data]
+    assert seen == ["intake", "planner", "selector", "caller", "__interrupt__"]
+    assert platform.changes() == []
+
+    [task] = [task for task in platform.client.threads.get_state(thread)["tasks"] if task["interrupts"]]
+    pause = task["interrupts"][0]["value"]
+    [action] = pause["action_requests"]
+    assert (action["name"], action["args"]) == ("create_project", {"body": {"name": "Roof garden"}})
+    assert "POST http://127.0.0.1" in action["description"]
+    assert pause["review_configs"][0]["allowed_decisions"] == ["approve", "edit", "reject", "respond"]
+    assert CREDENTIAL not in str(parts)
+    assert CREDENTIAL not in str(pause)
+
+    done = platform.run(thread, command=APPROVE)
+    assert done["answer"] == "It is created."
+    assert platform.changes() == ["POST 201"]
+    assert "Roof garden" in platform.projects()
+    assert CREDENTIAL not in str(platform.client.threads.get_history(thread, limit=50))
+
+
+def test_a_rejected_write_never_reaches_the_api(platform: Platform) -> None:
+    thread = platform.new_thread()
+    platform.run(thread, input={"instruction": WRITE})
+    decisions = [{"type": "reject", "message": "Not today."}]
+    done = platform.run(thread, command={"resume": {"decisions": decisions}})
+    assert done["answer"] == "Left alone."
+    assert platform.changes() == []
+
+
+def test_history_can_be_forked_with_another_decision(platform: Platform) -> None:
+    thread = platform.new_thread()
+    platform.run(thread, input={"instruction": WRITE})
+    platform.run(thread, command=APPROVE)
+    history = platform.client.threads.get_history(thread, limit=50)
+    planned = next(state for state in history if state["next"] == ["selector"])
+    changed = {"decision": {"kind": "end", "text": "Enough."}, "answer": "Enough."}
+    fork = platform.client.threads.update_state(
+        thread, changed, checkpoint_id=planned["checkpoint"]["checkpoint_id"], as_node="planner"
+    )
+    done = platform.run(thread, checkpoint=fork["checkpoint"])
+    assert done["answer"] == "Enough."
+    assert platform.changes() == ["POST 201"]
+
+
+def test_a_fork_from_before_a_write_does_not_repeat_it_unasked(platform: Platform) -> None:
+    thread = platform.new_thread()
+    platform.run(thread, input={"instruction": WRITE})
+    platform.run(thread, command=APPROVE)
+    history = platform.client.threads.get_history(thread, limit=50)
+    planned = next(state for state in history if state["next"] == ["caller"])
+    again = platform.run(thread, checkpoint_id=planned["checkpoint"]["checkpoint_id"])
+    assert "__interrupt__" in again
+    assert platform.changes() == ["POST 201"]
+
+
+def test_chat_mode_answers_message_after_message(platform: Platform) -> None:
+    thread = platform.new_thread()
+    first = platform.run(thread, input={"messages": [{"role": "user", "content": READ}]})
+    second = platform.run(thread, input={"messages": [{"role": "user", "content": READ}]})
+    assert [message["type"] for message in second["messages"]] == ["human", "ai", "human", "ai"]
+    assert first["answer"] == second["answer"] == second["messages"][-1]["content"] == "There are 24 tasks."
+
+
+def test_settings_come_with_the_run_and_a_wrong_one_is_explained(platform: Platform) -> None:
+    thread = platform.new_thread()
+    held = platform.run(thread, input={"instruction": WRITE}, context={"writes": "deny"})
+    assert held["answer"] == "Not allowed."
+    assert platform.changes() == []
+    with pytest.raises(Exception, match="'ask', 'allow', 'deny' or 'dry-run'"):
+        platform.run(platform.new_thread(), input={"instruction": READ}, context={"writes": "sometimes"})
+
+
+def test_other_agents_find_the_graph_as_an_mcp_tool(platform: Platform) -> None:
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    accept = {"Accept": "application/json, text/event-stream"}
+    reply = requests.post(f"{platform.url}/mcp", json=asked, headers=accept, timeout=20)
+    tools = {tool["name"]: tool for tool in reply.json()["result"]["tools"]}
+    assert "REST APIs" in tools["RestGPT"]["description"]
+    assert "instruction" in tools["RestGPT"]["inputSchema"]["properties"]
+    assert "executes nothing" in tools["openfunctions"]["description"]
+
+
+def test_the_remote_graph_example_works_on_the_server(platform: Platform) -> None:
+    example = runpy.run_path(str(ROOT / "docs" / "examples" / "remote_graph.py"))
+    shown, answer = example["main"](platform.url, WRITE)
+    assert shown.startswith("POST http://127.0.0.1")
+    assert answer == "It is created."
+    assert platform.changes() == ["POST 201"]
+
+
+def test_what_stops_a_run_is_told_to_the_client(platform: Platform) -> None:
+    with pytest.raises(Exception, match="nowhere"):
+        platform.run(platform.new_thread(), input={"instruction": READ}, context={"apis": ["nowhere"]})
+    with pytest.raises(Exception, match="There is no instruction"):
+        platform.run(platform.new_thread(), input={"instruction": ""})

@@ -1,0 +1,207 @@
+"""Guards undo: what a thread changed goes back, newest first, after approval, once, and what cannot go back is said."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from board import Board, served_board
+from cli import TOY, Cli
+from langgraph.types import Command
+
+from restgpt.bench.errand import Errand, ErrandModel, Step, board_errand
+from restgpt.commands.sources import Sources
+from restgpt.commands.thread import ThreadRecord, Threads
+from restgpt.graph.build import build_graph
+from restgpt.graph.persistence import open_persistence
+from restgpt.graph.undo import build_undo, undo_thread
+from restgpt.nodes.resources import Resources
+from restgpt.tools.journal import Journal
+from restgpt.tools.settings import Settings
+from restgpt.worlds import CREDENTIAL
+
+THREAD = "errand-1"
+
+
+@pytest.fixture
+def board() -> Iterator[Board]:
+    with served_board() as served:
+        yield served
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RESTGPT_HOME", str(tmp_path))
+    monkeypatch.setenv("RESTGPT_AUTH_KEY", CREDENTIAL)
+    return tmp_path
+
+
+def carry_out(board: Board, home: Path, errand: Errand, *, writes: str = "allow") -> None:
+    """Carry an errand out in a thread that the command line knows."""
+    settings = Settings(home=home)
+    with open_persistence(settings) as kept:
+        resources = Resources([board.api], model=ErrandModel.over(errand), settings=settings)
+        graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+        options = {"code": False, "writes": writes}
+        config = {"configurable": {"thread_id": THREAD}}
+        graph.invoke({"instruction": errand.instruction}, config, context=options)  # type: ignore[arg-type]
+        sources = Sources(specs=(TOY,), base_url=board.server.url)
+        Threads(kept.store).keep(ThreadRecord(THREAD, errand.instruction, sources, status="done"))
+
+
+def changes(board: Board) -> list[str]:
+    return [call for call in board.calls() if not call.startswith("GET")]
+
+
+def test_all_changes_of_a_thread_go_back_newest_first(board: Board, home: Path) -> None:
+    before = board.world.dump()
+    carry_out(board, home, board_errand())
+    assert board.world.dump() != before
+    ran = Cli(home)("undo", THREAD, "--yes", "--json")
+    assert (ran.code, ran.document["status"]) == (0, "done"), ran.err
+    assert changes(board)[4:] == [
+        "PATCH /projects/{project_id} 200",
+        "DELETE /tasks/{task_id} 204",
+        "DELETE /tasks/{task_id} 204",
+        "DELETE /projects/{project_id} 204",
+    ]
+    after = board.world.dump()
+    assert {key: value for key, value in after.items() if not key.startswith("next")} == {  # type: ignore[union-attr]
+        key: value
+        for key, value in before.items()  # type: ignore[union-attr]
+        if not key.startswith("next")
+    }
+
+
+def test_what_was_undone_is_not_undone_again(board: Board, home: Path) -> None:
+    carry_out(board, home, board_errand())
+    assert Cli(home)("undo", THREAD, "--yes", "--steps", "1").code == 0
+    assert changes(board)[4:] == ["PATCH /projects/{project_id} 200"]
+    assert Cli(home)("undo", THREAD, "--yes").code == 0
+    assert len(changes(board)) == 8
+    ran = Cli(home)("undo", THREAD, "--yes")
+    assert (ran.code, ran.out.strip()) == (0, "There is nothing to undo.")
+    assert len(changes(board)) == 8
+
+
+def test_without_approval_nothing_goes_back(board: Board, home: Path) -> None:
+    carry_out(board, home, board_errand())
+    ran = Cli(home)("undo", THREAD, "--json")
+    assert (ran.code, ran.document["status"]) == (3, "paused")
+    [pause] = ran.document["pending"]
+    assert "owner: Noor → " in pause["actions"][0]["description"]
+    assert len(changes(board)) == 4
+    assert Cli(home)("undo", THREAD, "--yes").code == 0
+    assert len(changes(board)) == 8
+
+
+@pytest.mark.parametrize(
+    ("decisions", "sent"),
+    [
+        (["approve", "reject", "reject", "reject"], ["PATCH /projects/{project_id} 200"]),
+        (["reject", "approve", "reject", "reject"], ["DELETE /tasks/{task_id} 204"]),
+        (["reject", "reject", "reject", "reject"], []),
+    ],
+)
+def test_a_reversal_that_a_person_rejected_is_not_sent(
+    board: Board, home: Path, decisions: list[str], sent: list[str]
+) -> None:
+    carry_out(board, home, board_errand())
+    assert Cli(home)("undo", THREAD).code == 3
+    config = {"configurable": {"thread_id": undo_thread(THREAD)}}
+    with open_persistence(Settings(home=home)) as kept:
+        resources = Resources([board.api], settings=Settings(home=home))
+        graph = build_undo(resources, checkpointer=kept.checkpointer, store=kept.store)
+        answer = {"decisions": [{"type": kind} for kind in decisions]}
+        result = graph.invoke(Command(resume=answer), config)  # type: ignore[call-overload,arg-type]
+    assert changes(board)[4:] == sent
+    rejected = [request["status"] for request in result["requests"]].count("rejected")
+    assert rejected == decisions.count("reject")
+
+
+def test_what_cannot_be_undone_is_said_and_the_rest_goes_back(board: Board, home: Path) -> None:
+    errand = Errand(
+        "toy",
+        "Rename task 101 to 'Later' and delete task 102.",
+        (
+            Step("update_task", {"path": {"task_id": 101}, "body": {"title": "Later"}}, stage=1),
+            Step("delete_task", {"path": {"task_id": 102}}, stage=1),
+        ),
+    )
+    title = board.tasks()["101"]["title"]
+    carry_out(board, home, errand)
+    [entry] = [entry for entry in entries(home) if entry["request"]["method"] == "PATCH"]
+    with open_persistence(Settings(home=home)) as kept:
+        Journal(kept.store, THREAD).note(entry["id"], undo={"reason": "the document shows no way back"})
+    ran = Cli(home)("undo", THREAD, "--yes", "--json")
+    assert ran.code == 1
+    assert [left["reason"] for left in ran.document["left"]] == ["the document shows no way back"]
+    assert ran.document["undone"][0]["operation"] == "create_task"
+    assert board.tasks()["101"]["title"] == "Later" != title
+
+
+def entries(home: Path) -> list[dict[str, object]]:
+    with open_persistence(Settings(home=home)) as kept:
+        return Journal(kept.store, THREAD).entries()
+
+
+def test_a_deleted_thing_comes_back_with_its_values(board: Board, home: Path) -> None:
+    gone = dict(board.tasks()["102"])
+    errand = Errand("toy", "Delete task 102.", (Step("delete_task", {"path": {"task_id": 102}}, stage=1),))
+    carry_out(board, home, errand)
+    assert "102" not in board.tasks()
+    assert Cli(home)("undo", THREAD, "--yes").code == 0
+    [back] = [task for task in board.tasks().values() if task["title"] == gone["title"]]
+    assert {**back, "id": 102} == gone
+
+
+def test_an_undo_that_the_api_refuses_is_told_and_may_be_tried_again(board: Board, home: Path) -> None:
+    carry_out(board, home, board_errand(name="Shed"))
+    board.world.call("POST /projects/{project_id}/tasks", path={"project_id": 201}, body={"title": "In the way"})
+    ran = Cli(home)("undo", THREAD, "--yes", "--json")
+    assert (ran.code, ran.document["failed"][0]["operation"]) == (1, "delete_project")
+    [task] = [task for task in board.tasks().values() if task["title"] == "In the way"]
+    board.world.call("DELETE /tasks/{task_id}", path={"task_id": task["id"]})
+    ran = Cli(home)("undo", THREAD, "--yes", "--json")
+    assert (ran.code, len(ran.document["undone"])) == (0, 1)
+
+
+def test_an_undo_of_unknown_outcome_is_not_sent_again_by_yes(board: Board, home: Path) -> None:
+    carry_out(board, home, board_errand())
+    assert Cli(home)("undo", THREAD, "--steps", "1").code == 3
+    config = {"configurable": {"thread_id": undo_thread(THREAD)}}
+    with open_persistence(Settings(home=home)) as kept:
+        graph = build_graph([board.api], checkpointer=kept.checkpointer, store=kept.store)
+        [request] = graph.get_state(config).values["requests"]  # type: ignore[arg-type]
+        shown = {"method": "PATCH", "url": "…"}
+        Journal(kept.store, undo_thread(THREAD)).intend(request["id"], request["fingerprint"], shown)
+    ran = Cli(home)("undo", THREAD, "--yes")
+    assert ran.code == 3
+    assert "may or may not have been carried out" in ran.err
+    assert len(changes(board)) == 4
+
+
+def test_a_held_or_refused_change_is_none(board: Board, home: Path) -> None:
+    carry_out(board, home, board_errand(), writes="deny")
+    assert Cli(home)("undo", THREAD, "--yes").out.strip() == "There is nothing to undo."
+
+
+def test_whether_a_change_can_be_undone_is_said_before_it_is_approved(board: Board) -> None:
+    agent = board.agent(ErrandModel.over(board_errand()))  # type: ignore[arg-type]
+    paused = agent.ask(board_errand().instruction, code=False)
+    [action] = paused["__interrupt__"][0].value["action_requests"]
+    assert "It can be undone: delete_project deletes what it makes." in action["description"].splitlines()
+    agent.graph.invoke(Command(resume="approve"), agent.config, context={"code": False})  # type: ignore[arg-type]
+    [entry] = Journal(agent.graph.store, agent.thread).entries()  # type: ignore[arg-type]
+    assert entry["undo"] == {"operation": "delete_project", "arguments": {"path": {"project_id": 201}}, "caution": ""}
+    assert json.dumps(entry)
+
+
+def test_a_change_of_odd_values_keeps_its_outcome_and_goes_back(board: Board, home: Path) -> None:
+    board.world.call("PATCH /tasks/{task_id}", path={"task_id": 101}, body={"hours": 2**70})
+    step = Step("update_task", {"path": {"task_id": 101}, "body": {"hours": 3}}, stage=1)
+    carry_out(board, home, Errand("toy", "Set the hours of task 101 to 3.", (step,)))
+    [entry] = entries(home)
+    assert (entry["outcome"]["status"], entry["outcome"]["response"]["status"]) == ("sent", 200)  # type: ignore[index]
+    assert Cli(home)("undo", THREAD, "--yes").code == 0
+    assert board.tasks()["101"]["hours"] == 2**70

@@ -1,0 +1,48 @@
+"""Fixtures of the command line's tests: a served toy world, a scripted model server, and a runner."""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chatserver import ChatServer, script_by_role
+from cli import Cli
+
+from restgpt.worlds import CREDENTIAL, open_world
+from restgpt.worlds.server import WorldServer, serve
+
+
+@pytest.fixture
+def toy() -> Iterator[WorldServer]:
+    with serve(open_world("toy")) as server:
+        yield server
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cli]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RESTGPT_AUTH_KEY", CREDENTIAL)
+    yield Cli(home=tmp_path / "home")
+    logger = logging.getLogger("restgpt")
+    logger.handlers.clear()
+    logger.setLevel(logging.NOTSET)
+
+
+@pytest.fixture(scope="session")
+def chat() -> Iterator[ChatServer]:
+    with ChatServer([]) as server:
+        yield server
+
+
+@pytest.fixture
+def model(chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[str, Any]], ChatServer]:
+    """Script the model server by role, and point the environment at it."""
+
+    def start(script: Mapping[str, Any]) -> ChatServer:
+        chat.use(script_by_role(script))
+        monkeypatch.setenv("OPENAI_BASE_URL", chat.url)
+        monkeypatch.setenv("RESTGPT_MODEL", "openai:scripted")
+        return chat
+
+    return start

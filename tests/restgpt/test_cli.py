@@ -1,0 +1,356 @@
+"""Guards the commands without a model: `api`, `call`, `world serve`, `--version`, and how errors are told."""
+
+import json
+import logging
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+import typer.main
+from chatserver import ChatServer
+from cli import TOY, Cli, at
+
+import restgpt
+from restgpt.cli import app
+from restgpt.commands.local_model import local_models, offer
+from restgpt.worlds import CREDENTIAL
+from restgpt.worlds.server import WorldServer
+
+ELSEWHERE = ("function", "bench")
+"""Commands that have a page of their own."""
+
+YAML = """
+openapi: 3.1.0
+info: {title: Small, version: "1"}
+servers: [{url: "https://api.example.com"}]
+paths:
+  /things:
+    post:
+      operationId: make_thing
+      requestBody: {content: {application/json: {schema: {$ref: "#/components/schemas/Nowhere"}}}}
+      responses: {"200": {description: ok}}
+"""
+
+
+def test_show_lists_operations_and_names_the_document(cli: Cli) -> None:
+    ran = cli("api", "show", TOY)
+    assert ran.code == 0
+    assert ran.out.startswith("Team board 1.0.0 (11 operations)")
+    assert "list_projects: GET /projects  List all projects" in ran.out
+
+
+def test_show_in_json_has_every_operation(cli: Cli) -> None:
+    document = cli("api", "show", TOY, "--json").document
+    assert len(document["operations"]) == 11
+    assert document["problems"] == []
+    assert document["operations"][0]["method"] == "GET"
+
+
+def test_show_of_one_operation_gives_its_documentation(cli: Cli) -> None:
+    document = cli("api", "show", TOY, "--operation", "create_project", "--json").document
+    assert "POST /projects" in document["documentation"]
+    assert document["example"]["body"]["name"]
+
+
+def test_lint_tells_what_the_openapi_schemas_find(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(YAML.replace("      operationId", "      colour: red\n      operationId"))
+    plain = cli("api", "show", str(path), "--json").document["problems"]
+    linted = cli("api", "show", str(path), "--lint", "--json").document["problems"]
+    assert not any("colour" in problem["message"] for problem in plain)
+    assert any("colour" in problem["message"] for problem in linted)
+
+
+def test_a_document_without_fault_passes_the_lint(cli: Cli) -> None:
+    assert cli("api", "show", TOY, "--lint", "--json").document["problems"] == []
+
+
+def test_login_names_the_schemes_where_there_is_none_to_log_in_with(cli: Cli) -> None:
+    ran = cli("login", TOY)
+    assert ran.code == 2
+    assert "its security schemes: key, bearer" in ran.err
+
+
+def test_find_ranks_operations(cli: Cli) -> None:
+    ran = cli("api", "find", "create a project", "--spec", TOY, "-k", "3", "--json")
+    assert ran.code == 0
+    names = [item["name"] for item in ran.document["operations"]]
+    assert names[0] == "create_project"
+    assert len(names) == 3
+    assert cli("api", "find", "create a project", "--spec", TOY, "-k", "1").out.startswith("create_project: POST")
+
+
+def test_every_published_document_is_shown_and_searched(cli: Cli, data_folder: Path) -> None:
+    documents = [path for path in sorted((data_folder / "openapi").rglob("*")) if path.suffix in (".json", ".yaml")]
+    assert documents
+    for path in documents:
+        shown = cli("api", "show", str(path), "--json")
+        if shown.code == 0:
+            assert shown.document["operations"], path.name
+            assert cli("api", "find", "list", "--spec", str(path), "--json").code == 0, path.name
+            name = shown.document["operations"][0]["name"]
+            called = cli("call", name, "--spec", str(path), "--dry-run", "--json")
+            assert called.code in (0, 2), path.name
+            assert called.document["status"] in ("held", "failed"), path.name
+        else:
+            assert (shown.code, shown.document["status"]) == (2, "failed"), path.name
+
+
+def test_call_sends_and_prints_the_body(cli: Cli, toy: WorldServer) -> None:
+    ran = cli("call", "list_projects", *at(toy))
+    assert ran.code == 0
+    assert json.loads(ran.out)["items"]
+    assert f"GET {toy.url}/projects → 200 OK" in ran.err
+    assert CREDENTIAL not in ran.err
+
+
+def test_call_in_json_holds_request_and_response(cli: Cli, toy: WorldServer) -> None:
+    ran = cli("call", "get_project", *at(toy), "--args", '{"path": {"project_id": 1}}', "--json")
+    document = ran.document
+    assert document["request"]["url"] == f"{toy.url}/projects/1"
+    assert document["response"]["status"] == 200
+    assert document["response"]["body"]["id"] == 1
+    assert CREDENTIAL not in ran.out + ran.err
+
+
+def test_call_of_an_error_status_exits_with_one_and_still_prints_the_body(cli: Cli, toy: WorldServer) -> None:
+    ran = cli("call", "GET /projects/{project_id}", *at(toy), "--args", '{"path": {"project_id": 99999}}')
+    assert ran.code == 1
+    assert "99999" in ran.out
+    assert "404" in ran.err
+
+
+def test_a_change_is_not_sent_without_a_decision(cli: Cli, toy: WorldServer) -> None:
+    change = ["call", "create_project", *at(toy), "--args", '{"body": {"name": "Moss"}}']
+    unasked = cli(*change)
+    assert unasked.code == 3
+    assert "--approve" in unasked.err
+    assert cli(*change, "--json").document["status"] == "paused"
+    assert cli(*change, "--dry-run").code == 0
+    assert cli(*change, "--writes", "dry-run").code == 0
+    denied = cli(*change, "--writes", "deny", "--json")
+    assert (denied.code, denied.document["status"]) == (1, "rejected")
+    assert len(toy.world.log) == 0
+    assert cli(*change, "--writes", "allow").code == 0
+    assert cli(*change, "--approve", "--writes", "deny").code == 1
+    approved = ["call", "create_project", *at(toy), "--args", '{"body": {"name": "Fern"}}', "--approve"]
+    assert cli(*approved).code == 0
+    assert [entry.status for entry in toy.world.log] == [201, 201]
+
+
+def test_a_rule_of_apis_yaml_can_ask_before_a_read(cli: Cli, toy: WorldServer, tmp_path: Path) -> None:
+    rules = [{"decision": "ask", "method": "GET", "path": "/projects"}, {"decision": "deny", "tag": "tasks"}]
+    (tmp_path / "apis.yaml").write_text(json.dumps({"board": {"spec": TOY, "base_url": toy.url, "policy": rules}}))
+    assert cli("call", "list_projects", "--api", "board", "--writes", "allow").code == 3
+    assert cli("call", "find_tasks", "--api", "board", "--approve").code == 1
+    assert cli("call", "list_projects", "--api", "board", "--approve").code == 0
+    assert [entry.template for entry in toy.world.log] == ["/projects"]
+
+
+def test_on_a_terminal_a_change_is_shown_and_asked_about(cli: Cli, toy: WorldServer) -> None:
+    change = ["call", "create_project", *at(toy), "--args", '{"body": {"name": "Moss"}}']
+    code, screen = cli.on_a_terminal(*change, prompt="Send it? [y/N]", answer="y")
+    assert code == 0
+    assert screen.index(f"POST {toy.url}/projects") < screen.index("Send it?") < screen.index("→ 201")
+    assert [entry.status for entry in toy.world.log] == [201]
+
+
+def test_a_dry_run_shows_the_exact_request(cli: Cli, toy: WorldServer) -> None:
+    ran = cli("call", "create_project", *at(toy), "--args", '{"body": {"name": "Moss"}}', "--dry-run", "--json")
+    assert ran.document["status"] == "held"
+    assert ran.document["request"]["method"] == "POST"
+    assert ran.document["request"]["body"] == {"name": "Moss"}
+
+
+def test_arguments_come_from_standard_input_or_a_file(cli: Cli, toy: WorldServer, tmp_path: Path) -> None:
+    text = '{"path": {"project_id": 1}}'
+    (tmp_path / "args.json").write_text(text)
+    assert cli("call", "get_project", *at(toy), "--args", "-", stdin=text).code == 0
+    assert cli("call", "get_project", *at(toy), "--args", "@args.json").code == 0
+
+
+def test_a_body_can_be_written_to_a_file(cli: Cli, toy: WorldServer, tmp_path: Path) -> None:
+    ran = cli("call", "list_projects", *at(toy), "--output", "body.json")
+    assert (ran.code, ran.out) == (0, "")
+    assert json.loads((tmp_path / "body.json").read_text())["items"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["call", "create_projct", "--spec", TOY], "create_project"),
+        (["call", "create_project", "--spec", TOY, "--args", '{"body": {"nam": "x"}}'], "did you mean name"),
+        (["call", "create_project", "--spec", TOY, "--args", "{"], "--args is not JSON"),
+        (["call", "create_project", "--spec", TOY, "--args", "[]"], "object of places"),
+        (["call", "create_project", "--spec", TOY, "--args", "@nowhere.json"], "nowhere.json"),
+        (["call", "list_projects"], "No API was given"),
+        (["call", "list_projects", "--api", "nowhere"], "No API is called nowhere"),
+        (["api", "show", "nowhere.yaml"], "nowhere.yaml"),
+        (["api", "show", TOY, "-o", "nothing"], "nothing"),
+        (["api", "find", "x", "--spec", "nowhere.yaml"], "nowhere.yaml"),
+        (["world", "serve", "nowhere"], "toy, tmdb, spotify"),
+    ],
+)
+def test_what_cannot_be_meant_exits_with_two_and_names_the_remedy(cli: Cli, arguments: list[str], said: str) -> None:
+    ran = cli(*arguments)
+    assert ran.code == 2
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+    assert ran.out == ""
+
+
+def test_an_error_in_json_is_a_document_too(cli: Cli) -> None:
+    ran = cli("api", "show", "nowhere.yaml", "--json")
+    assert ran.code == 2
+    assert ran.document["status"] == "failed"
+    assert "nowhere.yaml" in ran.document["error"]
+
+
+def test_a_missing_credential_names_its_variable(cli: Cli, toy: WorldServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RESTGPT_AUTH_KEY")
+    ran = cli("call", "list_projects", *at(toy))
+    assert ran.code == 2
+    assert "RESTGPT_AUTH_KEY" in ran.err
+
+
+def test_an_unreachable_server_exits_with_one(cli: Cli) -> None:
+    ran = cli("call", "list_projects", "--spec", TOY, "--base-url", "http://127.0.0.1:9")
+    assert ran.code == 1
+    assert "127.0.0.1:9" in ran.err
+
+
+def test_problems_of_a_document_are_listed(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(YAML.replace("operationId: make_thing", "operationId: 'make thing!'"))
+    ran = cli("api", "show", "small.yaml")
+    assert ran.code == 0
+    assert "POST /things" in ran.out
+
+
+def test_hostile_text_of_a_document_cannot_steer_the_terminal(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(YAML.replace("title: Small", 'title: "\\e[2JSmall"'))
+    out = cli("api", "show", "small.yaml").out
+    assert "\x1b" not in out
+    assert "\\x1b[2JSmall" in out
+
+
+def test_debug_logs_the_traceback_and_verbose_does_not(cli: Cli) -> None:
+    assert "Traceback" in cli("--debug", "api", "show", "nowhere.yaml").err
+    assert "Traceback" not in cli("--verbose", "api", "show", "nowhere.yaml").err
+
+
+def test_verbose_logs_requests(cli: Cli, toy: WorldServer) -> None:
+    quiet = cli("call", "list_projects", *at(toy), "--quiet")
+    loud = cli("--verbose", "call", "list_projects", *at(toy), "--quiet")
+    assert quiet.err == ""
+    assert "restgpt.http" in loud.err
+    assert CREDENTIAL not in loud.err
+    assert logging.getLogger("restgpt").level == logging.INFO
+
+
+def test_version_is_that_of_the_package(cli: Cli) -> None:
+    assert cli("--version").out == f"restgpt {restgpt.__version__}\n"
+
+
+def test_every_command_has_help(cli: Cli) -> None:
+    listed = cli("--help").out
+    for command in ("ask", "resume", "threads", "api", "call", "world", "demo"):
+        assert command in listed
+        assert cli(command, "--help").code == 0
+
+
+def test_a_world_is_served_until_it_is_ended(cli: Cli) -> None:
+    served = cli.start("world", "serve", "toy", "--seed", "3", "--json")
+    assert served.stdout is not None
+    text = ""
+    while not text.endswith("}\n"):
+        text += served.stdout.readline()
+    document = json.loads(text)
+    with urlopen(f"{document['control_url']}/health") as answer:
+        assert json.load(answer) == {"world": "toy", "seed": 3}
+    assert Path(document["spec"]).is_file()
+    served.send_signal(signal.SIGINT)
+    _, err = served.communicate(timeout=20)
+    assert (served.returncode, err) == (0, "")
+
+
+def test_a_taken_port_is_told(cli: Cli, toy: WorldServer) -> None:
+    port = toy.url.split(":")[2].split("/")[0]
+    ran = cli("world", "serve", "toy", "--port", port)
+    assert ran.code == 2
+    assert "--port" in ran.err
+
+
+def test_a_local_model_server_is_offered_by_name() -> None:
+    with ChatServer([], model="llama-small") as server:
+        assert local_models(server.url) == ["llama-small"]
+        assert f"OPENAI_BASE_URL={server.url}" in offer(server.url)
+        assert "--model openai:llama-small" in offer(server.url)
+    assert offer(server.url) == ""
+
+
+def test_what_is_no_model_list_is_no_offer(toy: WorldServer) -> None:
+    assert local_models(toy.control_url) == []
+    assert local_models(f"{toy.control_url}/health#") == []
+
+
+def test_dotenv_in_the_working_directory_is_read(cli: Cli, toy: WorldServer, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("RESTGPT_AUTH_BEARER=from-dotenv\nRESTGPT_AUTH_KEY=also\n")
+    started = cli.start("--debug", "call", "list_projects", *at(toy))
+    out, _ = started.communicate(timeout=30)
+    assert started.returncode == 0, "the environment goes before the file"
+    assert json.loads(out)["items"]
+
+
+def test_a_bug_is_told_without_traceback_and_without_its_text(tmp_path: Path) -> None:
+    script = (
+        "import sys, typer\nfrom restgpt import cli\n"
+        "@cli.app.command()\ndef broken() -> None:\n    raise RuntimeError('the-secret')\n"
+        "sys.argv = ['restgpt', 'broken']\ncli.main()\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert ran.returncode == 1
+    assert "RuntimeError at <string>:5. This is a bug." in ran.stderr
+    assert "restgpt threads" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert "the-secret" not in ran.stderr
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    script = (
+        "import sys, restgpt, restgpt.cli\n"
+        "heavy = ('langchain', 'langgraph', 'openai', 'pydantic', 'requests', 'msgspec', 'yaml')\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules if name.startswith(heavy)}))"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+def test_public_names_are_exported() -> None:
+    assert restgpt.load_api(Path(TOY)).name == "team-board"
+    assert callable(restgpt.build_graph)
+    assert restgpt.Context().writes == "ask"
+    assert set(restgpt.__all__) <= set(dir(restgpt))
+    with pytest.raises(AttributeError, match="nothing"):
+        restgpt.nothing  # noqa: B018
+
+
+def test_the_page_on_the_command_line_names_every_command_and_option() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    missing = [name for name in _names(typer.main.get_command(app), "restgpt") if name not in page]
+    assert missing == []
+
+
+def _names(command: Any, path: str) -> Iterator[str]:
+    """The path of every command, and the long form of each of its options."""
+    commands = getattr(command, "commands", None)
+    if commands is None:
+        yield path
+    yield from (option for item in command.params for option in item.opts if option.startswith("--"))
+    for name, inner in (commands or {}).items():
+        if name not in ELSEWHERE:
+            yield from _names(inner, f"{path} {name}")

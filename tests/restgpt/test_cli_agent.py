@@ -1,0 +1,360 @@
+"""Guards `ask`, `resume` and `threads`: a run that answers, pauses, fails, is killed, and goes on."""
+
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chatserver import ChatServer, Refusal
+from cli import TOY, Cli, at
+from roles import call, end, plan, select
+
+from restgpt.commands.sources import Sources
+from restgpt.commands.thread import ThreadRecord, Threads
+from restgpt.graph.persistence import open_persistence
+from restgpt.tools.settings import Settings
+from restgpt.worlds import CREDENTIAL, World
+from restgpt.worlds.faults import Fault, FaultKind
+from restgpt.worlds.server import WorldServer
+
+Model = Callable[[dict[str, Any]], ChatServer]
+
+READS = {
+    "planner": [plan("List the projects."), end("There are projects.")],
+    "selector": [select("list_projects")],
+    "caller": [call({})],
+    "parser": ["print(len(data['items']))"] * 2,
+}
+WRITES = {
+    "planner": [plan("Create the project Moss."), end("The project Moss is there.")],
+    "selector": [select("create_project")],
+    "caller": [call({"body": {"name": "Moss"}})],
+    "parser": [],
+}
+
+
+def sent(world: World[Any]) -> list[str]:
+    return [f"{entry.method} {entry.template}" for entry in world.log]
+
+
+def names(world: World[Any]) -> list[str]:
+    return [item["name"] for item in world.call("GET /projects").body["items"]]
+
+
+def test_the_answer_is_on_stdout_and_the_trace_on_stderr(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model(READS)
+    ran = cli("ask", "How many projects are there?", *at(toy))
+    assert ran.code == 0, ran.err
+    assert ran.out == "There are projects.\n"
+    assert "List the projects." in ran.err
+    assert f"GET {toy.url}/projects → 200" in ran.err
+    assert "planner 2 calls" in ran.err
+
+
+def test_quiet_leaves_stderr_empty(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model(READS)
+    ran = cli("ask", "How many?", *at(toy), "--quiet")
+    assert (ran.code, ran.out, ran.err) == (0, "There are projects.\n", "")
+
+
+def test_json_is_one_document_with_steps_and_usage(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model(READS)
+    ran = cli("ask", "How many?", *at(toy), "--json", "--thread", "mine")
+    document = ran.document
+    assert (document["thread"], document["status"], document["answer"]) == ("mine", "done", "There are projects.")
+    assert document["steps"][0]["requests"][0]["response"]["status"] == 200
+    assert document["usage"]["roles"]["planner"]["calls"] == 2
+    assert document["pending"] == []
+    assert CREDENTIAL not in ran.out + ran.err
+
+
+def test_a_write_without_a_terminal_pauses_and_says_how_to_go_on(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model(WRITES)
+    ran = cli("ask", "Create the project Moss", *at(toy), "--thread", "moss")
+    assert ran.code == 3
+    assert f"POST {toy.url}/projects" in ran.err
+    assert '"name":"Moss"' in ran.err.replace(" ", "")
+    assert "restgpt resume moss --approve" in ran.err
+    assert sent(toy.world) == []
+    resumed = cli("resume", "moss", "--approve")
+    assert (resumed.code, resumed.out) == (0, "The project Moss is there.\n")
+    assert sent(toy.world) == ["POST /projects"]
+    assert "Moss" in names(toy.world)
+
+
+def test_the_pause_is_in_the_document(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model(WRITES)
+    ran = cli("ask", "Create the project Moss", *at(toy), "--json")
+    assert ran.code == 3
+    assert ran.document["status"] == "paused"
+    action = ran.document["pending"][0]["actions"][0]
+    assert (action["name"], action["args"]) == ("create_project", {"body": {"name": "Moss"}})
+    assert ran.document["pending"][0]["allowed"]["create_project"] == ["approve", "edit", "reject", "respond"]
+
+
+def test_a_rejected_write_is_never_sent(cli: Cli, toy: WorldServer, model: Model) -> None:
+    server = model(WRITES)
+    cli("ask", "Create the project Moss", *at(toy), "--thread", "moss")
+    resumed = cli("resume", "moss", "--reject", "the name is wrong")
+    assert resumed.code == 0
+    assert sent(toy.world) == []
+    assert "the name is wrong" in server.requests[-1].text
+
+
+def test_an_edited_write_is_sent_as_edited(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model(WRITES)
+    cli("ask", "Create the project Moss", *at(toy), "--thread", "moss")
+    resumed = cli("resume", "moss", "--edit", '{"body": {"name": "Fern"}}', "--json")
+    assert resumed.document["status"] == "done"
+    assert "Fern" in names(toy.world)
+    assert "Moss" not in names(toy.world)
+
+
+def test_resuming_without_a_decision_pauses_again(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model(WRITES)
+    cli("ask", "Create the project Moss", *at(toy), "--thread", "moss")
+    resumed = cli("resume", "moss")
+    assert resumed.code == 3
+    assert "restgpt resume moss --approve" in resumed.err
+    assert sent(toy.world) == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--approve", "--reject", "no"], "exclude each other"),
+        (["--edit", "{"], "not JSON"),
+        (["--edit", "[1]"], "one object"),
+    ],
+)
+def test_a_decision_that_makes_no_sense_is_refused(
+    cli: Cli, toy: WorldServer, model: Model, flags: list[str], said: str
+) -> None:
+    model(WRITES)
+    cli("ask", "Create the project Moss", *at(toy), "--thread", "moss")
+    resumed = cli("resume", "moss", *flags)
+    assert resumed.code == 2
+    assert said in resumed.err
+    assert sent(toy.world) == []
+
+
+def test_writes_allow_sends_at_once_and_deny_never(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model(WRITES)
+    assert cli("ask", "Create the project Moss", *at(toy), "--writes", "deny").code == 0
+    assert sent(toy.world) == []
+    model(WRITES)
+    assert cli("ask", "Create the project Moss", *at(toy), "--writes", "allow").code == 0
+    assert sent(toy.world) == ["POST /projects"]
+
+
+def test_a_finished_thread_tells_its_answer_again(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model(READS)
+    cli("ask", "How many?", *at(toy), "--thread", "mine")
+    resumed = cli("resume", "mine", "--quiet")
+    assert (resumed.code, resumed.out) == (0, "There are projects.\n")
+    refused = cli("resume", "mine", "--approve")
+    assert refused.code == 2
+    assert "Nothing waits" in refused.err
+
+
+def test_a_conversation_goes_on_with_the_same_api_and_settings(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model(READS)
+    cli("ask", "How many?", *at(toy), "--thread", "mine", "--set", "max_steps=5")
+    server = model({"planner": [end("As I said.")]})
+    ran = cli("ask", "Are you sure?", "--thread", "mine")
+    assert (ran.code, ran.out) == (0, "As I said.\n")
+    assert "How many?" in server.requests[0].text
+    shown = cli("threads", "mine", "--json").document
+    assert (shown["instruction"], shown["context"]) == ("Are you sure?", {"max_steps": "5"})
+
+
+def test_a_new_instruction_does_not_drop_one_that_waits(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model(WRITES)
+    cli("ask", "Create the project Moss", *at(toy), "--thread", "moss")
+    ran = cli("ask", "Something else", "--thread", "moss")
+    assert ran.code == 2
+    assert "restgpt resume moss" in ran.err
+    assert cli("resume", "moss", "--approve").code == 0
+
+
+def test_a_failing_model_leaves_a_thread_that_goes_on(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model({**READS, "selector": [Refusal(401), *READS["selector"]]})
+    ran = cli("ask", "How many?", *at(toy), "--thread", "mine")
+    assert ran.code == 1
+    assert "Check the API key" in ran.err
+    assert "restgpt resume mine" in ran.err
+    assert cli("threads").out.split()[:2] == ["mine", "failed"]
+    resumed = cli("resume", "mine")
+    assert (resumed.code, resumed.out) == (0, "There are projects.\n")
+
+
+def test_failure_in_json_says_what_was_done_and_what_went_wrong(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model({**READS, "planner": [READS["planner"][0], Refusal(401)]})
+    ran = cli("ask", "How many?", *at(toy), "--json")
+    assert ran.code == 1
+    assert ran.document["status"] == "failed"
+    assert "401" in ran.document["error"]
+    assert ran.document["steps"][0]["requests"][0]["response"]["status"] == 200
+
+
+def test_a_change_with_unknown_outcome_is_asked_about_and_not_sent_again(
+    cli: Cli, toy: WorldServer, model: Model
+) -> None:
+    server = model({**WRITES, "planner": [WRITES["planner"][0], end("It may be there.")]})
+    toy.world.faults.replace([Fault(FaultKind.SLOW, operation="POST /projects", seconds=30)])
+    started = cli.start("ask", "Create Moss", *at(toy), "--writes", "allow", "--thread", "moss")
+    wait_for(lambda: sent(toy.world) == ["POST /projects"])
+    started.kill()
+    started.communicate()
+    assert cli("threads").out.split()[:2] == ["moss", "killed"]
+    resumed = cli("resume", "moss")
+    assert resumed.code == 3
+    assert "may or may not" in " ".join(resumed.err.split())
+    assert cli("resume", "moss", "--edit", "{}").code == 2
+    rejected = cli("resume", "moss", "--reject", "do not")
+    assert (rejected.code, rejected.out) == (0, "It may be there.\n")
+    assert "not known" in server.requests[-1].text
+    assert sent(toy.world) == ["POST /projects"]
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_begins_again(
+    cli: Cli, toy: WorldServer, model: Model
+) -> None:
+    with open_persistence(Settings(home=cli.home)) as persistence:
+        record = ThreadRecord("mine", "How many?", Sources(specs=(TOY,), base_url=toy.url))
+        Threads(persistence.store).keep(record)
+    server = model(READS)
+    resumed = cli("resume", "mine")
+    assert (resumed.code, resumed.out) == (0, "There are projects.\n")
+    assert "How many?" in server.requests[0].text
+
+
+def test_ctrl_c_leaves_a_thread_that_goes_on(cli: Cli, toy: WorldServer, model: Model) -> None:
+    server = model({})
+    holding = {"on": True}
+
+    def slow(request: Any) -> Any:
+        while holding["on"] and request.role == "selector":
+            time.sleep(0.05)
+        return READS[request.role][-1] if request.role != "planner" else next(planner)
+
+    planner = iter([*READS["planner"]])
+    server.use(slow)
+    started = cli.start("ask", "How many?", *at(toy), "--thread", "mine")
+    wait_for(lambda: any(request.role == "selector" for request in server.requests))
+    started.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    holding["on"] = False
+    out, err = started.communicate(timeout=20)
+    assert (started.returncode, out) == (130, ""), err
+    assert "Stopping when" in err
+    assert "restgpt resume mine" in err
+    assert "Traceback" not in err
+    assert cli("threads").out.split()[:2] == ["mine", "stopped"]
+    resumed = cli("resume", "mine")
+    assert (resumed.code, resumed.out) == (0, "There are projects.\n")
+
+
+def test_a_thread_in_use_is_refused(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model(READS)
+    with open_persistence(Settings(home=cli.home)) as persistence, persistence.lock("mine"):
+        ran = cli("ask", "How many?", *at(toy), "--thread", "mine")
+    assert ran.code == 2
+    assert "in use by another process" in ran.err
+
+
+def test_on_a_terminal_the_exact_request_is_shown_and_asked_about(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model(WRITES)
+    code, said = cli.on_a_terminal("ask", "Create Moss", *at(toy), prompt="[a]pprove", answer="a")
+    assert code == 0
+    assert f"POST {toy.url}/projects" in said
+    assert "The project Moss is there." in said
+    assert sent(toy.world) == ["POST /projects"]
+
+
+def test_threads_lists_and_shows(cli: Cli, toy: WorldServer, model: Model) -> None:
+    assert cli("threads").out == "There are no threads.\n"
+    model(READS)
+    cli("ask", "How many projects\nare there?", *at(toy), "--thread", "first")
+    listed = cli("threads", "--json").document["threads"]
+    assert [(item["thread"], item["status"]) for item in listed] == [("first", "done")]
+    assert "How many projects are there?" in cli("threads").out
+    shown = cli("threads", "first").out
+    assert "list_projects" in shown
+    assert "There are projects." in shown
+    assert cli("threads", "second").code == 2
+
+
+def test_nothing_secret_is_kept(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model(WRITES)
+    cli("ask", "Create the project Moss", *at(toy), "--thread", "moss")
+    cli("resume", "moss", "--approve")
+    kept = b"".join(path.read_bytes() for path in cli.home.rglob("*") if path.is_file())
+    assert b"Moss" in kept
+    assert CREDENTIAL.encode() not in kept
+
+
+def test_without_a_model_the_three_ways_to_get_one_are_told(cli: Cli, toy: WorldServer) -> None:
+    ran = cli("ask", "How many?", *at(toy))
+    assert ran.code == 2
+    assert "OPENAI_API_KEY" in ran.err
+    assert "OPENAI_BASE_URL" in ran.err
+    assert "RESTGPT_MODEL" in ran.err
+    assert ran.out == ""
+    assert cli("threads").out == "There are no threads.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["ask", "x"], "No API was given"),
+        (["ask", "", "--spec", TOY], "instruction is empty"),
+        (["ask", "x", "--api", "nowhere"], "No API is called nowhere"),
+        (["ask", "x", "--spec", "nowhere.yaml"], "nowhere.yaml"),
+        (["ask", "x", "--spec", TOY, "--base-url", "board.example.com"], "--base-url"),
+        (["ask", "x", "--spec", TOY, "--spec", TOY, "--base-url", "http://127.0.0.1"], "exactly one"),
+        (["ask", "x", "--spec", TOY, "--base-url", "http://me:hidden@127.0.0.1/v1"], "RESTGPT_AUTH_"),
+        (["ask", "x", "--spec", TOY, "--set", "max_steps=none"], "max_steps"),
+        (["ask", "x", "--spec", TOY, "--set", "steps=1"], "Known: model"),
+        (["ask", "x", "--spec", TOY, "--set", "max_steps"], "NAME=VALUE"),
+        (["ask", "x", "--spec", TOY, "--thread", "a/b"], "cannot be called"),
+        (["ask", "x", "--spec", TOY, "--model", "nowhere:x"], "nowhere"),
+        (["resume", "nothing"], "There is no thread nothing"),
+    ],
+)
+def test_what_cannot_be_meant_is_told_with_the_remedy(cli: Cli, model: Model, arguments: list[str], said: str) -> None:
+    model({})
+    ran = cli(*arguments)
+    assert ran.code == 2, ran.err
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+    assert "hidden" not in ran.err
+    assert ran.out == ""
+
+
+def test_an_unreachable_api_ends_the_run_with_the_thread_kept(cli: Cli, model: Model) -> None:
+    model(READS)
+    ran = cli("ask", "How many?", "--spec", TOY, "--base-url", "http://127.0.0.1:9", "--thread", "mine")
+    assert ran.code == 1
+    assert "127.0.0.1:9" in ran.err
+    assert "restgpt resume mine" in ran.err
+
+
+def test_apis_yaml_names_an_api(cli: Cli, toy: WorldServer, model: Model, tmp_path: Path) -> None:
+    entry = {"board": {"spec": TOY, "base_url": toy.url}}
+    (tmp_path / "apis.yaml").write_text(json.dumps(entry))
+    model(READS)
+    assert cli("ask", "How many?", "--api", "board").code == 0
+    model(READS)
+    assert cli("ask", "How many?").code == 0
+    assert sent(toy.world) == ["GET /projects"] * 2
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
+    end_of_patience = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end_of_patience, "it never came"
+        time.sleep(0.02)

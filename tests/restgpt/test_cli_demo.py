@@ -1,0 +1,97 @@
+"""Guards the demo: real worlds, a visible approval, and answers that are true in the simulated world."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chatserver import ChatServer
+from cli import Cli
+from roles import call, end, plan, select
+
+from restgpt.commands.demo import recorded
+from restgpt.worlds import World, open_world
+
+Model = Callable[[Mapping[str, Any]], ChatServer]
+
+SCRIPT = {
+    "planner": [
+        plan("Find the id of Sofia Coppola."),
+        end("She directed some."),
+        end("Somebody did."),
+        plan("Find out who I am."),
+        plan("Create the playlist."),
+        end("It is there."),
+    ],
+    "selector": [select("search_person"), select("GET /me"), select("create_playlist")],
+    "parser": ["print(data['results'][0]['id'])", "print(data['id'])", "print(data['id'])", "print(data['id'])"],
+}
+
+needs_recording = pytest.mark.skipif(
+    not Path(recorded().removeprefix("recorded:")).is_file(), reason="the demo's replies are not recorded yet"
+)
+
+
+def calls_for(user: str) -> list[Any]:
+    playlist = {"path": {"user_id": user}, "body": {"name": "Love Mariah"}}
+    return [call({"query": {"query": "Sofia Coppola"}}), call({}), call(playlist)]
+
+
+def get(world: World[Any], operation: str, **arguments: Any) -> Any:
+    reply = world.call(f"GET {operation}", **arguments)
+    assert reply.status == 200
+    return reply.body
+
+
+def directors(credits: Any) -> list[dict[str, Any]]:
+    return [member for member in credits["crew"] if member["job"] == "Director"]
+
+
+def test_the_write_is_approved_in_sight_and_only_answers_are_on_stdout(cli: Cli, model: Model) -> None:
+    user = get(open_world("spotify"), "/me")["id"]
+    model({**SCRIPT, "caller": calls_for(user)})
+    ran = cli("demo", "--model", "openai:scripted")
+    assert ran.code == 0, ran.err
+    assert "The model is openai:scripted" in ran.err
+    shown, approved = ran.err.index("Approval is needed."), ran.err.index("approved by the demo")
+    assert "POST http://127.0.0.1" in ran.err[shown:approved]
+    assert '"Love Mariah"' in ran.err[shown:approved]
+    assert "→ 201" in ran.err[approved:]
+    assert [line.strip() for line in ran.out.splitlines()[1::2]] == [
+        "She directed some.",
+        "Somebody did.",
+        "It is there.",
+    ]
+
+
+def test_json_holds_every_run(cli: Cli, model: Model) -> None:
+    model({"planner": [end("One."), end("Two."), end("Three.")]})
+    document = cli("demo", "--model", "openai:scripted", "--json").document
+    assert (document["recorded"], document["model"]) == (False, "openai:scripted")
+    assert [run["answer"] for run in document["runs"]] == ["One.", "Two.", "Three."]
+    assert [run["world"] for run in document["runs"]] == ["tmdb", "tmdb", "spotify"]
+
+
+@needs_recording
+def test_the_recorded_answers_are_true_in_the_simulated_world(cli: Cli) -> None:
+    tmdb = open_world("tmdb")
+    person = get(tmdb, "/search/person", query={"query": "Sofia Coppola"})["results"][0]["id"]
+    directed = directors(get(tmdb, "/person/{person_id}/movie_credits", path={"person_id": person}))
+    trending = get(tmdb, "/trending/{media_type}/{time_window}", path={"media_type": "movie", "time_window": "day"})
+    credits = get(tmdb, "/movie/{movie_id}/credits", path={"movie_id": trending["results"][0]["id"]})
+    ran = cli("demo", "--json")
+    assert ran.code == 0, ran.err
+    first, second, third = ran.document["runs"]
+    assert str(len(directed)) in first["answer"]
+    assert directors(credits)[0]["name"] in second["answer"]
+    writes = [request for step in third["steps"] for request in step["requests"] if not request["safe"]]
+    assert [request["response"]["status"] for request in writes] == [201, 201]
+    assert "Love Mariah" in third["answer"]
+
+
+@needs_recording
+def test_the_demo_says_that_its_replies_are_recorded(cli: Cli) -> None:
+    ran = cli("demo")
+    assert ran.code == 0
+    assert "replies are recorded" in ran.err
+    assert "approved by the demo" in ran.err

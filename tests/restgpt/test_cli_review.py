@@ -1,0 +1,109 @@
+"""Guards how waiting requests are decided: by a person's answers or by flags, never by chance."""
+
+import pytest
+
+from restgpt.commands.failure import UsageError
+from restgpt.commands.review import Pending, Verdict, ask_person, pending_text
+from restgpt.commands.terminal import Terminal
+
+ALL = ["approve", "edit", "reject", "respond"]
+ACTION = {"name": "create_project", "args": {"body": {"name": "Moss"}}, "description": "POST /projects\nWhy: asked"}
+PAUSE = Pending("one", (ACTION,), {"create_project": ALL})
+APPROVED = {"type": "approve"}
+
+
+class Typed(Terminal):
+    """A terminal at which the answers are typed in order; the input ends after them."""
+
+    def __init__(self, *answers: str) -> None:
+        super().__init__()
+        self.questions: list[str] = []
+        self.said: list[str] = []
+        self._answers = iter(answers)
+
+    def ask(self, question: str) -> str:
+        self.questions.append(question)
+        return next(self._answers, "")
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+
+def decided(*answers: str, pause: Pending = PAUSE) -> tuple[object, Typed]:
+    terminal = Typed(*answers)
+    return ask_person(terminal, [pause]), terminal
+
+
+def test_the_exact_request_is_shown_before_the_question() -> None:
+    decision, terminal = decided("a")
+    assert decision == {"one": {"decisions": [APPROVED]}}
+    assert "POST /projects\nWhy: asked" in terminal.said[0]
+
+
+@pytest.mark.parametrize("said", ["y", "yes", "ok", "x", "1"])
+def test_only_the_offered_letters_decide(said: str) -> None:
+    decision, terminal = decided(said, "l")
+    assert decision is None
+    assert len(terminal.questions) == 2
+
+
+def test_the_end_of_the_input_leaves_it_for_later() -> None:
+    assert decided()[0] is None
+
+
+def test_a_rejection_and_an_answer_carry_their_words() -> None:
+    assert decided("r", "wrong name")[0] == {"one": {"decisions": [{"type": "reject", "message": "wrong name"}]}}
+    assert decided("w", "use Fern")[0] == {"one": {"decisions": [{"type": "respond", "message": "use Fern"}]}}
+
+
+def test_an_edit_that_is_not_json_is_asked_again() -> None:
+    decision, terminal = decided("e", "{", "e", '{"body": {"name": "Fern"}}')
+    edited = {"type": "edit", "edited_action": {"name": "create_project", "args": {"body": {"name": "Fern"}}}}
+    assert decision == {"one": {"decisions": [edited]}}
+    assert any("not JSON" in said for said in terminal.said)
+
+
+def test_an_empty_edit_goes_back_to_the_question() -> None:
+    assert decided("e", "", "a")[0] == {"one": {"decisions": [APPROVED]}}
+
+
+def test_one_undecided_request_leaves_all_for_later() -> None:
+    both = Pending("one", (ACTION, ACTION), {"create_project": ALL})
+    assert decided("a", "l", pause=both)[0] is None
+    assert decided("a", "a", pause=both)[0] == {"one": {"decisions": [APPROVED, APPROVED]}}
+
+
+def test_only_allowed_decisions_are_offered() -> None:
+    narrow = Pending("one", (ACTION,), {"create_project": ["approve", "reject"]})
+    decision, terminal = decided("e", "r", "no", pause=narrow)
+    assert decision == {"one": {"decisions": [{"type": "reject", "message": "no"}]}}
+    assert "[e]dit" not in terminal.questions[0]
+
+
+def test_flags_decide_for_every_pause() -> None:
+    other = Pending("two", (ACTION,), {"create_project": ALL})
+    answers = Verdict(reject="no").answers([PAUSE, other])
+    assert answers == {name: {"decisions": [{"type": "reject", "message": "no"}]} for name in ("one", "two")}
+
+
+def test_several_edits_are_a_list_in_order() -> None:
+    both = Pending("one", (ACTION, ACTION), {"create_project": ALL})
+    answers = Verdict(edit='[{"body": {"name": "A"}}, {"body": {"name": "B"}}]').answers([both])
+    assert [item["edited_action"]["args"]["body"]["name"] for item in answers["one"]["decisions"]] == ["A", "B"]
+    with pytest.raises(UsageError, match="list of 2 objects"):
+        Verdict(edit="{}").answers([both])
+
+
+def test_a_flag_that_is_not_allowed_is_refused() -> None:
+    narrow = Pending("one", (ACTION,), {"create_project": ["approve", "reject"]})
+    with pytest.raises(UsageError, match="--edit"):
+        Verdict(edit="{}").answers([narrow])
+
+
+def test_no_flag_is_no_decision_and_an_empty_reason_is_one() -> None:
+    assert not Verdict().is_given
+    assert Verdict(reject="").is_given
+
+
+def test_what_waits_is_told_in_the_words_of_the_payload() -> None:
+    assert pending_text([PAUSE]) == "POST /projects\nWhy: asked"

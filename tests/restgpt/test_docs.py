@@ -1,0 +1,164 @@
+"""Guards what README.md and docs/ say: generated parts are up to date, links lead somewhere, commands work as shown."""
+
+import re
+import runpy
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+import typer.main
+from boardscript import board_script
+from chatserver import ChatServer
+from cli import Cli, Ran
+
+from restgpt.cli import app
+from restgpt.worlds import open_world
+from restgpt.worlds.server import serve
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAUSED = 3
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+
+
+def commands(page: str) -> list[str]:
+    return [line for block in blocks(page, "bash") for line in block.splitlines() if line and not line.startswith("#")]
+
+
+def test_generated_parts_are_up_to_date() -> None:
+    written = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
+    stale = [path.name for path, text in written.items() if path.read_text(encoding="utf-8") != text]
+    assert stale == [], "run `make docs`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_to_a_file(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, flags=re.MULTILINE))
+    assert set(re.findall(r"`make ([a-z-]+)", page.read_text(encoding="utf-8"))) <= targets
+
+
+def test_every_target_of_the_makefile_is_described_and_phony() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^([a-z-]+):(.*)$", makefile, flags=re.MULTILINE)
+    assert [name for name, rest in targets if "## " not in rest] == []
+    assert {name for name, _ in targets} == set(re.findall(r"^\.PHONY: ([a-z-]+)$", makefile, flags=re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_that_a_page_shows_exists_with_its_options(page: Path) -> None:
+    shown = [line for line in commands(page.read_text(encoding="utf-8")) if line.startswith("restgpt ")]
+    assert [line for line in shown if unknown_part(line)] == []
+
+
+def unknown_part(line: str) -> str:
+    """The first word of a command line that the program does not know; empty when it knows all."""
+    command: Any = typer.main.get_command(app)
+    words = re.sub(r"'[^']*'|\"[^\"]*\"", "VALUE", line.partition(" #")[0]).split()[1:]
+    while words and hasattr(command, "commands"):
+        if words[0] not in command.commands:
+            return words[0]
+        command = command.commands[words.pop(0)]
+    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    return next((word for word in words if word.startswith("-") and word.split("=")[0] not in known), "")
+
+
+def test_the_two_commands_of_the_readme_are_what_ci_runs() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    targets = [line for line in commands(README) if line.startswith("make ")]
+    assert targets == ["make demo", "make test"]
+    assert [line for line in targets if line not in script] == []
+
+
+def test_studio_is_started_as_the_server_test_starts_it() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "/langgraph dev --n-jobs-per-worker 4" in makefile
+    assert '"--n-jobs-per-worker", "4"' in (ROOT / "tests/graph/test_server.py").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Tour:
+    """A folder as the README's reader has it, and the port that stands in for 8101."""
+
+    cli: Cli
+    port: str
+    environment: pytest.MonkeyPatch
+
+    def take(self, line: str) -> Ran | None:
+        """Do what a line of shell says: set a variable, or run a command."""
+        words = shlex.split(line.replace("8101", self.port))
+        if words[0] != "export":
+            assert words[0] == "restgpt", line
+            return self.cli(*words[1:])
+        name, _, value = words[1].partition("=")
+        self.environment.setenv(name, value)
+        return None
+
+
+@pytest.fixture
+def tour(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Tour]:
+    (tmp_path / "specs" / "openapi").mkdir(parents=True)
+    shutil.copy(ROOT / "specs" / "openapi" / "toy.yaml", tmp_path / "specs" / "openapi")
+    monkeypatch.chdir(tmp_path)
+    with serve(open_world("toy")) as world, ChatServer(board_script) as chat:
+        monkeypatch.setenv("OPENAI_BASE_URL", chat.url)
+        monkeypatch.setenv("RESTGPT_MODEL", "openai:gpt-5-mini")
+        yield Tour(Cli(home=tmp_path / "home"), str(urlsplit(world.url).port), monkeypatch)
+
+
+def test_the_tour_of_the_readme_works_as_shown(tour: Tour) -> None:
+    said = ""
+    for language, block in re.findall(r"^```(bash|yaml)\n(.*?)^```", README, flags=re.DOTALL | re.MULTILINE):
+        if language == "yaml":
+            Path("apis.yaml").write_text(block.replace("8101", tour.port), encoding="utf-8")
+            continue
+        for line in block.splitlines():
+            if line.startswith(("make ", "restgpt world serve ")):
+                continue
+            ran = tour.take(line)
+            # A change that nobody at a terminal can be asked about leaves the thread paused.
+            paused = line.startswith("restgpt ask") and "--thread" in line
+            assert ran is None or ran.code == (PAUSED if paused else 0), f"{line}\n{ran}"
+            said += ran.out if ran is not None else ""
+    assert "There are 24 tasks." in said
+    assert "Dry run: nothing was changed." in said
+    assert "It is created." in said
+
+
+def test_the_api_of_the_tour_is_served_as_shown() -> None:
+    [line] = [line for line in commands(README) if line.startswith("restgpt world serve ")]
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", *line.replace("8101", str(port)).split()]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as world:
+        try:
+            assert world.stdout is not None
+            assert f"http://127.0.0.1:{port}/v1" in world.stdout.readline()
+            assert requests.get(f"http://127.0.0.1:{port}/v1/projects", timeout=10).status_code == 401
+        finally:
+            world.terminate()
+
+
+def test_the_python_of_the_readme_works_as_shown(tour: Tour, capsys: pytest.CaptureFixture[str]) -> None:
+    [program] = blocks(README, "python")
+    exec(compile(program.replace("8101", tour.port), "README.md", "exec"), {})
+    assert capsys.readouterr().out == "There are 24 tasks.\n"

@@ -1,0 +1,76 @@
+"""Guards what importing does: no name outside `restgpt`, no connection, no written file, a light core path."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ROOMS = {"bench", "graph", "nodes", "prompts", "specs", "tools", "worlds"}
+WATCHED = """
+import json, sys
+seen = []
+def watch(event, args):
+    if event in ("socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.mkdir"):
+        seen.append(f"{event} {args}")
+    if event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+"):
+        seen.append(f"{event} {args[0]}")
+sys.dont_write_bytecode = True
+sys.addaudithook(watch)
+"""
+
+
+def imported(program: str, folder: Path) -> dict[str, list[str]]:
+    """What stands in `sys.modules` after a program ran in a fresh interpreter, and what it did beside importing."""
+    ending = "\nprint(json.dumps({'modules': sorted(sys.modules), 'seen': seen}))"
+    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANGSMITH_TRACING": "false"}
+    command = [sys.executable, "-c", WATCHED + program + ending]
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def test_importing_the_agent_touches_nothing_and_loads_only_what_it_needs(tmp_path: Path) -> None:
+    found = imported("import restgpt.graph.agent", tmp_path)
+    modules = found["modules"]
+    assert {name.partition(".")[0] for name in modules} & ROOMS == set()
+    assert [name for name in modules if name.startswith(("restgpt.worlds", "restgpt.bench"))] == []
+    assert [name for name in modules if name.startswith(("langchain_community", "langchain_classic"))] == []
+    assert found["seen"] == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_importing_the_package_is_light(tmp_path: Path) -> None:
+    modules = imported("import restgpt", tmp_path)["modules"]
+    assert [name for name in ("langgraph", "langchain_core", "openai", "requests", "rich") if name in modules] == []
+
+
+def test_a_host_may_have_folders_named_like_our_rooms(tmp_path: Path) -> None:
+    for room in sorted(ROOMS):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "__init__.py").write_text(f"OWNER = 'host {room}'\n")
+    program = f"""
+import {", ".join(sorted(ROOMS))}
+import restgpt.graph.build
+assert graph.OWNER == "host graph" and tools.OWNER == "host tools"
+assert restgpt.graph.build.build_graph.__module__ == "restgpt.graph.build"
+"""
+    assert "restgpt.graph.build" in imported(program, tmp_path)["modules"]
+
+
+def test_every_room_stands_in_the_import_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    named = {name.strip().removeprefix("restgpt.") for layer in layers for name in layer.split(":")}
+    assert named >= ROOMS
+    forbidden = next(contract for contract in contracts if "answer key" in contract["name"])
+    assert {name.removeprefix("restgpt.") for name in forbidden["source_modules"]} == {
+        "graph",
+        "nodes",
+        "prompts",
+        "specs",
+        "tools",
+    }

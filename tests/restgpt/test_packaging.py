@@ -1,0 +1,114 @@
+"""Guards what is installed: every package declared, nothing beside `restgpt`, versions that fit together."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("bench", "graph", "nodes", "prompts", "specs", "tools", "worlds")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+DATA = {".md", ".yaml", ".json", ".jsonl", ".typed"}
+
+
+def test_every_package_is_declared() -> None:
+    config = PROJECT["tool"]["setuptools"]
+    found = {"restgpt": "restgpt", "restgpt.commands": "restgpt/commands"}
+    for room in ROOMS:
+        for init in (ROOT / room).rglob("__init__.py"):
+            folder = init.parent.relative_to(ROOT)
+            found[".".join(("restgpt", *folder.parts))] = folder.as_posix()
+    assert set(config["packages"]) == set(found)
+    assert config["package-dir"] == found
+
+
+def test_every_room_is_linked_into_the_package_by_a_relative_link() -> None:
+    links = {path.name: os.readlink(path) for path in (ROOT / "restgpt").iterdir() if path.is_symlink()}
+    assert links == {room: f"../{room}" for room in ROOMS}
+
+
+def test_constraints_hold_names_and_versions_only() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if not line.startswith("#")]
+    assert pins == sorted(pins)
+    assert [line for line in pins if not re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*", line)] == []
+
+
+def test_lower_bounds_admit_the_tested_versions() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    tested = dict(line.split("==") for line in lines if "==" in line)
+    extras = PROJECT["project"]["optional-dependencies"]
+    wanted = [Requirement(text) for text in [*PROJECT["project"]["dependencies"], *extras["dev"]]]
+    names = {requirement.name.lower().replace("_", "-"): requirement for requirement in wanted}
+    assert names.keys() - tested.keys() == set()
+    assert [str(names[name]) for name in names if Version(tested[name]) not in names[name].specifier] == []
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel of the working tree, built from a copy, so that no build folder is left behind."""
+    folder = tmp_path_factory.mktemp("wheel")
+    ignore = shutil.ignore_patterns("__pycache__")
+    for room in (*ROOMS, "restgpt"):
+        shutil.copytree(ROOT / room, folder / "source" / room, symlinks=True, ignore=ignore)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder / "source" / name)
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder), str(folder / "source")]
+    subprocess.run(command, check=True, timeout=100)
+    return next(folder.glob("restgpt-*.whl"))
+
+
+def test_the_wheel_holds_the_package_and_nothing_beside_it(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"restgpt"}
+    assert [name for name in names if "/tests/" in name or name.endswith(".env")] == []
+
+
+def test_the_wheel_lacks_no_module_and_no_data(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        shipped = {name for name in archive.namelist() if ".dist-info/" not in name}
+    rooms = [path for room in ROOMS for path in (ROOT / room).rglob("*")]
+    own = [path for path in (ROOT / "restgpt").rglob("*") if path.relative_to(ROOT / "restgpt").parts[0] not in ROOMS]
+    expected = {
+        (Path() if path.is_relative_to(ROOT / "restgpt") else Path("restgpt"))
+        .joinpath(path.relative_to(ROOT))
+        .as_posix()
+        for path in [*rooms, *own]
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix in {".py", *DATA}
+    }
+    assert expected - shipped == set()
+
+
+def test_the_installed_wheel_works_from_another_folder(wheel: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    installed = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+    program = "\n".join(
+        [
+            f"import sys; sys.path[:0] = [{str(site)!r}]; sys.path += {installed!r}",
+            "from restgpt import build_graph, load_api",
+            "import restgpt",
+            f"assert restgpt.__file__.startswith({str(site)!r}), restgpt.__file__",
+            "from importlib.util import find_spec",
+            f"leaked = [room for room in {ROOMS!r} if find_spec(room)]",
+            "assert not leaked, leaked",
+            "print(build_graph.__module__, load_api.__module__)",
+        ]
+    )
+    # Without -S the editable install's finder would answer for the wheel.
+    command = [sys.executable, "-I", "-S", "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["restgpt.graph.build", "restgpt.specs.api"]

@@ -1,0 +1,151 @@
+"""Guards the live trace: every kind of event has its line, nothing is told twice, and data cannot steer a terminal."""
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from restgpt.trace import SHOWN, Line, Trace, lines_of, size_text, step_lines, usage_text, visible
+
+
+def described(request: Any) -> str:
+    return f"GET /{request['operation']}"
+
+
+def request(**changed: Any) -> dict[str, Any]:
+    plain = {"id": "r.0", "operation": "list", "status": "sent", "note": "", "result": "", "code": "", "response": {}}
+    return {**plain, **changed}
+
+
+def told(node: str, **update: Any) -> list[Line]:
+    return list(lines_of(node, update, described))
+
+
+def printed(*chunks: dict[str, Any], width: int = 60) -> str:
+    output = io.StringIO()
+    trace = Trace(Console(file=output, width=width, highlight=False, markup=False), described)
+    for chunk in chunks:
+        trace.show(chunk)
+    return output.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("hostile", "shown"),
+    [
+        ("\x1b[2Jgone", "\\x1b[2Jgone"),
+        ("a\rb", "a\\x0db"),
+        ("\x9b31m", "\\x9b31m"),
+        ("abc\u202etxt.exe", "abc\\u202etxt.exe"),
+        ("zero\u200bwidth", "zero\\u200bwidth"),
+        ("\ud800", "\\ud800"),
+        ("\U000e0041", "\\U000e0041"),
+    ],
+)
+def test_control_and_hidden_characters_are_shown_as_escapes(hostile: str, shown: str) -> None:
+    assert visible(hostile) == shown
+    assert shown in printed({"planner": {"decision": {"kind": "plan", "text": hostile}}})
+
+
+def test_ordinary_text_stays_as_it_is() -> None:
+    text = "Größe 日本 👩\u200d💻 €\n\tنص"
+    assert visible(text) == text
+
+
+def test_a_plan_and_a_continuation_are_told_with_their_words() -> None:
+    assert told("planner", decision={"kind": "plan", "text": "Find it."}) == [Line("plan", "Find it.")]
+    assert told("planner", decision={"kind": "continue", "text": "More."}) == [Line("continue", "More.")]
+    assert told("planner", decision={"kind": "end", "text": "42"}) == [Line("end", "")]
+
+
+def test_an_api_plan_has_a_line_per_call_or_the_reason_for_none() -> None:
+    calls = [{"operation": "list", "purpose": "all ids", "needs": []}]
+    assert told("selector", api_plan={"calls": calls, "reason": ""}) == [Line("api plan", "list: all ids")]
+    none = told("selector", api_plan={"calls": [], "reason": "known already"})
+    assert none == [Line("api plan", "no call needed: known already")]
+
+
+def test_a_request_is_told_with_status_time_and_size() -> None:
+    sent = request(response={"status": 200, "elapsed_ms": 12, "size": 1234})
+    assert told("sender", requests=[sent]) == [Line("request", "GET /list → 200, 12 ms, 1.2 kB")]
+
+
+def test_what_was_not_sent_says_why() -> None:
+    failed = request(status="failed", note="connection refused")
+    assert told("sender", requests=[failed]) == [Line("failed", "GET /list → connection refused")]
+    rejected = request(status="rejected", note="The user rejected it.")
+    assert told("approval", requests=[rejected]) == [Line("not sent", "GET /list (The user rejected it.)")]
+    assert told("approval", requests=[request(status="held")]) == [Line("not sent", "GET /list (dry run)")]
+    assert told("approval", requests=[request(status="approved")]) == []
+
+
+def test_code_and_result_are_told_when_a_response_was_read() -> None:
+    parsed = request(status="parsed", code="print(1)", result="1")
+    assert told("parser", requests=[parsed]) == [Line("code", "print(1)"), Line("result", "1")]
+
+
+def test_an_unknown_value_is_told() -> None:
+    assert told("caller", hint="No id is known.") == [Line("missing", "No id is known.")]
+
+
+def test_nothing_is_told_twice_though_updates_repeat_the_round() -> None:
+    parsed = request(status="parsed", result="the result")
+    other = request(id="s.0", status="parsed", result="another")
+    text = printed({"parser": {"requests": [parsed]}}, {"parser": {"requests": [parsed, other]}})
+    assert text.count("the result") == 1
+    assert "another" in text
+
+
+def test_a_long_text_is_cut_and_says_by_how_much() -> None:
+    text = printed({"parser": {"requests": [request(status="parsed", result="x" * (SHOWN + 7))]}})
+    assert "(7 more characters)" in " ".join(text.split())
+
+
+def test_lines_are_indented_past_their_label() -> None:
+    lines = printed({"planner": {"decision": {"kind": "plan", "text": "word " * 30}}}).splitlines()
+    assert lines[0].startswith("plan ")
+    assert len(lines) > 1
+    assert all(line.startswith(" " * 10) for line in lines[1:])
+
+
+def test_markup_in_data_is_text() -> None:
+    assert "[red]x[/red]" in printed({"planner": {"decision": {"kind": "plan", "text": "[red]x[/red]"}}})
+
+
+def test_interrupts_and_empty_updates_are_no_lines() -> None:
+    assert printed({"__interrupt__": ()}, {"intake": {"turn": 1}}, {"sender": None}) == ""
+
+
+def test_a_finished_step_is_told_again_in_full() -> None:
+    step: Any = {
+        "kind": "plan",
+        "said": "Find it.",
+        "plan": "Find it.",
+        "api_plan": {"calls": [{"operation": "list", "purpose": "ids", "needs": []}], "reason": ""},
+        "requests": [
+            request(status="parsed", result="7", response={"status": 200}),
+            request(id="s.0", status="failed", note="no answer"),
+        ],
+    }
+    lines = [(line.label, line.text) for line in step_lines(step, described)]
+    assert lines == [
+        ("plan", "Find it."),
+        ("api plan", "list: ids"),
+        ("request", "GET /list → 200"),
+        ("result", "7"),
+        ("failed", "GET /list → no answer"),
+    ]
+
+
+def test_costs_are_told_by_role() -> None:
+    usage: Any = {
+        "roles": {"planner": {"calls": 1, "input_tokens": 1200, "output_tokens": 30}},
+        "requests": 2,
+        "seconds": 1.25,
+    }
+    assert usage_text(usage) == "planner 1 call 1,200+30 tokens, 2 requests, 1.2 s"
+
+
+@pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2_500_000, "2.5 MB")])
+def test_sizes_are_told_in_decimal_units(size: int, text: str) -> None:
+    assert size_text(size) == text

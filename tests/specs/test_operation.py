@@ -1,0 +1,299 @@
+"""Guards what is read of one operation: parameters, names, servers, security, and the quirks of real documents."""
+
+import json
+import re
+import threading
+from typing import Any
+
+import pytest
+import yaml
+
+from restgpt.specs import Api, SpecError, UnknownOperationError, load_api
+
+
+def read(text: str, **options: Any) -> Api:
+    return load_api(json.dumps(yaml.safe_load(text)), **options)
+
+
+def paths(text: str, **options: Any) -> Api:
+    return load_api(
+        json.dumps({"openapi": "3.0.0", "info": {"title": "t", "version": "1"}, "paths": yaml.safe_load(text)}),
+        **options,
+    )
+
+
+def test_path_parameters_are_merged_and_overridden() -> None:
+    api = paths("""
+        /a/{id}:
+          parameters:
+            - {name: id, in: path, required: true, schema: {type: integer}}
+            - {name: page, in: query, schema: {type: integer}}
+          get:
+            parameters:
+              - {name: page, in: query, schema: {type: string}}
+              - {name: page, in: header, schema: {type: boolean}}
+            responses: {}
+    """)
+    found = {(item.location, item.name): item.schema["type"] for item in api.operations[0].parameters}
+    assert found == {("path", "id"): "integer", ("query", "page"): "string", ("header", "page"): "boolean"}
+
+
+def test_stringly_typed_booleans_and_numbers_are_what_they_are() -> None:
+    api = paths("""
+        /a:
+          get:
+            deprecated: "true"
+            parameters:
+              - name: limit
+                in: query
+                required: "false"
+                explode: "false"
+                schema: {type: integer, default: "20", maximum: "50", nullable: "true"}
+              - {name: name, in: query, required: "true", schema: {type: string, default: "20"}}
+            responses: {}
+    """)
+    operation = api.operations[0]
+    limit, name = operation.parameters
+    assert (limit.required, limit.explode, name.required, operation.deprecated) == (False, False, True, True)
+    assert operation.json_schema(limit.schema) == {"type": ["integer", "null"], "default": 20, "maximum": 50}
+    assert name.schema["default"] == "20"
+
+
+def test_a_path_variable_that_nothing_declares_is_a_required_string() -> None:
+    operation = paths("/a/{b}: {get: {responses: {}}}").operations[0]
+    assert [(item.name, item.required) for item in operation.parameters] == [("b", True)]
+    assert "nothing declares" in operation.problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("identifier", "name"),
+    [
+        ("listPets", "listPets"),
+        ("pets/list", "pets_list"),
+        ("users.messages.List Attachments", "users_messages_List_Attachments"),
+        ("", "get_pets_by_petId"),
+        ("✓", "get_pets_by_petId"),
+    ],
+)
+def test_every_name_is_legal_and_readable(identifier: str, name: str) -> None:
+    document = {"/pets/{petId}": {"get": {"operationId": identifier, "responses": {}}}}
+    assert paths(json.dumps(document)).operations[0].name == name
+
+
+def test_long_and_doubled_identifiers_get_unique_names() -> None:
+    long = "x" * 90
+    document = {
+        f"/{n}": {"get": {"operationId": item, "responses": {}}} for n, item in enumerate((long, long + "y", "a", "a"))
+    }
+    api = paths(json.dumps(document))
+    names = [operation.name for operation in api.operations]
+    assert len(set(names)) == 4
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in names)
+    assert [problem.message for problem in api.problems[:1]] == ["the operationId a is used twice"]
+    assert api.operation("a").path == "/2"
+
+
+def test_an_operation_is_found_by_every_key() -> None:
+    api = paths("/pets/{petId}: {get: {operationId: pets/one, responses: {}}, delete: {responses: {}}}")
+    for key in ("pets_one", "pets/one", "GET /pets/{petId}", "get /pets/{id}", "  GET   /pets/{petId} "):
+        assert api.operation(key).operation_id == "pets/one"
+
+
+def test_an_unknown_operation_names_near_ones() -> None:
+    api = paths("/pets: {get: {operationId: listPets, summary: List pets, responses: {}}}")
+    with pytest.raises(UnknownOperationError, match=r"listPets \(GET /pets\)"):
+        api.operation("listPet")
+
+
+def test_vendor_keys_anywhere_are_no_operations() -> None:
+    api = read("""
+        openapi: 3.0.0
+        info: {title: t, version: '1'}
+        x-root: 1
+        paths:
+          x-note: nothing
+          /a:
+            x-path: {get: {}}
+            summary: text
+            get: {x-op: [1], responses: {x-r: 1, '200': {description: ok}}}
+            post: not an object
+    """)
+    assert [operation.method for operation in api.operations] == ["GET"]
+    assert api.operations[0].extensions == {"x-op": [1]}
+    assert list(api.operations[0].responses) == ["200"]
+    assert any(problem.pointer == "/paths/~1a/post" for problem in api.problems)
+
+
+def test_a_document_without_paths_is_read_with_a_problem() -> None:
+    api = load_api({"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "webhooks": {"new": {"post": {}}}})
+    assert len(api.operations) == 0
+    assert any("webhooks only" in problem.message for problem in api.problems)
+
+
+def test_numeric_response_keys_and_ranges_are_statuses() -> None:
+    api = load_api(
+        "openapi: 3.0.0\ninfo: {title: t, version: '1'}\npaths:\n  /a:\n    get:\n      responses:\n"
+        "        200: {description: fine}\n        4xx: {description: yours}\n        default: {description: other}\n"
+    )
+    operation = api.operations[0]
+    assert list(operation.responses) == ["200", "4XX", "default"]
+    assert [getattr(operation.response(status), "description", None) for status in (None, 404, 500)] == [
+        "fine",
+        "yours",
+        "other",
+    ]
+
+
+SERVERS = """
+/a:
+  get: {responses: {}}
+  put: {servers: [{url: 'https://put.example.com/'}], responses: {}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("servers", "url"),
+    [
+        ([{"url": "https://a.example.com/v1/"}], "https://a.example.com/v1"),
+        ([{"url": "//a.example.com"}], "https://a.example.com"),
+        ([{"url": "https://{r}.example.com", "variables": {"r": {"default": "eu"}}}], "https://eu.example.com"),
+        ([{"url": "https://{r}.example.com", "variables": {"r": {"enum": ["us", "eu"]}}}], "https://us.example.com"),
+        ([{"url": "/relative"}, {"url": "https://b.example.com"}], "https://b.example.com"),
+    ],
+)
+def test_the_base_url_is_absolute_with_its_variables_filled(servers: list[dict[str, Any]], url: str) -> None:
+    document = {"openapi": "3.0.0", "info": {"title": "t", "version": "1"}, "servers": servers}
+    api = load_api({**document, "paths": yaml.safe_load(SERVERS)})
+    assert [operation.base_url for operation in api.operations] == [url, "https://put.example.com"]
+
+
+@pytest.mark.parametrize(
+    "servers", [[], [{"url": "/v1"}], [{"url": "https://{host}/v1"}], [{"url": "ftp://example.com"}]]
+)
+def test_a_document_without_a_host_says_how_to_give_one(servers: list[dict[str, Any]]) -> None:
+    document = {"openapi": "3.0.0", "info": {"title": "t", "version": "1"}, "servers": servers}
+    document["paths"] = {"/a": {"get": {"responses": {}}}}
+    api = load_api(document)
+    assert "--base-url" in str(api.problems)
+    with pytest.raises(SpecError, match="--base-url"):
+        _ = api.operations[0].base_url
+    api = load_api(document, base_url="https://c.example.com/v3/")
+    assert api.operations[0].base_url == "https://c.example.com/v3"
+    assert api.problems == []
+
+
+def test_security_of_an_operation_overrides_that_of_the_document() -> None:
+    api = read("""
+        openapi: 3.0.0
+        info: {title: t, version: '1'}
+        security: [{key: []}]
+        components:
+          securitySchemes:
+            key: {type: apiKey, in: header, name: X-Key}
+            web: {type: http, scheme: Bearer}
+            flow: {type: oauth2, flows: {clientCredentials: {tokenUrl: 'https://t', scopes: {read: r}}}}
+        paths:
+          /a:
+            get: {responses: {}}
+            post: {security: [{key: [], flow: [read]}, {web: []}], responses: {}}
+            put: {security: [], responses: {}}
+            delete: {security: [{}], responses: {}}
+    """)
+    by_method = {operation.method: operation.security for operation in api.operations}
+    assert by_method["GET"] == ({"key": ()},)
+    assert by_method["POST"] == ({"key": (), "flow": ("read",)}, {"web": ()})
+    assert by_method["PUT"] == by_method["DELETE"] == ()
+    schemes = api.security_schemes
+    assert (schemes["key"].location, schemes["key"].name, schemes["web"].scheme) == ("header", "X-Key", "bearer")
+    assert schemes["flow"].flows["clientCredentials"].token_url == "https://t"
+
+
+def test_serialisation_defaults_are_those_of_the_location() -> None:
+    api = paths("""
+        /a/{p}:
+          get:
+            parameters:
+              - {name: p, in: path, schema: {}}
+              - {name: q, in: query, schema: {}}
+              - {name: d, in: query, style: deepObject, schema: {}}
+              - {name: s, in: query, style: pipeDelimited, schema: {}}
+              - {name: h, in: header, schema: {}}
+              - {name: c, in: cookie, schema: {}}
+              - {name: j, in: query, content: {application/json: {schema: {type: object}}}}
+              - {name: Authorization, in: header, schema: {}}
+            responses: {}
+    """)
+    found = {item.name: (item.style, item.explode) for item in api.operations[0].parameters}
+    assert found == {
+        "p": ("simple", False),
+        "q": ("form", True),
+        "d": ("deepObject", True),
+        "s": ("pipeDelimited", False),
+        "h": ("simple", False),
+        "c": ("form", True),
+        "j": ("form", True),
+    }
+    content = next(item for item in api.operations[0].parameters if item.name == "j")
+    assert (content.content_type, content.schema) == ("application/json", {"type": "object"})
+
+
+def test_json_is_the_preferred_body() -> None:
+    content = {"text/plain": {}, "multipart/form-data": {}, "application/problem+json": {}, "application/json": {}}
+    document = {"/a": {"post": {"requestBody": {"content": content}, "responses": {}}}}
+    body = paths(json.dumps(document)).operations[0].body
+    assert body is not None
+    assert body.preferred.media_type == "application/json"
+    assert list(body.content) == list(content)
+
+
+def test_methods_of_version_3_2_are_operations() -> None:
+    api = load_api(
+        {
+            "openapi": "3.2.0",
+            "info": {"title": "t", "version": "1"},
+            "paths": {
+                "/a": {
+                    "query": {"responses": {}},
+                    "additionalOperations": {"COPY": {"summary": "Copy", "responses": {}}},
+                }
+            },
+        }
+    )
+    assert [(operation.method, operation.summary) for operation in api.operations] == [("QUERY", ""), ("COPY", "Copy")]
+    assert [operation.is_safe for operation in api.operations] == [True, False]
+    assert api.operations[1].parameters == ()
+
+
+def test_safe_and_idempotent_methods_are_told() -> None:
+    api = paths("/a: {get: {responses: {}}, put: {responses: {}}, post: {responses: {}}}")
+    assert [(item.is_safe, item.is_idempotent) for item in api.operations] == [
+        (True, True),
+        (False, True),
+        (False, False),
+    ]
+
+
+def test_an_operation_read_by_many_threads_is_read_the_same() -> None:
+    text = (
+        "/a/{id}: {get: {operationId: one, parameters: [{name: q, in: query, schema: {type: string}}], responses: {}}}"
+    )
+    operation = paths(text).operations[0]
+    seen: list[tuple[str, dict[str, Any]]] = []
+    start = threading.Barrier(8)
+
+    def look() -> None:
+        start.wait()
+        seen.append((operation.docs(), operation.example()))
+
+    threads = [threading.Thread(target=look) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 8
+    assert all(item == seen[0] for item in seen)
+
+
+def test_a_line_holds_one_sentence() -> None:
+    api = paths("/a: {get: {description: 'Lists things. Then more.'}, put: {summary: \"Sets\\n it\"}}")
+    assert [operation.line() for operation in api.operations] == ["GET /a  Lists things", "PUT /a  Sets it"]

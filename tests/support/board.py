@@ -1,0 +1,70 @@
+"""The agent over a served toy world: what most tests of the graph start from."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from scripted import ScriptedModel
+
+from restgpt.graph.build import Graph, build_graph
+from restgpt.specs import Api, load_api
+from restgpt.worlds import CREDENTIAL, World, open_world
+from restgpt.worlds.server import WorldServer, serve
+
+TOY = files("restgpt.specs").joinpath("openapi/toy.yaml")
+
+
+@dataclass
+class Board:
+    """A served toy world and its API."""
+
+    server: WorldServer
+    api: Api
+
+    @property
+    def world(self) -> World[Any]:
+        return self.server.world
+
+    def calls(self) -> list[str]:
+        """What the world was asked, as `METHOD /template status`."""
+        return [f"{entry.method} {entry.template} {entry.status}" for entry in self.world.log]
+
+    def tasks(self) -> dict[str, dict[str, Any]]:
+        """The world's tasks by id."""
+        return self.world.dump()["tasks"]  # type: ignore[call-overload,index,return-value]
+
+    def agent(self, model: ScriptedModel, **options: Any) -> "Agent":
+        saver, store = InMemorySaver(), InMemoryStore()
+        return Agent(build_graph([self.api], model=model, checkpointer=saver, store=store, **options), model)
+
+
+@dataclass
+class Agent:
+    """A graph with a thread of its own."""
+
+    graph: Graph
+    model: ScriptedModel
+    thread: str = "thread"
+
+    @property
+    def config(self) -> RunnableConfig:
+        return {"configurable": {"thread_id": self.thread}}
+
+    def ask(self, instruction: Any, **context: Any) -> dict[str, Any]:
+        given = {"instruction": instruction} if isinstance(instruction, str) else instruction
+        return self.graph.invoke(given, self.config, context=context or None)  # type: ignore[return-value,arg-type]
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return self.graph.get_state(self.config).values
+
+
+@contextmanager
+def served_board(**options: Any) -> Iterator[Board]:
+    with serve(open_world("toy")) as server:
+        yield Board(server, load_api(TOY.read_bytes(), base_url=server.url, auth={"key": CREDENTIAL}, **options))

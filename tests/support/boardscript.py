@@ -1,0 +1,31 @@
+"""A script for the chat server that plays every role for two instructions on the toy API: one reads, one writes."""
+
+from chatserver import ChatRequest, Reply
+from roles import ROLES, call, end, plan, select
+
+READ = "How many tasks are there?"
+WRITE = "Create a project named Roof garden"
+SAID = {"status 201": "It is created.", "user rejected": "Left alone.", "allows no changes": "Not allowed."}
+
+
+def board_script(request: ChatRequest) -> Reply:
+    """Make the one call that the instruction in the prompt needs, then answer from its result."""
+    if "function calls" in request.texts[0]:
+        return {"calls": [{"name": "find_person", "arguments": {"name": "Ada"}}]}
+    writes = any(f"{opening}: {WRITE}" in request.text for opening in ("Instruction", "for context only"))
+    role = next(role for opening, role in ROLES.items() if request.texts[0].startswith(opening))
+    match role:
+        case "planner" if "Called " not in request.text:
+            return plan("Create the project Roof garden" if writes else "Count the tasks")
+        case "planner":
+            return end(_answer(request.texts[-1]))
+        case "selector":
+            return select("create_project" if writes else "find_tasks")
+        case "caller":
+            return call({"body": {"name": "Roof garden"}} if writes else {})
+    return "print('There are', data['total'], 'tasks.')"
+
+
+def _answer(result: str) -> str:
+    said = SAID | {"There are 24 tasks.": "There are 24 tasks."}
+    return next((answer for words, answer in said.items() if words in result), "It would be created.")

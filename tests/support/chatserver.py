@@ -1,0 +1,198 @@
+"""A server on loopback that speaks the OpenAI chat API from a script: the fake at the network end of the model."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
+from types import TracebackType
+from typing import Any
+
+from roles import ROLES
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A reply that is an HTTP error."""
+
+    status: int
+    message: str = "refused by the script"
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """What a client asked: the JSON body of its request."""
+
+    body: Mapping[str, Any]
+
+    @property
+    def schema(self) -> str:
+        """The name of the structure that is wanted, such as `PlannerReply`; empty for plain text."""
+        wanted = self.body.get("response_format") or {}
+        tools = self.body.get("tools") or []
+        if wanted.get("type") == "json_schema":
+            return str(wanted["json_schema"]["name"])
+        return str(tools[0]["function"]["name"]) if tools else ""
+
+    @property
+    def role(self) -> str:
+        """Which role of the agent asks, by how its system message opens; empty if it is none."""
+        return next((role for opening, role in ROLES.items() if self.texts[0].startswith(opening)), "")
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of each message."""
+        return [_text(message.get("content")) for message in self.body["messages"]]
+
+    @property
+    def text(self) -> str:
+        """All messages in one text."""
+        return "\n".join(self.texts)
+
+
+Reply = str | Mapping[str, Any] | Refusal
+Script = Callable[[ChatRequest], Reply]
+
+
+def script_by_role(replies: Mapping[str, Iterable[Reply]]) -> Script:
+    """A script per role of the agent, each in order: `{"planner": […], "parser": […]}`."""
+    scripts = {role: iter(given) for role, given in replies.items()}
+    lock = Lock()
+
+    def script(request: ChatRequest) -> Reply:
+        with lock:
+            reply = next(scripts.get(request.role, iter(())), None)
+        return _over(request) if reply is None else reply
+
+    return script
+
+
+class ChatServer:
+    """Serves `POST /v1/chat/completions` (streamed too) and `GET /v1/models` until the context is left.
+
+    Replies come from an iterable, in order, or from a function of the request. A string is text, a mapping a tool call
+    if tools are offered and JSON text if not, a `Refusal` an HTTP error. A script that is over answers with status 418.
+    """
+
+    def __init__(self, script: Iterable[Reply] | Script, *, model: str = "scripted") -> None:
+        self.model = model
+        self.requests: list[ChatRequest] = []
+        self._lock = Lock()
+        self.use(script)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def __enter__(self) -> "ChatServer":
+        Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def use(self, script: Iterable[Reply] | Script) -> None:
+        """Go on with another script and no requests noted; clients that know the address keep their connections."""
+        with self._lock:
+            self._script = script if callable(script) else iter(script)
+            self.requests.clear()
+
+    def reply(self, request: ChatRequest) -> Reply:
+        """Note a request and answer it."""
+        with self._lock:
+            self.requests.append(request)
+            if not callable(self._script):
+                return next(self._script, None) or _over(request)
+        return self._script(request)
+
+
+def _over(request: ChatRequest) -> Refusal:
+    return Refusal(
+        418, f"the script holds no further reply for the {request.role or 'text'}: {request.texts[-1][-300:]}"
+    )
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return str(content or "")
+
+
+def _handler(chat: ChatServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Say nothing."""
+
+        def do_GET(self) -> None:
+            if self.path != "/v1/models":
+                self._send(404, {"error": {"message": "there is no such page"}})
+                return
+            self._send(200, {"object": "list", "data": [{"id": chat.model, "object": "model"}]})
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            reply = chat.reply(ChatRequest(body))
+            if isinstance(reply, Refusal):
+                self._send(reply.status, {"error": {"message": reply.message, "type": "scripted"}})
+            elif body.get("stream"):
+                self._stream(_chunks(body, reply))
+            else:
+                self._send(200, _completion(body, reply))
+
+        def _send(self, status: int, value: Any) -> None:
+            self._write(status, "application/json", json.dumps(value).encode())
+
+        def _stream(self, chunks: list[dict[str, Any]]) -> None:
+            events = [json.dumps(chunk) for chunk in chunks] + ["[DONE]"]
+            self._write(200, "text/event-stream", "".join(f"data: {event}\n\n" for event in events).encode())
+
+        def _write(self, status: int, media_type: str, content: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", media_type)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    return Handler
+
+
+USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+
+
+def _completion(body: Mapping[str, Any], reply: str | Mapping[str, Any]) -> dict[str, Any]:
+    message, reason = _message(body, reply)
+    choice = {"index": 0, "message": {"role": "assistant", "refusal": None, **message}, "finish_reason": reason}
+    return {**_envelope(body, "chat.completion"), "choices": [choice], "usage": USAGE}
+
+
+def _chunks(body: Mapping[str, Any], reply: str | Mapping[str, Any]) -> list[dict[str, Any]]:
+    message, reason = _message(body, reply)
+    if "tool_calls" in message:
+        message = {**message, "tool_calls": [{"index": 0, **call} for call in message["tool_calls"]]}
+    said = {"index": 0, "delta": {"role": "assistant", **message}, "finish_reason": None}
+    done = {"index": 0, "delta": {}, "finish_reason": reason}
+    envelope = _envelope(body, "chat.completion.chunk")
+    return [
+        {**envelope, "choices": [said]},
+        {**envelope, "choices": [done]},
+        {**envelope, "choices": [], "usage": USAGE},
+    ]
+
+
+def _envelope(body: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    return {"id": "chatcmpl-scripted", "object": kind, "created": 0, "model": body.get("model", "scripted")}
+
+
+def _message(body: Mapping[str, Any], reply: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    if isinstance(reply, str):
+        return {"content": reply}, "stop"
+    text = json.dumps(reply)
+    tools = body.get("tools")
+    if not tools:
+        return {"content": text}, "stop"
+    call = {"id": "call-1", "type": "function", "function": {"name": tools[0]["function"]["name"], "arguments": text}}
+    return {"content": None, "tool_calls": [call]}, "tool_calls"

@@ -1,0 +1,77 @@
+"""The command line in a test: run in process, with stdout and stderr apart."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from restgpt.cli import app
+from restgpt.worlds.server import WorldServer
+
+TOY = str(files("restgpt.specs").joinpath("openapi/toy.yaml"))
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """The one JSON document on stdout."""
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Cli:
+    """Runs commands with a home folder of their own."""
+
+    home: Path
+
+    def __call__(self, *arguments: str, stdin: str | None = None) -> Ran:
+        """Run a command; an error that no command foresees is raised as it is."""
+        result = CliRunner().invoke(app, list(arguments), input=stdin, catch_exceptions=False)
+        return Ran(result.exit_code, result.stdout, result.stderr)
+
+    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+        """Start a command in a process of its own, in the environment of the test."""
+        command = [sys.executable, "-m", "restgpt", *arguments]
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        return subprocess.Popen(command, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}, **pipes)
+
+    def on_a_terminal(self, *arguments: str, prompt: str, answer: str) -> tuple[int, str]:
+        """Run a command on a pseudo-terminal and type the answer when the prompt is there: exit code and screen."""
+        ours, theirs = pty.openpty()
+        started = self.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        said, typed = b"", False
+        while part := _read(ours):
+            said += part
+            if not typed and prompt.encode() in said:
+                os.write(ours, f"{answer}\n".encode())
+                typed = True
+        os.close(ours)
+        return started.wait(timeout=30), said.decode()
+
+
+def _read(terminal: int) -> bytes:
+    """What a terminal shows next; nothing once its program is gone, which the system reports as an error."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
+
+
+def at(server: WorldServer) -> list[str]:
+    """The options that name the toy API where it is served."""
+    return ["--spec", TOY, "--base-url", server.url]

@@ -1,0 +1,84 @@
+"""Scripts by role: one scripted model that knows from the system message which role is asking."""
+
+from collections.abc import Iterable, Mapping
+
+from langchain_core.messages import BaseMessage
+from scripted import Reply, ScriptedModel
+
+ROLES = {
+    "You are the planner": "planner",
+    "You are the API selector": "selector",
+    "You are the caller": "caller",
+    "You write Python": "parser",
+    "You read one API response": "direct",
+    "You fulfil a user's instruction by calling REST APIs, one call": "react",
+    "You plan, once and in advance": "offline",
+    "You write the final answer": "answer",
+    "You fulfil a user's instruction by calling REST APIs. You describe": "deps",
+    "You judge whether a trial": "judge",
+}
+
+
+def role_of(prompt: list[BaseMessage]) -> str:
+    return next(role for opening, role in ROLES.items() if str(prompt[0].text).startswith(opening))
+
+
+def by_role(script: Mapping[str, Iterable[Reply]]) -> ScriptedModel:
+    """A model whose replies are scripted for each role; a role without replies left is an `AssertionError`."""
+    replies = {role: iter(lines) for role, lines in script.items()}
+
+    def reply(prompt: list[BaseMessage]) -> Reply:
+        role = role_of(prompt)
+        try:
+            return next(replies[role])
+        except (KeyError, StopIteration):
+            raise AssertionError(f"nothing scripted for the {role}, who was asked:\n{prompt[-1].text}") from None
+
+    return ScriptedModel(reply)
+
+
+def prompts_of(model: ScriptedModel, role: str) -> list[list[BaseMessage]]:
+    return [prompt for prompt in model.prompts if role_of(prompt) == role]
+
+
+def plan(text: str) -> Reply:
+    return {"thought": "", "decision": "plan", "text": text}
+
+
+def go_on(text: str) -> Reply:
+    return {"thought": "", "decision": "continue", "text": text}
+
+
+def end(text: str, *, fulfilled: bool = True) -> Reply:
+    return {"thought": "", "decision": "end", "text": text, "fulfilled": fulfilled}
+
+
+def select(*calls: str | tuple[str, list[int]]) -> Reply:
+    """An API plan; a call is an operation, or an operation and what it needs."""
+    pairs = [(call, []) if isinstance(call, str) else call for call in calls]
+    listed = [{"operation": name, "purpose": f"use {name}", "needs": needs} for name, needs in pairs]
+    return {"thought": "", "calls": listed, "answer": ""}
+
+
+def no_call(answer: str) -> Reply:
+    return {"thought": "", "calls": [], "answer": answer}
+
+
+def call(*arguments: dict[str, object], numbers: list[int] | None = None, **more: object) -> Reply:
+    """The caller's reply: one request per argument set, for the planned calls 1, 2, … unless numbers say otherwise."""
+    numbered = zip(numbers or range(1, len(arguments) + 1), arguments, strict=True)
+    listed = [
+        {
+            "call": number,
+            "arguments": given,
+            "description": "the answer",
+            "output_instruction": "the ids and names",
+            **more,
+        }
+        for number, given in numbered
+    ]
+    return {"thought": "", "calls": listed, "missing": ""}
+
+
+def missing(what: str) -> Reply:
+    return {"thought": "", "calls": [], "missing": what}

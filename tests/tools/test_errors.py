@@ -1,0 +1,44 @@
+"""The drawn tree of errors is the real one, and every error says what the model may do about it."""
+
+import inspect
+import re
+
+from restgpt.tools import errors
+from restgpt.tools.errors import ArgumentError, ArgumentProblem, HttpFault, RepairableError, RestgptError, StoppingError
+
+
+def classes() -> dict[str, type[BaseException]]:
+    found = inspect.getmembers(errors, inspect.isclass)
+    return {
+        name: item for name, item in found if issubclass(item, BaseException) and item.__module__ == errors.__name__
+    }
+
+
+def test_the_tree_in_the_docstring_is_the_real_one() -> None:
+    parents = {0: "RuntimeError"}
+    drawn = {}
+    for line in (errors.__doc__ or "").splitlines():
+        match = re.match(r"^( {4}[ │├└─]*)([A-Z]\w+(?:Error|Fault))\b", line)
+        if match:
+            depth = len(match.group(1)) // 4
+            drawn[match.group(2)] = parents[depth - 1]
+            parents[depth] = match.group(2)
+    assert drawn == {name: item.__mro__[1].__name__ for name, item in classes().items()}
+
+
+def test_every_error_is_either_for_the_model_or_for_the_user() -> None:
+    families = (RepairableError, StoppingError)
+    for name, item in classes().items():
+        if item not in (RestgptError, *families):
+            assert sum(issubclass(item, family) for family in families) == 1, name
+
+
+def test_an_argument_error_lists_its_problems_with_an_example() -> None:
+    error = ArgumentError([ArgumentProblem("/query/n", "is required")], {"query": {"n": 1}}, operation="list")
+    assert str(error) == "the arguments of list do not fit: /query/n: is required"
+    assert error.example == {"query": {"n": 1}}
+
+
+def test_faults_know_whether_trying_differently_may_help() -> None:
+    stuck = {name for name, item in classes().items() if issubclass(item, HttpFault) and not item.repairable}
+    assert stuck == {"AddressFault", "TlsFault", "RedirectFault", "BoundFault"}

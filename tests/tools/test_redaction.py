@@ -1,0 +1,112 @@
+"""No spelling of a known secret survives redaction, and what is no secret stays as it is."""
+
+import base64
+import json
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from restgpt.tools.redaction import MARK, Redactor
+
+SECRET = 'sk-"é/+ 7&x=ü<9'
+REDACTOR = Redactor([SECRET])
+
+SPELLINGS = {
+    "as it is": SECRET,
+    "percent-encoded": quote(SECRET, safe=""),
+    "percent-encoded, slashes kept": quote(SECRET),
+    "as a form": quote_plus(SECRET),
+    "percent-encoded in lower case": quote(SECRET, safe="").lower(),
+    "every byte percent-encoded": "".join(f"%{byte:02X}" for byte in SECRET.encode()),
+    "JSON": json.dumps(SECRET)[1:-1],
+    "JSON in UTF-8": json.dumps(SECRET, ensure_ascii=False)[1:-1],
+    "JSON, every character escaped": "".join(f"\\u{ord(char):04x}" for char in SECRET),
+    "JSON, slash escaped": json.dumps(SECRET)[1:-1].replace("/", "\\/"),
+    "HTML": SECRET.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;"),
+    "HTML by number": "".join(f"&#{ord(char)};" for char in SECRET),
+    "Base64": base64.b64encode(SECRET.encode()).decode(),
+    "Base64 after one byte": base64.b64encode(b"x" + SECRET.encode()).decode()[2:],
+    "Base64 of basic credentials": base64.b64encode(f"user:{SECRET}".encode()).decode(),
+    "Base64 for URLs": base64.urlsafe_b64encode(SECRET.encode()).decode().rstrip("="),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS.keys())
+def test_no_spelling_of_a_secret_survives(spelling: str) -> None:
+    shown = REDACTOR.text(f"before {spelling} after")
+    assert spelling not in shown
+    assert MARK in shown
+    assert shown.startswith("before ")
+
+
+@pytest.mark.parametrize("spelling", ["\\u0073k-\\u0061bc/def", "sk-abc\\/def", "sk\\u002Dabc%2Fdef", "%73k-abc/def"])
+@pytest.mark.parametrize("end", ["", "\\u12"])
+def test_no_mixed_spelling_of_an_ascii_secret_survives(spelling: str, end: str) -> None:
+    shown = Redactor(["sk-abc/def"]).text(f'{{"é": "{spelling}", "cut": "{end}"}}')
+    assert MARK in shown
+    assert spelling not in shown
+
+
+def test_every_spelling_is_hidden_in_bytes_of_utf_16_too() -> None:
+    shown = REDACTOR.data(f"<{SECRET}>".encode("utf-16-le"))
+    assert SECRET.encode("utf-16-le") not in shown
+
+
+@given(
+    st.text(alphabet=st.characters(codec="utf-8"), min_size=4, max_size=40), st.text(max_size=20), st.text(max_size=20)
+)
+def test_any_secret_is_gone_from_any_json_around_it(secret: str, before: str, after: str) -> None:
+    redactor = Redactor([secret])
+    body = json.dumps({"echo": before.replace(secret, "") + secret + after.replace(secret, "")}).encode()
+    shown = redactor.data(body)
+    assert json.dumps(secret)[1:-1].encode() not in shown or json.dumps(secret)[1:-1] in MARK
+
+
+def test_a_short_secret_is_not_searched_for() -> None:
+    assert Redactor(["a1"]).text("banana1") == "banana1"
+
+
+def test_short_basic_credentials_are_hidden_in_base64_as_a_whole() -> None:
+    assert Redactor(["me:pw"]).text("Authorization: Basic bWU6cHc=") == f"Authorization: Basic {MARK}"
+
+
+def test_half_a_secret_at_a_cut_end_goes_too() -> None:
+    redactor = Redactor(["supersecrettoken"])
+    assert redactor.data(b"body supersecre", cut=True) == b"body " + MARK.encode()
+    assert redactor.data(b"body supersecre") == b"body supersecre"
+
+
+def test_secret_headers_are_hidden_by_name_whatever_the_case() -> None:
+    shown = Redactor().headers({"AUTHORIZATION": "x", "Set-Cookie": "sid=1", "X-Api-Key": "k", "Accept": "json"})
+    assert shown == {"AUTHORIZATION": MARK, "Set-Cookie": MARK, "X-Api-Key": MARK, "Accept": "json"}
+
+
+def test_secret_query_values_and_user_names_are_hidden_in_urls() -> None:
+    shown = Redactor().url("https://me:pw@api.test/x?page=2&api_key=abc&Signature=def&next_token_count=3")
+    assert shown == f"https://{MARK}@api.test/x?page=2&api_key={MARK}&Signature={MARK}&next_token_count=3"
+
+
+def test_names_of_the_api_itself_are_hidden_too() -> None:
+    assert Redactor(names=["X-Team"]).headers({"x-team": "v"}) == {"x-team": MARK}
+
+
+def test_json_hides_keys_and_values_and_secret_names_only_on_request() -> None:
+    value = {"token": "abc", "note": f"it is {SECRET}", "n": 3, SECRET: [SECRET]}
+    assert REDACTOR.json(value) == {"token": "abc", "note": f"it is {MARK}", "n": 3, MARK: [MARK]}
+    assert REDACTOR.json({"token": "abc", "password": 5}, by_name=True) == {"token": MARK, "password": MARK}
+
+
+def test_a_redactor_without_secrets_changes_nothing() -> None:
+    body = b'{"\\u0041": "%41 &#65;"}'
+    assert Redactor().data(body) is body
+
+
+def test_a_redactor_shows_no_secret_of_its_own() -> None:
+    assert SECRET not in repr(REDACTOR)
+
+
+def test_an_extended_redactor_knows_both() -> None:
+    shown = REDACTOR.extended(["another-one"]).text(f"{SECRET} another-one")
+    assert shown == f"{MARK} {MARK}"

@@ -1,0 +1,207 @@
+"""Settings come from the environment, .env and apis.yaml, say where they are wrong, and never show a secret."""
+
+import copy
+import json
+import os
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+
+from restgpt.specs import load_api
+from restgpt.tools.errors import SettingsError
+from restgpt.tools.settings import ROLES, Secret, Settings, auth_variable, load_apis, load_dotenv
+
+OPERATIONS = {
+    "openapi": "3.1.0",
+    "info": {"title": "T", "version": "1"},
+    "servers": [{"url": "http://127.0.0.1"}],
+    "paths": {
+        "/albums/{id}/tracks": {"get": {"operationId": "tracks", "tags": ["music"], "responses": {}}},
+        "/albums": {"post": {"operationId": "add", "responses": {}}, "delete": {"responses": {}}},
+    },
+}
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "apis.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_variables_become_settings(tmp_path: Path) -> None:
+    settings = Settings.from_env(
+        {
+            "RESTGPT_MODEL": "openai:a",
+            "RESTGPT_MODEL_PARSER": "openai:b",
+            "OPENAI_API_KEY": "sk",
+            "OPENAI_BASE_URL": "http://localhost/v1",
+            "RESTGPT_HOME": str(tmp_path),
+            "RESTGPT_DATABASE_URL": "postgresql://u:p@h/d",
+            "RESTGPT_DATA": "",
+        }
+    )
+    assert (settings.model_for("planner"), settings.model_for("parser")) == ("openai:a", "openai:b")
+    assert settings.has_openai_api_key
+    assert settings.openai_base_url == "http://localhost/v1"
+    assert settings.home == tmp_path
+    assert settings.data is None
+    assert settings.database_url is not None
+    assert settings.database_url.reveal() == "postgresql://u:p@h/d"
+
+
+def test_dotenv_lies_below_the_environment(tmp_path: Path) -> None:
+    dotenv = tmp_path / ".env"
+    dotenv.write_text("RESTGPT_MODEL=file\nOPENAI_BASE_URL='http://file/v1'\n")
+    settings = Settings.from_env({"RESTGPT_MODEL": "real"}, dotenv=dotenv)
+    assert (settings.model, settings.openai_base_url) == ("real", "http://file/v1")
+
+
+def test_loading_dotenv_overrides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dotenv = tmp_path / ".env"
+    dotenv.write_text("RESTGPT_MODEL=file\nRESTGPT_TEST_ONLY=new\n")
+    monkeypatch.setenv("RESTGPT_MODEL", "real")
+    monkeypatch.setenv("RESTGPT_TEST_ONLY", "placeholder")
+    monkeypatch.delenv("RESTGPT_TEST_ONLY")
+    load_dotenv(dotenv)
+    assert (os.environ["RESTGPT_MODEL"], os.environ["RESTGPT_TEST_ONLY"]) == ("real", "new")
+
+
+def test_scheme_names_match_by_letters_and_digits() -> None:
+    settings = Settings.from_env({"RESTGPT_AUTH_OAUTH_2_0": "t", "RESTGPT_AUTH_SPOTIFY_APIKEY": "own"})
+    assert auth_variable("oauth_2.0") == "RESTGPT_AUTH_OAUTH_2_0"
+    found = settings.credential("OAuth-2.0")
+    assert found is not None
+    assert found.reveal() == "t"
+    assert settings.credential("apiKey") is None
+    own = settings.credential("apiKey", "spotify")
+    assert own is not None
+    assert own.reveal() == "own"
+
+
+def test_a_secret_shows_nowhere() -> None:
+    secret = Secret("hush-hush")
+    assert "hush" not in f"{secret} {secret!r} {[secret]}"
+    with pytest.raises(TypeError):
+        pickle.dumps(secret)
+    with pytest.raises(TypeError):
+        json.dumps(secret)
+    with pytest.raises(TypeError):
+        copy.copy(secret)
+
+
+def test_settings_show_no_secret() -> None:
+    settings = Settings.from_env({"RESTGPT_AUTH_KEY": "hush-hush", "RESTGPT_DATABASE_URL": "postgresql://u:hush@h/d"})
+    assert "hush" not in repr(settings)
+    assert set(settings.secrets()) == {"hush-hush", "postgresql://u:hush@h/d"}
+
+
+def test_apis_are_read_with_their_secrets_and_rules(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """
+        github: https://x.test/openapi.json
+        music:
+          spec: music.yaml
+          base_url: http://127.0.0.1:${PORT:-8101}
+          auth: {bearer: "${TOKEN}", oauth: {client_id: me, client_secret: "${TOKEN}2"}}
+          headers: {X-Team: blue}
+          query: {key: 5}
+          hosts: cdn.test
+          allow_private: true
+          requests_per_second: 2.5
+          policy:
+            - {decision: deny, method: delete}
+            - {decision: allow, tag: music, path: "/albums/*/tracks"}
+            - {decision: ask, id: [add, other]}
+        """,
+    )
+    apis = load_apis(path, {"TOKEN": "hush-hush"})
+    music = apis["music"]
+    assert apis["github"].spec == "https://x.test/openapi.json"
+    assert (music.spec, music.base_url) == (str(tmp_path / "music.yaml"), "http://127.0.0.1:8101")
+    assert music.credentials() == {"bearer": "hush-hush", "oauth.client_id": "me", "oauth.client_secret": "hush-hush2"}
+    assert (music.hosts, music.allow_private, music.requests_per_second) == (("cdn.test",), True, 2.5)
+    assert (music.headers["X-Team"].reveal(), music.query["key"].reveal()) == ("blue", "5")
+    assert "hush" not in repr(apis)
+
+
+def test_the_first_fitting_rule_decides(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """
+        m:
+          spec: m.json
+          policy:
+            - {decision: allow, path: "/albums/*"}
+            - {decision: deny, method: DELETE}
+            - {decision: ask, path: "/albums/**", method: [GET, HEAD]}
+        """,
+    )
+    entry = load_apis(path, {})["m"]
+    api = load_api(OPERATIONS)
+    assert entry.decide(api.operation("DELETE /albums")) == "deny"
+    assert entry.decide(api.operation("tracks")) == "ask"
+    assert entry.decide(api.operation("add")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("[1]", "mapping"),
+        ("a: {base_url: x}", "needs a spec"),
+        ("a: {spec: x, colour: red}", "a.colour"),
+        ("a: {spec: 'x/${NOWHERE}'}", "NOWHERE"),
+        ("a: {spec: x, policy: [{decision: maybe}]}", "a.policy[0].decision"),
+        ("a: {spec: x, policy: [{decision: ask, when: now}]}", "a.policy[0].when"),
+        ("a: {spec: x, requests_per_second: 0}", "a.requests_per_second"),
+        ("a: {spec: x, allow_private: please}", "a.allow_private"),
+        ("a: {spec: [x]}", "a.spec"),
+        ("a: [", "cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_named_by_place(tmp_path: Path, text: str, place: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(place)):
+        load_apis(write(tmp_path, text), {})
+
+
+def test_no_value_of_apis_yaml_is_in_a_complaint(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load_apis(write(tmp_path, "a: {spec: x, auth: {k: [hush-hush]}}"), {})
+    assert "hush" not in str(caught.value)
+
+
+def test_a_secret_that_is_not_set_matters_to_its_own_api_only(tmp_path: Path) -> None:
+    path = write(tmp_path, "a: {spec: x, auth: {k: '${NOWHERE}', l: '${SOME}'}}\nb: {spec: y, headers: {h: '${SOME}'}}")
+    apis = load_apis(path, {"SOME": "value"})
+    assert (apis["a"].missing, apis["b"].missing) == (("NOWHERE",), ())
+    assert apis["a"].credentials() == {"l": "value"}
+
+
+def test_a_missing_file_that_was_named_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="not a file"):
+        Settings.from_env({}, apis=tmp_path / "none.yaml")
+
+
+def test_apis_are_found_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    home = tmp_path / "home"
+    home.mkdir()
+    write(home, "a: {spec: x.json}")
+    assert list(Settings.from_env({"RESTGPT_HOME": str(home)}).apis) == ["a"]
+
+
+def test_the_example_file_lists_every_variable_that_is_read() -> None:
+    root = Path(__file__).parents[2]
+    listed = set(re.findall(r"^#?([A-Z][A-Z0-9_]+)=", (root / ".env.example").read_text(), re.MULTILINE))
+    source = (root / "tools" / "settings.py").read_text()
+    read = set(re.findall(r'"((?:RESTGPT|OPENAI)_[A-Z_]*[A-Z])"', source))
+    assert read <= listed
+    assert {f"RESTGPT_MODEL_{role.upper()}" for role in ROLES} <= listed
+
+
+def test_the_example_file_is_harmless_as_it_is(tmp_path: Path) -> None:
+    settings = Settings.from_env({"RESTGPT_HOME": str(tmp_path)}, dotenv=Path(__file__).parents[2] / ".env.example")
+    assert settings.secrets() == []
+    assert not settings.has_openai_api_key

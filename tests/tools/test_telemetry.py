@@ -1,0 +1,94 @@
+"""Guards what a run tells those who watch it: an event and a span per node and request, and nothing confidential."""
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from board import served_board
+from roles import by_role, call, end, plan, select
+
+from restgpt.tools.telemetry import here, observed
+
+WORDS = "Chestnut"
+
+
+def run(board: Any, *, thread: str = "watched") -> None:
+    body = {"path": {"project_id": 1}, "body": {"title": f"{WORDS} planting"}}
+    model = by_role(
+        {
+            "planner": [plan("Add a task"), end("Done.")],
+            "selector": [select("create_task")],
+            "caller": [call(body)],
+        }
+    )
+    agent = board.agent(model)
+    agent.thread = thread
+    agent.ask(f"Add the task '{WORDS} planting' to project 1", writes="allow")
+
+
+def test_each_node_and_request_is_one_event_with_thread_step_and_time(caplog: pytest.LogCaptureFixture) -> None:
+    with served_board() as board, caplog.at_level(logging.INFO, logger="restgpt"):
+        run(board)
+    events = [record.event for record in caplog.records if hasattr(record, "event")]
+    nodes = [event for event in events if "operation" not in event]
+    assert [event["node"] for event in nodes] == [
+        *("intake", "planner", "selector", "caller", "approval", "sender", "parser", "planner")
+    ]
+    assert {event["status"] for event in nodes} == {"done"}
+    assert [event["step"] for event in nodes] == list(range(1, 9))
+    [sent] = [event for event in events if "operation" in event]
+    assert (sent["thread"], sent["node"], sent["operation"], sent["status"]) == (
+        "watched",
+        "sender",
+        "create_task",
+        201,
+    )
+    assert sent["bytes"] > 0
+    assert {"ms", "attempts", "method", "api"} <= sent.keys()
+    assert WORDS not in str(events)
+
+
+def test_a_pause_and_a_failure_are_told_apart(caplog: pytest.LogCaptureFixture) -> None:
+    def failing() -> None:
+        raise ValueError(WORDS)
+
+    with caplog.at_level(logging.INFO, logger="restgpt"), pytest.raises(ValueError, match=WORDS):
+        observed("node", failing)()
+    [record] = caplog.records
+    assert (record.event["status"], record.event["fault"]) == ("failed", "ValueError")  # type: ignore[attr-defined]
+    assert WORDS not in record.getMessage()
+    assert here() == {}
+
+
+SPANS = """
+import sys
+sys.path.insert(0, {support!r})
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+exporter = InMemorySpanExporter()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(exporter))
+trace.set_tracer_provider(provider)
+sys.path.insert(0, {here!r})
+from board import served_board
+from test_telemetry import run
+with served_board() as board:
+    run(board)
+spans = exporter.get_finished_spans()
+request = next(span for span in spans if span.name == "restgpt.request")
+parent = next(span for span in spans if span.context.span_id == request.parent.span_id)
+print(len(spans), parent.name, request.attributes["restgpt.outcome"], {words!r} in str([s.to_json() for s in spans]))
+"""
+
+
+def test_spans_nest_where_the_process_uses_opentelemetry() -> None:
+    pytest.importorskip("opentelemetry.sdk", reason="OpenTelemetry is not installed")
+    support, folder = str(Path(__file__).parents[1] / "support"), str(Path(__file__).parent)
+    script = SPANS.format(support=support, here=folder, words=WORDS)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.split() == ["9", "restgpt.sender", "201", "False"], done.stderr

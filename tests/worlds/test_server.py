@@ -1,0 +1,234 @@
+"""The worlds on the wire: real HTTP on loopback, faults as they reach a client, and controls on another port."""
+
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from restgpt.worlds import CREDENTIAL, open_world
+from restgpt.worlds.server import WorldServer, serve
+
+KEY = f"?key={CREDENTIAL}"
+
+
+@pytest.fixture(scope="module")
+def running_server() -> Iterator[WorldServer]:
+    with serve(open_world("toy")) as running:
+        yield running
+
+
+@pytest.fixture
+def server(running_server: WorldServer) -> WorldServer:
+    running_server.world.reset()
+    return running_server
+
+
+def exchange(
+    url: str, method: str = "GET", body: Any = None, headers: dict[str, str] | None = None
+) -> tuple[int, dict[str, str], bytes]:
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
+    content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    try:
+        connection.request(method, path, content, headers or {})
+        reply = connection.getresponse()
+        return reply.status, {name.lower(): value for name, value in reply.getheaders()}, reply.read()
+    finally:
+        connection.close()
+
+
+def fault(server: WorldServer, **rule: Any) -> None:
+    status, _, _ = exchange(f"{server.control_url}/faults", "POST", [rule])
+    assert status == 200
+
+
+def test_a_read_is_json_over_http(server: WorldServer) -> None:
+    status, headers, body = exchange(f"{server.url}/tasks/117{KEY}")
+    assert status == 200
+    assert headers["content-type"] == "application/json"
+    assert json.loads(body)["id"] == 117
+
+
+def test_a_bearer_token_is_as_good_as_the_key(server: WorldServer) -> None:
+    good, _, _ = exchange(f"{server.url}/projects", headers={"Authorization": f"Bearer {CREDENTIAL}"})
+    bad, _, _ = exchange(f"{server.url}/projects", headers={"Authorization": "Bearer other"})
+    assert (good, bad) == (200, 401)
+
+
+def test_a_write_changes_the_world_and_204_has_no_body(server: WorldServer) -> None:
+    status, _, body = exchange(f"{server.url}/projects{KEY}", "POST", {"name": "Rain garden"})
+    made = json.loads(body)
+    assert status == 201
+    assert server.world.dump()["projects"][str(made["id"])]["name"] == "Rain garden"
+    status, headers, body = exchange(f"{server.url}/projects/{made['id']}{KEY}", "DELETE")
+    assert (status, body) == (204, b"")
+    assert "content-type" not in headers
+    assert str(made["id"]) not in server.world.dump()["projects"]
+
+
+def test_a_body_that_is_not_json_is_a_400(server: WorldServer) -> None:
+    status, _, _ = exchange(f"{server.url}/projects{KEY}", "POST", b"{", {"Content-Type": "application/json"})
+    assert status == 400
+
+
+def test_a_chunked_body_is_read(server: WorldServer) -> None:
+    parts = urlsplit(server.url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
+    chunks = iter([b'{"name": ', b'"In pieces"}'])
+    connection.request("POST", f"{parts.path}/projects{KEY}", chunks, encode_chunked=True)
+    assert connection.getresponse().status == 201
+    connection.close()
+
+
+def test_a_length_that_is_no_number_is_a_400(server: WorldServer) -> None:
+    status, _, body = exchange(f"{server.url}/projects{KEY}", headers={"Content-Length": "some"})
+    assert status == 400
+    assert json.loads(body)["code"] == 400
+
+
+def test_a_wrong_method_is_a_405_that_lists_the_right_ones(server: WorldServer) -> None:
+    status, headers, _ = exchange(f"{server.url}/projects{KEY}", "PUT", {})
+    assert (status, headers["allow"]) == (405, "GET, POST")
+
+
+def test_escaped_path_segments_stay_segments(server: WorldServer) -> None:
+    status, _, _ = exchange(f"{server.url}/tasks/..%2Fprojects{KEY}")
+    assert status == 404
+
+
+def test_the_controls_are_on_another_port_and_the_api_port_has_none(server: WorldServer) -> None:
+    assert urlsplit(server.url).port != urlsplit(server.control_url).port
+    base = server.url.removesuffix(server.world.base_path)
+    for control in ("log", "snapshot", "reset", "faults"):
+        assert exchange(f"{base}/{control}")[0] == 404
+
+
+def test_the_log_tells_what_was_asked_and_not_the_credential(server: WorldServer) -> None:
+    exchange(f"{server.url}/tasks{KEY}&done=true&page=2")
+    _, _, body = exchange(f"{server.control_url}/log")
+    (entry,) = json.loads(body)
+    assert entry == {
+        "number": 1,
+        "method": "GET",
+        "template": "/tasks",
+        "path": "/tasks",
+        "arguments": {},
+        "query": {"done": "true", "page": "2"},
+        "body": None,
+        "status": 200,
+        "fault": None,
+    }
+
+
+def test_a_reset_over_the_wire_takes_a_fixture(server: WorldServer) -> None:
+    exchange(f"{server.url}/projects{KEY}", "POST", {"name": "Rain garden"})
+    status, _, _ = exchange(f"{server.control_url}/reset", "POST", {"fixture": "empty"})
+    assert status == 200
+    _, _, body = exchange(f"{server.control_url}/snapshot")
+    assert json.loads(body)["state"] == {"projects": {}, "tasks": {}}
+    assert exchange(f"{server.control_url}/reset", "POST", {"fixture": "none such"})[0] == 400
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 409, 422, 429, 500, 503])
+def test_an_error_status_comes_once_in_the_style_of_the_api(server: WorldServer, status: int) -> None:
+    fault(server, status=status)
+    got, headers, body = exchange(f"{server.url}/projects{KEY}")
+    assert got == status
+    assert json.loads(body)["code"] == status
+    assert "retry-after" not in headers
+    assert exchange(f"{server.url}/projects{KEY}")[0] == 200
+
+
+@pytest.mark.parametrize("wait", [1.5, 0, "Fri, 01 Dec 2023 00:00:00 GMT"])
+def test_retry_after_is_sent_as_given(server: WorldServer, wait: float | str) -> None:
+    fault(server, status=429, retry_after=wait)
+    status, headers, _ = exchange(f"{server.url}/projects{KEY}")
+    assert (status, headers["retry-after"]) == (429, str(wait))
+
+
+def test_a_refused_write_was_not_done(server: WorldServer) -> None:
+    fault(server, status=503)
+    exchange(f"{server.url}/projects{KEY}", "POST", {"name": "Rain garden"})
+    assert "Rain garden" not in str(server.world.dump())
+
+
+@pytest.mark.parametrize("applied", [False, True])
+def test_a_reset_connection_leaves_the_write_undone_or_done(server: WorldServer, applied: bool) -> None:
+    fault(server, kind="reset", applied=applied)
+    with pytest.raises((ConnectionResetError, http.client.RemoteDisconnected)):
+        exchange(f"{server.url}/projects{KEY}", "POST", {"name": "Rain garden"})
+    assert ("Rain garden" in str(server.world.dump())) == applied
+    assert server.world.log[0].fault == "reset"
+
+
+def test_a_malformed_body_is_not_json(server: WorldServer) -> None:
+    fault(server, kind="malformed")
+    status, headers, body = exchange(f"{server.url}/projects{KEY}")
+    assert (status, headers["content-type"]) == (200, "application/json")
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(body)
+
+
+def test_a_truncated_body_ends_before_its_length(server: WorldServer) -> None:
+    fault(server, kind="truncated")
+    with pytest.raises(http.client.IncompleteRead):
+        exchange(f"{server.url}/projects{KEY}")
+
+
+def test_a_wrong_media_type_comes_with_the_right_body(server: WorldServer) -> None:
+    fault(server, kind="media_type")
+    _, headers, body = exchange(f"{server.url}/projects{KEY}")
+    assert headers["content-type"].startswith("text/html")
+    assert len(json.loads(body)["items"]) == 4
+
+
+def test_a_slow_reply_holds_nobody_else_up(server: WorldServer) -> None:
+    fault(server, kind="slow", seconds=0.5, operation="GET /projects")
+    slow = threading.Thread(target=exchange, args=(f"{server.url}/projects{KEY}",))
+    slow.start()
+    while not len(server.world.log):
+        time.sleep(0.01)
+    assert exchange(f"{server.url}/tasks{KEY}")[0] == 200
+    assert slow.is_alive()
+    slow.join()
+
+
+def test_an_unknown_fault_is_refused(server: WorldServer) -> None:
+    assert exchange(f"{server.control_url}/faults", "POST", [{"kind": "flood"}])[0] == 400
+    assert exchange(f"{server.control_url}/faults", "POST", [{"wetness": 1}])[0] == 400
+
+
+def test_parallel_requests_are_all_answered_and_logged(server: WorldServer) -> None:
+    threads = [
+        threading.Thread(target=exchange, args=(f"{server.url}/projects{KEY}", "POST", {"name": f"Project {number}"}))
+        for number in range(20)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(entry.number for entry in server.world.log) == list(range(1, 21))
+    assert len(server.world.dump()["projects"]) == 24
+
+
+def test_the_ports_are_free_after_closing() -> None:
+    with serve(open_world("toy")) as running:
+        ports = [urlsplit(url).port for url in (running.url, running.control_url)]
+    for port in ports:
+        with pytest.raises(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port or 0), timeout=1):
+            pass
+
+
+def test_two_worlds_run_beside_each_other() -> None:
+    with serve(open_world("toy")) as first, serve(open_world("tmdb")) as second:
+        exchange(f"{first.url}/projects{KEY}")
+        status, _, body = exchange(f"{second.url}/movie/popular?api_key={CREDENTIAL}")
+        assert (status, len(json.loads(body)["results"])) == (200, 20)
+        assert [len(first.world.log), len(second.world.log)] == [1, 1]
