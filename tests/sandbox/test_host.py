@@ -60,10 +60,6 @@ def running(pid: int) -> bool:
         return False
 
 
-def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
-
-
 @pytest.fixture
 def backend() -> CPythonBackend:
     return CPythonBackend()
