@@ -287,7 +287,7 @@ def _prompt(
                 today=run.today(),
                 background=known,
                 instruction=state["instruction"],
-                plan=_sub_task(state),
+                sub_task=_sub_task(state),
                 calls="\n".join(
                     f"{number}. {planned[number - 1]['operation']}: {planned[number - 1]['purpose']}"
                     for number in numbers
@@ -302,9 +302,11 @@ def _prompt(
 
 
 def _sub_task(state: CallerState) -> str:
-    if state["decision"]["kind"] == "continue":
-        return f"{state['plan']}\nStill to be done: {state['decision']['text']}"
-    return state["plan"]
+    """The sub-task and what it still lacks; nothing for a method that plans calls without sub-tasks."""
+    if not state["plan"]:
+        return ""
+    still = f"\nStill to be done: {state['decision']['text']}" if state["decision"]["kind"] == "continue" else ""
+    return f"\nSub-task: {state['plan']}{still}\n"
 
 
 def _refusals(refused: Sequence[Request]) -> list[BaseMessage]:

@@ -17,6 +17,7 @@ from restgpt.nodes.rounds import is_over, latest, step_of
 from restgpt.prompts import fenced, render
 from restgpt.tools.responses import Body, UnknownHandleError
 from restgpt.tools.sandbox import SandboxResult, Status, run_python
+from restgpt.tools.sketch import names_in
 
 SMALL = 400
 """A body of at most this many characters is its own extract: no model call."""
@@ -144,7 +145,10 @@ def _prompt(run: Run, request: Request, body: Body) -> list[BaseMessage]:
     operation = run.catalogue.operation(request["operation"])
     budget = run.context.schema_budget
     schema = operation.response_docs(
-        status=request["response"]["status"], focus=request["output_instruction"], budget=budget
+        status=request["response"]["status"],
+        focus=request["output_instruction"],
+        budget=budget,
+        names=names_in(body.value) if body.is_json else None,
     )
     return [
         SystemMessage(render("parser")),

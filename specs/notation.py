@@ -14,7 +14,7 @@ A star marks what is required. Each named schema is written once, the nearest fi
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from restgpt.specs.document import Document
@@ -57,13 +57,18 @@ def describe_operation(operation: Operation, budget: int) -> str:
     return f"{text}\nanswers {answer}" if answer else text
 
 
-def describe_response(operation: Operation, status: int | None, focus: str, budget: int) -> str:
-    """Describe the response of a status, cut to the words of `focus`, in about `budget` tokens of four characters."""
+def describe_response(
+    operation: Operation, status: int | None, focus: str, budget: int, names: Container[str] | None = None
+) -> str:
+    """Describe the response of a status, cut to the words of `focus`, in about `budget` tokens of four characters.
+
+    With `names`, the names that occur in a received body, fields of other names are left out.
+    """
     response = operation.response(status)
     if response is None:
         return "The document does not describe this response."
     wanted = frozenset(stems(focus)) - STOPPED
-    return _response_docs(operation, response, budget * TOKEN, DETAILS[1][0], wanted)
+    return _response_docs(operation, response, budget * TOKEN, DETAILS[1][0], wanted, names)
 
 
 def _request_docs(operation: Operation, field: int, own: int, room: int) -> str:
@@ -98,14 +103,21 @@ def _parameter_line(notation: "Notation", parameter: Parameter, field: int) -> s
     return f"{parameter.location}  {parameter.name}{star}  {kind}  {old}{text}{sample}".rstrip()
 
 
-def _response_docs(operation: Operation, response: Response, room: int, field: int, focus: frozenset[str]) -> str:
+def _response_docs(
+    operation: Operation,
+    response: Response,
+    room: int,
+    field: int,
+    focus: frozenset[str],
+    names: Container[str] | None = None,
+) -> str:
     """Write a response in full where it fits, else cut to the focus, else to fewer words and lines."""
     media = next(iter(response.content.values()), None)
     if media is None:
         return f"{response.status} without a body  {plain_text(response.description, 100)}".rstrip()
     text = ""
     for details, wanted in ((field, frozenset()), (field, focus), (0, focus), (0, focus or frozenset({""}))):
-        notation = Notation(operation.api.document, request=False, details=details, focus=wanted)
+        notation = Notation(operation.api.document, request=False, details=details, focus=wanted, names=names)
         head = f"{response.status} {media.media_type}  {notation.body(media)}"
         text = "\n".join([head, *notation.definitions(room - len(head))])
         if len(text) <= room and not notation.left_out:
@@ -138,14 +150,24 @@ def plain_text(text: str, most: int) -> str:
 class Notation:
     """Writes schemas of one document, collecting the named ones that are still to be written.
 
-    `details` is the length of descriptions in characters, `focus` the stems that a response is cut to.
+    `details` is the length of descriptions in characters, `focus` the stems that a response is cut to, `names` the
+    names of fields that are written, None for all.
     """
 
-    def __init__(self, document: Document, *, request: bool, details: int, focus: Iterable[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        document: Document,
+        *,
+        request: bool,
+        details: int,
+        focus: Iterable[str] = frozenset(),
+        names: Container[str] | None = None,
+    ) -> None:
         self._document = document
         self._hidden = "readOnly" if request else "writeOnly"
         self._details = details
         self._focus = frozenset(focus)
+        self._present = names
         self._names: dict[str, str] = {}
         self._waiting: list[str] = []
         self._relevant: dict[str, bool] = {}
@@ -233,10 +255,11 @@ class Notation:
     def _fields(self, flat: Schema, level: int) -> str:
         """Write the fields of an object in braces, required ones first, one a line."""
         if level >= NESTING:
-            return "{" + ", ".join(list(flat["properties"])[:ENUM_MOST]) + "}"
+            names = [name for name, item in flat["properties"].items() if self._is_shown(name, item)]
+            return "{" + ", ".join(names[:ENUM_MOST]) + "}"
         required = flat.get("required")
         needed = set(map(str, required)) if isinstance(required, list) else set()
-        items = {name: item for name, item in flat["properties"].items() if not self._is_hidden(item)}
+        items = {name: item for name, item in flat["properties"].items() if self._is_shown(name, item)}
         ordered = sorted(items, key=lambda name: name not in needed)
         shown, rest = self._split(ordered, items, needed)
         pad = "  " * (level + 1)
@@ -286,6 +309,9 @@ class Notation:
         text = plain_text(str(node.get("description") or ""), self._details)
         old = "  (deprecated)" if is_true(node.get("deprecated")) else ""
         return f"{pad}{name}{'*' if needed else ''}: {kind}{old}{'  ' + text if text else ''}"
+
+    def _is_shown(self, name: str, schema: Any) -> bool:
+        return (self._present is None or name in self._present) and not self._is_hidden(schema)
 
     def _is_hidden(self, schema: Any) -> bool:
         if not isinstance(schema, dict):

@@ -44,6 +44,7 @@ def test_react_names_one_call_at_a_time_and_sees_each_result(board: Board) -> No
     assert agent.ask("What is the first project?")["answer"] == "Winter timetable."
     assert board.calls() == ["GET /projects 200", "GET /projects/{project_id} 200"]
     second = text(prompts_of(agent.model, "react")[1])
+    assert "Sub-task" not in text(prompts_of(agent.model, "caller")[0])
     assert "list_projects" in second
     assert "Winter timetable" in second
 

@@ -151,6 +151,27 @@ def test_a_response_is_cut_to_the_words_of_its_focus() -> None:
     assert len(found) <= 1200
 
 
+def test_a_response_is_cut_to_the_names_that_were_received() -> None:
+    deep = {"a": {"properties": {"b": {"properties": {"c": {"properties": {"near": {}, "absent": {}}}}}}}}
+    found = (
+        read(
+            "/a: {get: {responses: {200: {content: {application/json: {schema: {$ref: '#/components/schemas/Page'}}}}}}}",
+            Page={
+                "properties": {"items": {"type": "array", "items": {"$ref": "#/components/schemas/Film"}}, "next": {}}
+            },
+            Film={
+                "properties": {"title": {"type": "string"}, "seasons": {"$ref": "#/components/schemas/Season"}, **deep}
+            },
+            Season={"properties": {"number": {"type": "integer"}}},
+        )
+        .operations[0]
+        .response_docs(200, "titles", 300, names={"items", "title", "a", "b", "c", "near"})
+    )
+    assert "title: string" in found
+    assert "near" in found
+    assert not any(name in found for name in ("next", "seasons", "Season", "absent"))
+
+
 def test_a_small_response_is_shown_whole() -> None:
     api = read(
         "/a: {get: {responses: {200: {content: {text/plain: {schema: {type: string}}}}, 204: {description: Gone.}}}}"
