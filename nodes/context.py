@@ -83,7 +83,7 @@ class Context(BaseModel):
     schema_budget: int = Field(
         default=1000,
         ge=100,
-        description="Tokens of response schema, and of response shape, that the parser reads.",
+        description="Tokens of response schema that the parser reads.",
         json_schema_extra=_shown_at("parser"),
     )
     result_budget: int = Field(

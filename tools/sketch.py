@@ -23,7 +23,8 @@ MOST_NODES = 4000
 MOST_STORED_DEPTH = 100
 LONGEST_DECIMAL_BITS = 14_000
 _UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-_EXAMPLE_LENGTHS = (40, 24, 12, 0)
+# Characters of an example and depth, from generous to mean: names are worth more than long examples.
+_DETAILS = ((40, 12), (24, 12), (12, 12), (12, 5), (0, 12), (0, 5), (12, 3), (0, 3), (0, 2))
 
 
 @dataclass(slots=True)
@@ -46,13 +47,10 @@ def sketch(value: Any, budget: int = 400) -> str:
     _look(value, shape, 0, [MOST_NODES])
     limit = max(1, budget) * CHARACTERS_PER_TOKEN
     text = ""
-    for length in _EXAMPLE_LENGTHS:
-        for depth in (MOST_DEPTH, 5, 3, 2):
-            text = storable(_render(shape, length, depth, MOST_NAMES if length else 30))
-            if len(text) <= limit:
-                return text
-            if length and depth == 3:
-                break
+    for length, depth in _DETAILS:
+        text = storable(_render(shape, length, depth, MOST_NAMES if length else 30))
+        if len(text) <= limit:
+            return text
     return text[: max(1, limit - 1)] + "…"
 
 

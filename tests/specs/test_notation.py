@@ -153,20 +153,15 @@ def test_a_response_is_cut_to_the_words_of_its_focus() -> None:
 
 def test_a_response_is_cut_to_the_names_that_were_received() -> None:
     deep = {"a": {"properties": {"b": {"properties": {"c": {"properties": {"near": {}, "absent": {}}}}}}}}
-    found = (
-        read(
-            "/a: {get: {responses: {200: {content: {application/json: {schema: {$ref: '#/components/schemas/Page'}}}}}}}",
-            Page={
-                "properties": {"items": {"type": "array", "items": {"$ref": "#/components/schemas/Film"}}, "next": {}}
-            },
-            Film={
-                "properties": {"title": {"type": "string"}, "seasons": {"$ref": "#/components/schemas/Season"}, **deep}
-            },
-            Season={"properties": {"number": {"type": "integer"}}},
-        )
-        .operations[0]
-        .response_docs(200, "titles", 300, names={"items", "title", "a", "b", "c", "near"})
+    page = {"type": "array", "items": {"$ref": "#/components/schemas/Film"}}
+    api = read(
+        "/a: {get: {responses: {200: {content: {a/json: {schema: {$ref: '#/components/schemas/Page'}}}}}}}",
+        Page={"properties": {"items": page, "next": {}}},
+        Film={"properties": {"title": {"type": "string"}, "seasons": {"$ref": "#/components/schemas/Season"}, **deep}},
+        Season={"properties": {"number": {"type": "integer"}}},
     )
+    names = {"items", "title", "a", "b", "c", "near"}
+    found = api.operations[0].response_docs(200, "titles", 300, names)
     assert "title: string" in found
     assert "near" in found
     assert not any(name in found for name in ("next", "seasons", "Season", "absent"))

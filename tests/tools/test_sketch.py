@@ -49,6 +49,13 @@ def test_both_ends_of_a_list_are_looked_at() -> None:
     assert sketch(items).startswith("[501 × {a: int = 1, last?: bool = true}")
 
 
+def test_examples_go_before_names() -> None:
+    item = {f"field_{number}": "a long example of this field, " * 2 for number in range(30)}
+    text = sketch({"page": {"items": [item] * 20}}, 200)
+    assert "field_0: str" in text
+    assert "field_29: str" in text
+
+
 def test_names_that_are_data_are_summed_up() -> None:
     value = {f"user{number}": {"age": number} for number in range(1000)}
     assert sketch(value) == "{1,000 names such as user0: {age: int = 0}}"
