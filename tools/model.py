@@ -157,6 +157,8 @@ def ask(
             return Asked(value, used)
         except (ValueError, ValidationError) as error:
             reason = _reason(error)
+        except RecursionError:
+            reason = "It is nested too deeply."
         conversation = [
             *conversation,
             AIMessage(_shown(raw)),
@@ -208,8 +210,11 @@ def _reply(
     raise ModelUnavailableError(f"The model refused the request: {_first_line(refusal)}") from None
 
 
-NOT_THIS_WAY = frozenset({400, 422})
-"""Statuses with which providers refuse a way of structuring replies that the model does not have."""
+NOT_THIS_WAY = frozenset({200, 400, 422})
+"""Statuses with which providers refuse a way of structuring replies that the model does not have.
+
+Behind a 200 is a reply that its provider's package cannot read, such as one that was cut off; other ways can mend it.
+"""
 
 PROVIDER_ERRORS = (
     ("openai", "OpenAIError"),
@@ -289,7 +294,13 @@ def _read(message: AIMessage, schema: type[Answer]) -> Answer:
     """The value in a tool call or, failing that, in the text."""
     if message.tool_calls:
         return schema.model_validate(message.tool_calls[0]["args"])
-    return schema.model_validate(json_in(str(message.text)))
+    return schema.model_validate(json_in(_written(message)))
+
+
+def _written(message: AIMessage) -> str:
+    """The text, or that of a tool call whose arguments are no JSON."""
+    broken = [call["args"] or "" for call in message.invalid_tool_calls]
+    return str(message.text) or "".join(broken[:1])
 
 
 def json_in(text: str) -> Any:
@@ -316,7 +327,7 @@ def _reason(error: ValueError) -> str:
 def _shown(message: AIMessage) -> str:
     if message.tool_calls:
         return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
-    return str(message.text) or "(an empty reply)"
+    return _written(message) or "(an empty reply)"
 
 
 def read_text(model: BaseChatModel, messages: Sequence[BaseMessage | tuple[str, str]]) -> tuple[str, Usage]:

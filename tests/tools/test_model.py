@@ -93,6 +93,29 @@ def test_a_provider_that_refuses_tools_is_asked_in_text() -> None:
     assert "JSON Schema" in model.texts[1]
 
 
+def test_a_tool_call_with_broken_arguments_is_read_as_far_as_it_goes_or_sent_back_as_it_was() -> None:
+    def broken(text: str) -> AIMessage:
+        call = {"name": "Colour", "args": text, "id": "call-1", "error": "no JSON", "type": "invalid_tool_call"}
+        return AIMessage("", invalid_tool_calls=[call])
+
+    model = ScriptedModel([broken('{"name": '), broken('{"name": "red"}}')])
+    assert ask(model, QUESTION, Colour).value.name == "red"
+    assert str(model.prompts[1][-2].text) == '{"name": '
+
+
+def test_a_reply_that_is_nested_without_end_is_sent_back() -> None:
+    model = ScriptedModel(['{"name":' * 50_000, {"name": "red"}])
+    assert ask(model, QUESTION, Colour).value.name == "red"
+    assert "nested too deeply" in model.texts[1]
+
+
+def test_a_reply_that_was_cut_off_is_asked_for_in_another_way() -> None:
+    error = openai.ContentFilterFinishReasonError()
+    error.response = httpx.Response(200)  # type: ignore[attr-defined]
+    model = ScriptedModel([error, {"name": "red"}])
+    assert ask(model, QUESTION, Colour).value.name == "red"
+
+
 @pytest.mark.parametrize(
     ("status", "remedy"), [(401, "API key"), (404, "model's name"), (429, "limit"), (503, "later")]
 )
