@@ -124,8 +124,10 @@ def _requests(
     problems: list[str] = []
     requests: list[Request] = []
     waiting = list(refused)
-    if problem := _over_budget(run, state, reply):
-        raise ValueError(problem)
+    left = _left(run, state)
+    if len(reply.calls) > left:
+        raise ValueError(f"calls: {len(reply.calls)} requests are too many: the budget leaves {left}. Choose.")
+    more_pages = left - len(reply.calls)
     for position, call in enumerate(reply.calls, 1):
         if call.call not in numbers:
             problems.append(f"calls.{position}.call: {call.call} is not one of {list(numbers)}.")
@@ -135,9 +137,13 @@ def _requests(
         if before is not None:
             waiting.remove(before)
         try:
-            requests.append(_request(run, state, call, planned, before, grounds))
+            request = _request(run, state, call, planned, before, grounds)
         except (ArgumentError, ValueError) as error:
             problems.append(f"calls.{position} ({planned['operation']}): {error}")
+            continue
+        request["pages"] = min(request["pages"], 1 + more_pages)
+        more_pages -= request["pages"] - 1
+        requests.append(request)
     if problems:
         raise ValueError("\n".join(problems))
     if not requests and not reply.missing:
@@ -150,13 +156,9 @@ def _given_up(request: Request) -> Request:
     return {**request, "attempt": MAX_REPAIRS}
 
 
-def _over_budget(run: Run, state: CallerState, reply: CallerReply) -> str:
-    """Whether the reply asks for more requests than the budget leaves, pages counted; empty if not."""
-    spent = spent_since(state["baseline"], state["usage"])["requests"]
-    left = run.context.max_requests - spent
-    if len(reply.calls) > max(left, 0):
-        return f"calls: {len(reply.calls)} requests are too many: the budget leaves {max(left, 0)}. Choose."
-    return ""
+def _left(run: Run, state: CallerState) -> int:
+    """How many requests the budget leaves; each page of a list is one."""
+    return max(0, run.context.max_requests - spent_since(state["baseline"], state["usage"])["requests"])
 
 
 def _request(

@@ -134,6 +134,19 @@ def test_a_reply_cannot_ask_for_more_requests_than_the_budget_leaves(board: Boar
     assert "the budget leaves 2" in text(prompts_of(agent.model, "caller")[1])
 
 
+def test_pages_count_against_the_budget_of_requests(board: Board) -> None:
+    script = {
+        "planner": [plan("List the tasks"), end("Some of them.")],
+        "selector": [select("find_tasks")],
+        "caller": [call({}, {"query": {"done": True}}, numbers=[1, 1], pages=5)],
+        "parser": ["print(len(data['items']))"] * 2,
+    }
+    agent = board.agent(by_role(script))
+    agent.ask("List the tasks", max_requests=3)
+    assert len(board.calls()) == 3
+    assert "may go on after these 2 pages" in agent.state["steps"][0]["result"]
+
+
 def test_a_sub_task_is_never_given_as_the_answer(board: Board) -> None:
     agent = board.agent(
         by_role({"planner": [plan("One"), plan("Delete the project Atlas")], "selector": [no_call("A fact.")]})
