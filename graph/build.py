@@ -5,7 +5,6 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
@@ -25,7 +24,7 @@ from restgpt.nodes.context import MAX_STEPS, Context
 from restgpt.nodes.intake import intake
 from restgpt.nodes.parser import make_parser
 from restgpt.nodes.planner import make_planner
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.resources import Resources, check_store
 from restgpt.nodes.rounds import MAX_REPAIRS
 from restgpt.nodes.selection import MAX_CALLS
 from restgpt.nodes.selector import make_selector
@@ -61,7 +60,7 @@ def build_graph(
     """
     check_store(checkpointer, store)
     defaults = context if isinstance(context, Context) else Context(**(context or {}))
-    resources = resources or Resources(apis, model=model, models=models, defaults=defaults)
+    resources = resources or Resources(apis, model=model, models=models, defaults=defaults, store=store)
     builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
     builder.add_node("intake", observed("intake", intake), metadata=_about("Opens a turn with the instruction."))
     builder.add_node(
@@ -110,16 +109,6 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources) 
     )
     builder.add_conditional_edges("approval", after_approval, {"approved": "sender", "not approved": "parser"})
     builder.add_conditional_edges("sender", after_sender, {"unknown outcome": "approval", "answered": "parser"})
-
-
-def check_store(checkpointer: BaseCheckpointSaver[Any] | bool | None, store: BaseStore | None) -> None:
-    """Refuse a checkpointer that outlives the process without a store, since a resumed run would have no journal."""
-    lasts = isinstance(checkpointer, BaseCheckpointSaver) and not isinstance(checkpointer, InMemorySaver)
-    if lasts and store is None:
-        raise ValueError(
-            "A checkpointer that outlives the process needs a store beside it, for the write journal and the response "
-            "bodies: build_graph(…, checkpointer=SqliteSaver(…), store=SqliteStore(…))"
-        )
 
 
 def recursion_limit(max_steps: int) -> int:

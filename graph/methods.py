@@ -8,7 +8,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
-from restgpt.graph.build import Graph, add_executor, build_graph, check_store, recursion_limit
+from restgpt.graph.build import Graph, add_executor, build_graph, recursion_limit
 from restgpt.graph.routes import after_caller, after_parser
 from restgpt.graph.state import InputState, OutputState, State
 from restgpt.nodes.context import MAX_STEPS, Context
@@ -17,7 +17,7 @@ from restgpt.nodes.intake import intake
 from restgpt.nodes.offline import make_answer, make_offline
 from restgpt.nodes.react import make_react
 from restgpt.nodes.reflexion import make_judge
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.resources import Resources, check_store
 from restgpt.specs import Api
 from restgpt.tools.telemetry import observed
 
@@ -43,7 +43,7 @@ def build_method(
     if method not in METHODS:
         raise LookupError(f"there is no method {method!r}; there are: {', '.join(METHODS)}")
     defaults = context if isinstance(context, Context) else Context(**(context or {}))
-    resources = resources or Resources(apis, model=model, models=models, defaults=defaults)
+    resources = resources or Resources(apis, model=model, models=models, defaults=defaults, store=store)
     wire = METHODS[method]
     if wire is None:
         return build_graph(context=defaults, checkpointer=checkpointer, store=store, resources=resources)

@@ -13,6 +13,8 @@ from uuid import uuid4
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
@@ -38,10 +40,22 @@ MOST_SUBJECTS = 24
 """How many subjects of an API the planner is told."""
 
 
+def check_store(checkpointer: BaseCheckpointSaver[Any] | bool | None, store: BaseStore | None) -> None:
+    """Refuse a checkpointer that outlives the process without a store, since a resumed run would have no journal."""
+    lasts = isinstance(checkpointer, BaseCheckpointSaver) and not isinstance(checkpointer, InMemorySaver)
+    if lasts and store is None:
+        raise ValueError(
+            "A checkpointer that outlives the process needs a store beside it, for the write journal and the response "
+            "bodies. Give one, such as SqliteStore(…), to build_graph or to the graph that holds this one: "
+            "compile(checkpointer=SqliteSaver(…), store=SqliteStore(…))"
+        )
+
+
 class Resources:
     """The outside world of a graph, behind seams that tests replace.
 
-    Without `apis`, those that `apis.yaml` names are read when a run first needs them.
+    Without `apis`, those that `apis.yaml` names are read when a run first needs them. `store` serves runs whose graph
+    has none: LangGraph gives a graph that is part of another the store of that one only.
     """
 
     def __init__(
@@ -51,6 +65,7 @@ class Resources:
         model: str | BaseChatModel | None = None,
         models: Mapping[str, str | BaseChatModel] | None = None,
         defaults: Context | None = None,
+        store: BaseStore | None = None,
         http: HttpClient | None = None,
         settings: Settings | None = None,
         examples: Mapping[str, str] | None = None,
@@ -68,19 +83,26 @@ class Resources:
         self._http = http
         self._settings = settings
         self._examples = dict(examples or {})
-        self._store = InMemoryStore()
+        self._store = store
+        self._memory = InMemoryStore()
         self._lock = Lock()
         self._catalogues: dict[tuple[str, ...], Catalogue] = {}
         self._resolved: dict[tuple[str, float | None, float], BaseChatModel] = {}
 
     def open(self, runtime: Runtime[Context], config: RunnableConfig) -> "Run":
-        """What one node run may use; its context is the graph's defaults with the run's own settings over them."""
+        """What one node run may use; its context is the graph's defaults with the run's own settings over them.
+
+        Raises `ValueError` as `check_store`: a graph that is part of another learns of its checkpointer only here.
+        """
         context = self.defaults
         # A host graph hands its own context down to a subgraph; that is not ours.
         if isinstance(runtime.context, Context):
             context = context.model_copy(update=runtime.context.model_dump(exclude_unset=True))
-        thread = str(config.get("configurable", {}).get("thread_id") or "no-thread")
-        return Run(self, context, runtime.store or self._store, thread, started=self.clock())
+        configured = config.get("configurable", {})
+        store = runtime.store or self._store
+        check_store(configured.get("__pregel_checkpointer"), store)
+        thread = str(configured.get("thread_id") or "no-thread")
+        return Run(self, context, store or self._memory, thread, started=self.clock())
 
     @property
     def settings(self) -> Settings:

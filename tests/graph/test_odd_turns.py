@@ -8,7 +8,7 @@ import pytest
 from board import Board
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
 from roles import by_role, call, end, go_on, missing, no_call, plan, prompts_of, select
 from scripted import Reply
@@ -232,3 +232,22 @@ def test_a_checkpointer_that_lasts_needs_a_store_beside_it(board: Board, tmp_pat
         with pytest.raises(ValueError, match="needs a store"):
             build_graph([board.api], checkpointer=saver)
         assert build_graph([board.api], checkpointer=saver, store=InMemoryStore()).name
+
+
+@pytest.mark.parametrize("place", ["none", "host", "agent"])
+def test_a_host_whose_checkpointer_lasts_needs_a_store_too(board: Board, tmp_path: Path, place: str) -> None:
+    def store(wanted: str) -> InMemoryStore | None:
+        return InMemoryStore() if place == wanted else None
+
+    model = by_role({"planner": [end("Nothing to do.")]})
+    builder = StateGraph(MessagesState)
+    builder.add_node("agent", build_graph([board.api], model=model, store=store("agent")))
+    builder.add_edge(START, "agent")
+    with SqliteSaver.from_conn_string(str(tmp_path / "host.db")) as saver:
+        host = builder.compile(checkpointer=saver, store=store("host"))
+        config = {"configurable": {"thread_id": "1"}}
+        if place == "none":
+            with pytest.raises(ValueError, match="needs a store beside it"):
+                host.invoke({"messages": [("user", "Do nothing")]}, config)
+        else:
+            assert host.invoke({"messages": [("user", "Do nothing")]}, config)["messages"][-1].text == "Nothing to do."
