@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from jsonschema import Draft202012Validator
-
 from restgpt.bench.packages import CACHE, directory_documents
 from restgpt.specs import Operation, Problem, SpecError, load_api
+from restgpt.specs.example import example_problems
 from restgpt.specs.server import absolute_url
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request import build_request
@@ -47,9 +46,9 @@ def sweep_document(path: Path) -> Finding:
         finding.problems = len(api.problems)
         for operation in api.operations:
             fault = operation_fault(operation)
-            if fault:
-                finding.faults[f"{operation.method} {operation.path}"] = fault
-                finding.unusable.append(Problem(operation.pointer, fault))
+            if fault is not None:
+                finding.faults[f"{operation.method} {operation.path}"] = fault.message
+                finding.unusable.append(fault)
         finding.usable = finding.operations - len(finding.faults)
     except SpecError as error:
         finding.crash = f"SpecError: {error}"
@@ -59,46 +58,20 @@ def sweep_document(path: Path) -> Finding:
     return finding
 
 
-def operation_fault(operation: Operation) -> str:
-    """Return why an operation cannot be used, or an empty string."""
+def operation_fault(operation: Operation) -> Problem | None:
+    """Return why an operation cannot be used, or None."""
     try:
         if not operation.line() or not operation.docs():
-            return "no docs"
+            return Problem(operation.pointer, "no docs")
         arguments = operation.example()
-        fault = example_fault(operation, arguments)
-        return fault or request_fault(operation, arguments)
-    except Exception as error:  # noqa: BLE001 - the runner marks the operation as failed
-        return f"{type(error).__name__}: {error}"[:300]
-
-
-def request_fault(operation: Operation, arguments: dict[str, object]) -> str:
-    """Return why no request can be built from example arguments, or an empty string."""
-    try:
-        build_request(operation, arguments)
+        fault = next(iter(example_problems(operation, arguments)), None)
+        if fault is None:
+            build_request(operation, arguments)
     except ArgumentError as error:
-        return f"request: {error}"[:300]
-    return ""
-
-
-def example_fault(operation: Operation, arguments: dict[str, object]) -> str:
-    """Return why example arguments do not fit their own schemas, or an empty string."""
-    for parameter in operation.parameters:
-        if parameter.required:
-            group = arguments.get(parameter.location)
-            value = group.get(parameter.name) if isinstance(group, dict) else None
-            fault = _invalid(operation.json_schema(parameter.schema), value)
-            if fault:
-                return f"{parameter.location} {parameter.name}: {fault}"
-    if "body" in arguments and operation.body is not None:
-        fault = _invalid(operation.json_schema(operation.body.preferred.schema, request=True), arguments["body"])
-        if fault:
-            return f"body: {fault}"
-    return ""
-
-
-def _invalid(schema: dict[str, object], value: object) -> str:
-    error = next(Draft202012Validator(schema).iter_errors(value), None)
-    return "" if error is None else error.message[:200]
+        return Problem(operation.pointer, f"request: {error}"[:300])
+    except Exception as error:  # noqa: BLE001 - the runner marks the operation as failed
+        return Problem(operation.pointer, f"{type(error).__name__}: {error}"[:300])
+    return fault
 
 
 def sweep(paths: Iterable[Path], workers: int) -> list[Finding]:

@@ -8,6 +8,7 @@ from referencing import Registry
 
 from restgpt.specs.operation import MediaType, Operation, Parameter
 from restgpt.specs.pattern import LONGEST, matching_text
+from restgpt.specs.problem import Problem
 from restgpt.specs.repair import coerce
 from restgpt.specs.schema import has_type, json_schema, schema_types
 
@@ -52,6 +53,29 @@ def example_arguments(operation: Operation) -> dict[str, Any]:
     if body is not None and (body.required or operation.method in BODY_METHODS):
         arguments["body"] = body_example(operation, body.preferred)
     return arguments
+
+
+def example_problems(operation: Operation, arguments: dict[str, Any]) -> list[Problem]:
+    """Name the required parameters, and the body, whose example fits not even its own schema: no value may."""
+    found = []
+    for parameter in operation.parameters:
+        if parameter.required:
+            value = arguments.get(parameter.location, {}).get(parameter.name)
+            fault = _fault(operation.json_schema(parameter.schema), value)
+            if fault:
+                name = f"{parameter.location} {parameter.name}"
+                found.append(Problem(operation.pointer, f"no value was found that fits {name}: {fault}"))
+    if "body" in arguments and operation.body is not None:
+        fault = _fault(operation.json_schema(operation.body.preferred.schema, request=True), arguments["body"])
+        if fault:
+            found.append(Problem(f"{operation.pointer}/requestBody", f"no value was found that fits the body: {fault}"))
+    return found
+
+
+def _fault(schema: Schema, value: Any) -> str:
+    """Return why a value does not fit its schema, or an empty string."""
+    error = next(Draft202012Validator(schema, registry=Registry()).iter_errors(value), None)
+    return "" if error is None else error.message[:200]
 
 
 def parameter_example(operation: Operation, parameter: Parameter) -> Any:

@@ -101,6 +101,8 @@ def _path_operations(
     home = ("paths", path)
     item: Mapping[str, bytes | msgspec.Raw] = document.parts.level(home)
     pointer = format_pointer(home)
+    if not item and bytes(document.parts.level(("paths",))[path]) not in (b"{}", b"null"):
+        problems.append(Problem(pointer, "the path item is not an object"))
     if "$ref" in item:
         target = _referred_item(document, home, problems)
         if target is not None:

@@ -250,7 +250,8 @@ class Notation:
             mapping = discriminator.get("mapping") if isinstance(discriminator, dict) else None
             keys = f": {'|'.join(map(str, list(mapping)[:ENUM_MOST]))}" if isinstance(mapping, dict) else ""
             text = f"{text} (chosen by {name}{keys})"
-        return f"{self._fields(shared, level)} and ({text})" if shared.get("properties") else text
+        has_fields = isinstance(shared.get("properties"), dict) and bool(shared["properties"])
+        return f"{self._fields(shared, level)} and ({text})" if has_fields else text
 
     def _fields(self, flat: Schema, level: int) -> str:
         """Write the fields of an object in braces, required ones first, one a line."""

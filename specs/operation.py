@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from restgpt.specs import swagger2
 from restgpt.specs.index import VARIABLE, Entry, owner_of
-from restgpt.specs.pointer import parse_pointer
+from restgpt.specs.pointer import format_pointer, parse_pointer
 from restgpt.specs.problem import BrokenReference, Problem, SpecError
 from restgpt.specs.security import Requirement, read_requirements
 from restgpt.specs.server import Server, absolute_url, read_servers
@@ -150,7 +150,12 @@ class Operation:
         self._read_parameters(found)
         self._read_body(found)
         self._read_responses(found)
-        return tuple(found)
+        return (*found, *self._example_problems())
+
+    def _example_problems(self) -> list[Problem]:
+        from restgpt.specs.example import example_problems
+
+        return example_problems(self, self.example())
 
     @cached_property
     def _raw(self) -> dict[str, Any]:
@@ -159,13 +164,8 @@ class Operation:
         if not self.api.document.is_swagger2:
             return node
         root = self.api.document
-        shared = self._item.get("parameters")
         return swagger2.convert_operation(
-            node,
-            shared if isinstance(shared, list) else [],
-            root.get(("consumes",)) or [],
-            root.get(("produces",)) or [],
-            self._follow,
+            node, self._item.get("parameters"), root.get(("consumes",)), root.get(("produces",)), self._follow
         )
 
     def _find(self) -> dict[str, Any]:
@@ -205,16 +205,21 @@ class Operation:
     def _read_parameters(self, problems: list[Problem]) -> tuple[Parameter, ...]:
         found: dict[tuple[str, str], Parameter] = {}
         inherited = [] if self.api.document.is_swagger2 else self._item.get("parameters")
-        for place, items in (("path", inherited), ("operation", self._raw.get("parameters"))):
-            for number, raw in enumerate(items if isinstance(items, list) else []):
+        owner = format_pointer(owner_of(self.pointer))
+        for place, items in ((owner, inherited), (self.pointer, self._raw.get("parameters"))):
+            if items is not None and not isinstance(items, list):
+                problems.append(Problem(f"{place}/parameters", "the parameters are not a list"))
+                continue
+            for number, raw in enumerate(items or ()):
                 try:
                     node = self.api.document.follow(raw)
-                    parameter = self._read_parameter(node)
+                    fault = self._misfit(node)
                 except BrokenReference as error:
-                    problems.append(Problem(f"{self.pointer}/parameters/{number}", f"{error} (of the {place})"))
-                    continue
-                if parameter is not None:
-                    found[(parameter.name, parameter.location)] = parameter
+                    fault = str(error)
+                if fault:
+                    problems.append(Problem(f"{place}/parameters/{number}", fault))
+                elif node["name"].lower() not in IGNORED_HEADERS or node["in"] != "header":
+                    found[(node["name"], node["in"])] = self._read_parameter(node)
         declared = {parameter.name for parameter in found.values() if parameter.location == "path"}
         for name in VARIABLE.findall(self.path.partition("#")[0]):
             if name not in declared:
@@ -222,14 +227,18 @@ class Operation:
                 found[(name, "path")] = Parameter(name, "path", True, {"type": "string"}, "simple", False)
         return tuple(found.values())
 
-    def _read_parameter(self, raw: Any) -> Parameter | None:
-        if not isinstance(raw, dict) or not isinstance(raw.get("name"), str) or raw.get("in") not in LOCATIONS:
-            return None
+    def _misfit(self, raw: Any) -> str:
+        """Return why a parameter cannot be sent, or an empty string."""
+        if not isinstance(raw, dict) or not isinstance(raw.get("name"), str):
+            return "the parameter has no name"
+        if raw.get("in") not in LOCATIONS:
+            return f"the parameter {raw['name']} has no place in a request that is known (in: {raw.get('in')!r})"
+        if raw["in"] == "path" and "{" + raw["name"] + "}" not in self.path:
+            return f"the path has no variable {raw['name']}"
+        return ""
+
+    def _read_parameter(self, raw: dict[str, Any]) -> Parameter:
         name, location = raw["name"], raw["in"]
-        if location == "header" and name.lower() in IGNORED_HEADERS:
-            return None
-        if location == "path" and "{" + name + "}" not in self.path:
-            return None
         schema, content_type = raw.get("schema"), None
         content = raw.get("content")
         if isinstance(content, dict) and content:

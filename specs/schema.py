@@ -216,7 +216,7 @@ class _Closure:
             }
         required = node.get("required")
         if isinstance(required, list):
-            names = [name for name in dict.fromkeys(required) if isinstance(name, str) and name not in hidden]
+            names = [name for name in _texts(required) if name not in hidden]
             if names:
                 out["required"] = names
         more = node.get("additionalProperties")
@@ -269,7 +269,8 @@ class _Closure:
         discriminator = node.get("discriminator")
         if isinstance(discriminator, dict) and isinstance(discriminator.get("propertyName"), str):
             mapping = discriminator.get("mapping")
-            targets = {target: value for value, target in mapping.items()} if isinstance(mapping, dict) else {}
+            pairs = mapping.items() if isinstance(mapping, dict) else ()
+            targets = {target: value for value, target in pairs if isinstance(target, str)}
             names = {}
             for reference, name in self._names.items():
                 short = reference.rsplit("/", 1)[-1]
@@ -288,6 +289,11 @@ def _nullable(out: dict[str, Any]) -> dict[str, Any]:
         notes: dict[str, Any] = {key: out.pop(key) for key in ("title", "description", "default") if key in out}
         return {**notes, "anyOf": [out, {"type": "null"}]}
     return out
+
+
+def _texts(values: Any) -> list[str]:
+    """Return the texts of a list, each once; anything else in it is no name."""
+    return list(dict.fromkeys(item for item in values if isinstance(item, str))) if isinstance(values, list) else []
 
 
 def is_true(value: Any) -> bool:
@@ -390,10 +396,10 @@ def _flat_member(document: Document, member: Any, seen: tuple[str, ...]) -> dict
 def _merge(into: dict[str, Any], other: dict[str, Any]) -> None:
     for key, value in other.items():
         if key == "properties" and isinstance(value, dict):
-            into["properties"] = {**value, **(into.get("properties") or {})}
+            mine = into.get("properties")
+            into["properties"] = {**value, **(mine if isinstance(mine, dict) else {})}
         elif key == "required" and isinstance(value, list):
-            mine = into.get("required")
-            into["required"] = list(dict.fromkeys([*(mine if isinstance(mine, list) else []), *value]))
+            into["required"] = list(dict.fromkeys([*_texts(into.get("required")), *_texts(value)]))
         elif key in ("oneOf", "anyOf") and key in into:
             into.setdefault("allOf", []).append({key: value})
         elif key == "additionalProperties" and value is False:

@@ -66,11 +66,15 @@ def _variables(raw: Any) -> dict[str, ServerVariable]:
 def absolute_url(server: Server, location: str | None) -> str | None:
     """Return the base URL of a server without a trailing slash, or None where it has no host or no value."""
     url = server.fill()
-    if location is not None and location.startswith(("http://", "https://")):
-        url = urljoin(location, url)
-    elif url.startswith("//"):
-        url = "https:" + url
-    parts = urlsplit(url) if "{" not in url else None
+    try:
+        if location is not None and location.startswith(("http://", "https://")):
+            url = urljoin(location, url)
+        elif url.startswith("//"):
+            url = "https:" + url
+        parts = urlsplit(url) if "{" not in url else None
+    except ValueError:
+        # A placeholder in brackets, as in `https://[host]/v1`, reads as a broken IPv6 address.
+        return None
     if parts is None or parts.scheme not in ("http", "https") or not parts.netloc:
         return None
     return url.split("#")[0].split("?")[0].rstrip("/")

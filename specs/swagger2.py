@@ -42,7 +42,7 @@ FORM_TYPES = ("multipart/form-data", "application/x-www-form-urlencoded")
 def server_entries(root: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the server list from host, basePath and schemes; https comes first where both are offered."""
     host, base = str(root.get("host") or ""), str(root.get("basePath") or "")
-    schemes = [scheme for scheme in root.get("schemes") or () if scheme in ("http", "https")]
+    schemes = [scheme for scheme in _texts(root.get("schemes")) if scheme in ("http", "https")]
     path = "/" + base.strip("/") if base.strip("/") else ""
     if not host:
         return [{"url": path or "/"}] if base else []
@@ -51,17 +51,15 @@ def server_entries(root: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def convert_operation(
-    operation: dict[str, Any], shared: list[Any], consumes: list[str], produces: list[str], follow: Follow
+    operation: dict[str, Any], shared: Any, consumes: Any, produces: Any, follow: Follow
 ) -> dict[str, Any]:
     """Return the operation in the shape of OpenAPI 3: body and form parameters become `requestBody`.
 
     `shared` are the parameters of its path; `consumes` and `produces` those of the root.
     """
-    own = [follow(item) for item in operation.get("parameters") or ()]
-    named = {(item.get("name"), item.get("in")) for item in own if isinstance(item, dict)}
-    inherited = [follow(item) for item in shared]
-    merged = [i for i in inherited if isinstance(i, dict) and (i.get("name"), i.get("in")) not in named]
-    merged += [item for item in own if isinstance(item, dict)]
+    own = _objects(operation.get("parameters"), follow)
+    named = [(item.get("name"), item.get("in")) for item in own]
+    merged = [item for item in _objects(shared, follow) if (item.get("name"), item.get("in")) not in named] + own
     converted = {key: value for key, value in operation.items() if key not in ("parameters", "consumes", "produces")}
     converted["parameters"] = [_parameter(item) for item in merged if item.get("in") not in ("body", "formData")]
     body = _request_body(merged, _types(operation.get("consumes"), consumes), follow)
@@ -77,8 +75,19 @@ def convert_operation(
     return converted
 
 
-def _types(own: Any, inherited: list[str]) -> list[str]:
-    return [str(item) for item in own] if isinstance(own, list) and own else inherited
+def _objects(items: Any, follow: Follow) -> list[dict[str, Any]]:
+    """Resolve a list of parameters; what is no object is left out."""
+    found = [follow(item) for item in items] if isinstance(items, list) else []
+    return [item for item in found if isinstance(item, dict)]
+
+
+def _texts(value: Any) -> list[str]:
+    """Read a list of texts, or one text that stands where a list belongs."""
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
+
+
+def _types(own: Any, inherited: Any) -> list[str]:
+    return _texts(own) or _texts(inherited)
 
 
 def _schema(item: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Never
 from urllib.parse import quote
 
+from restgpt.specs.example import example_problems
 from restgpt.specs.operation import Operation, Parameter
 from restgpt.tools.arguments import (
     coerce,
@@ -322,9 +323,11 @@ class _Draft:
         )
 
     def _refuse(self) -> Never:
-        raise ArgumentError(
-            list(dict.fromkeys(self._problems)), self._operation.example(), operation=self._operation.name
-        )
+        example = self._operation.example()
+        faults = example_problems(self._operation, example)
+        at_fault = [ArgumentProblem("", f"the document itself is at fault at {fault}") for fault in faults]
+        problems = list(dict.fromkeys([*self._problems, *at_fault]))
+        raise ArgumentError(problems, None if faults else example, operation=self._operation.name)
 
     def _path(self) -> str:
         template = self._operation.path.partition("#")[0].partition("?")[0]
