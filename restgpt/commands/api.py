@@ -77,9 +77,11 @@ def _show_operation(terminal: Terminal, operation: "Operation") -> None:
             "documentation": operation.docs(),
             "response": operation.response_docs(),
             "example": operation.example(),
+            "problems": _problem_documents(operation.problems),
         }
     )
-    terminal.answer(f"{operation.docs()}\n\n{operation.response_docs()}".rstrip())
+    text = f"{operation.docs()}\n\n{operation.response_docs()}".rstrip()
+    terminal.answer("\n".join([text, *_problem_lines(operation.problems)]))
 
 
 def _lint(found: "Api") -> "list[Problem]":
@@ -96,8 +98,12 @@ def _lint(found: "Api") -> "list[Problem]":
     validator = next((kind for prefix, kind in validators.items() if version.startswith(prefix)), None)
     if validator is None:
         return [*problems, Problem("", f"not validated: there is no validator for version {version}")]
-    errors = validator(found.document.get(())).iter_errors()
-    return [*problems, *(Problem(_pointer(error.absolute_path), error.message[:300]) for error in errors)]
+    # Its own errors only: what else this package looks at would have it fetch external references.
+    errors = validator.schema_validator.iter_errors(found.document.get(()))
+    return [
+        *problems,
+        *(Problem(_pointer(error.absolute_path), error.message.split("\n", 1)[0][:300]) for error in errors),
+    ]
 
 
 def _pointer(path: "Iterable[str | int]") -> str:
@@ -113,8 +119,12 @@ def _api_document(found: "Api", problems: "Sequence[Problem]") -> dict[str, Any]
         "servers": [server.url for server in found.servers],
         "security": sorted(found.security_schemes),
         "operations": [_operation_document(item) for item in found.operations],
-        "problems": [{"pointer": problem.pointer, "message": problem.message} for problem in problems],
+        "problems": _problem_documents(problems),
     }
+
+
+def _problem_documents(problems: "Iterable[Problem]") -> list[dict[str, str]]:
+    return [{"pointer": problem.pointer, "message": problem.message} for problem in problems]
 
 
 def _operation_document(operation: "Operation") -> dict[str, Any]:
@@ -131,7 +141,8 @@ def _operation_document(operation: "Operation") -> dict[str, Any]:
 def _api_text(found: "Api", problems: "Sequence[Problem]") -> str:
     lines = [f"{found.title or found.name} {found.version}".strip() + f" ({len(found.operations)} operations)", ""]
     lines += [f"{item.name}: {item.line()}" for item in found.operations]
-    if problems:
-        lines += ["", f"Problems ({len(problems)}):"]
-        lines += [f"  {problem}" for problem in problems]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_problem_lines(problems)])
+
+
+def _problem_lines(problems: "Sequence[Problem]") -> list[str]:
+    return ["", f"Problems ({len(problems)}):", *(f"  {problem}" for problem in problems)] if problems else []
