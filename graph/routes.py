@@ -32,8 +32,9 @@ def after_approval(state: State) -> list[Send] | Literal["not approved"]:
         return "not approved"
     changes = [request for request in approved if not request["safe"]]
     batches = [[request] for request in approved if request["safe"]] + ([changes] if changes else [])
+    began = state["usage"]["seconds"]
     seconds = spent_since(state["baseline"] or no_usage(), state["usage"])["seconds"]
-    return [Send("sender", {"requests": batch, "seconds": seconds}) for batch in batches]
+    return [Send("sender", {"requests": batch, "seconds": seconds, "began": began}) for batch in batches]
 
 
 def after_sender(state: State) -> Literal["unknown outcome", "answered"]:

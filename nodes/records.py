@@ -99,11 +99,15 @@ class RoleUsage(TypedDict):
 
 
 class Usage(TypedDict):
-    """What a thread cost: model calls and tokens by role, requests sent, and active seconds (waiting excluded)."""
+    """What a thread cost: model calls and tokens by role, requests sent, and active seconds (waiting excluded).
+
+    `began` is in what branches report that run at once: the thread's seconds before them, from which each counts on.
+    """
 
     roles: dict[str, RoleUsage]
     requests: int
     seconds: float
+    began: NotRequired[float]
 
 
 _NOTHING: RoleUsage = {"calls": 0, "input_tokens": 0, "output_tokens": 0}
@@ -115,7 +119,7 @@ def no_usage() -> Usage:
 
 
 def add_usage(before: Usage, more: Usage) -> Usage:
-    """Add up two usages, role by role; a thread begins with an empty one."""
+    """Add up two usages, role by role; a thread begins with an empty one. Time that passed at once counts once."""
     before = before or no_usage()
     roles = dict(before["roles"])
     for role, spent in more["roles"].items():
@@ -128,7 +132,7 @@ def add_usage(before: Usage, more: Usage) -> Usage:
     return {
         "roles": roles,
         "requests": before["requests"] + more["requests"],
-        "seconds": round(before["seconds"] + more["seconds"], 3),
+        "seconds": max(before["seconds"], round(more.get("began", before["seconds"]) + more["seconds"], 3)),
     }
 
 

@@ -48,11 +48,13 @@ KEPT = 200_000
 class SenderState(TypedDict):
     """What the sender reads: requests to send one after the other. A change that fails stops those after it.
 
-    Only what is approved is sent; any other request is left as it is. `seconds` is what the instruction took so far.
+    Only what is approved is sent; any other request is left as it is. `seconds` is what the instruction took so far,
+    `began` what the thread did.
     """
 
     requests: list[Request]
     seconds: NotRequired[float]
+    began: NotRequired[float]
 
 
 def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
@@ -69,7 +71,8 @@ def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
                 sent.append({**request, "status": "rejected", "note": BEFORE_FAILED})
             else:
                 sent.append(_carry_out(run, request, deadline))
-        return {"requests": sent, "usage": run.usage()}
+        began: Any = {"began": state["began"]} if "began" in state else {}
+        return {"requests": sent, "usage": {**run.usage(), **began}}
 
     return sender
 

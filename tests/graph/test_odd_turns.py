@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from threading import local
 
 import pytest
 from board import Board
@@ -17,6 +18,7 @@ from typing_extensions import TypedDict
 from restgpt.graph.build import build_graph
 from restgpt.nodes.background import OLD_RESULT, RESULT_BUDGET, RESULTS_BUDGET, bounded_results
 from restgpt.nodes.records import Request, Step, add_steps, storable
+from restgpt.nodes.resources import Resources
 from restgpt.tools.model import ModelReplyError
 from restgpt.worlds.faults import Fault, FaultKind
 
@@ -145,6 +147,28 @@ def test_pages_count_against_the_budget_of_requests(board: Board) -> None:
     agent.ask("List the tasks", max_requests=3)
     assert len(board.calls()) == 3
     assert "may go on after these 2 pages" in agent.state["steps"][0]["result"]
+
+
+class TenSecondsPerNode(local):
+    """A clock that goes on by ten seconds between two looks of one thread."""
+
+    time = 0.0
+
+    def __call__(self) -> float:
+        self.time += 10
+        return self.time
+
+
+def test_requests_that_are_under_way_at_once_take_their_time_once(board: Board) -> None:
+    script = {
+        "planner": [plan("Get projects 1, 2 and 3"), end("Done.")],
+        "selector": [select("get_project")],
+        "caller": [call(*({"path": {"project_id": number}} for number in (1, 2, 3)), numbers=[1, 1, 1])],
+    }
+    resources = Resources([board.api], model=by_role(script), clock=TenSecondsPerNode())
+    usage = build_graph(resources=resources).invoke({"instruction": "Get projects 1, 2 and 3"})["usage"]
+    assert usage["requests"] == 3
+    assert usage["seconds"] == 10 * len(["planner", "selector", "caller", "approval", "sender", "parser", "planner"])
 
 
 def test_a_sub_task_is_never_given_as_the_answer(board: Board) -> None:
