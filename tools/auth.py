@@ -70,10 +70,17 @@ class Presented:
     def _sign_url(self, url: str) -> str:
         if not self.query:
             return url
+        bare = self.stripped(url)
+        added = "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in self.query.items())
+        return f"{bare}{'&' if '?' in bare else '?'}{added}"
+
+    def stripped(self, url: str) -> str:
+        """An address without the query values that carry credentials, as a server may have copied them into it."""
+        if not self.query:
+            return url
         base, _, text = url.partition("?")
         kept = [pair for pair in text.split("&") if pair and unquote_plus(pair.partition("=")[0]) not in self.query]
-        added = [f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in self.query.items()]
-        return f"{base}?{'&'.join([*kept, *added])}"
+        return f"{base}?{'&'.join(kept)}" if kept else base
 
 
 class Credentials:

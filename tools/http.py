@@ -53,6 +53,8 @@ TRANSIENT = frozenset({408, 425, 502, 503, 504})
 NEVER_AGAIN = (AddressFault, TlsFault, RedirectFault, BoundFault)
 IDEMPOTENCY_KEYS = frozenset({"idempotency-key", "x-idempotency-key"})
 LONGEST_HOLD = 3600.0
+LONGEST_REASON = 100
+LONGEST_ENCODING = 40
 CHUNK = 64 * 1024
 USER_AGENT = "restgpt"
 
@@ -113,7 +115,7 @@ class HttpClient:
         if tokens is None and settings is not None:
             tokens = OAuthTokens(settings, resolver=resolver)
         self.credentials = Credentials(settings or Settings(), tokens)
-        _hide_queries_of_urllib3()
+        _quieten_urllib3()
         self._ca_bundle = settings.ca_bundle if settings else None
         self._adapter = adapter or GuardedAdapter(resolver=resolver, connect_seconds=self.limits.connect_seconds)
         self._clock = clock
@@ -243,7 +245,7 @@ class _Journey:
             if target == home or _is_upgrade(home, target):
                 return self._presented.sign(moved)
             kept = {name: value for name, value in moved.headers.items() if name == "Accept"}
-            return replace(moved, headers=kept)
+            return replace(moved, url=self._presented.stripped(url), headers=kept)
         raise RedirectFault(reason)
 
     def _exchange(self, request: PreparedRequest, origin: Origin) -> _Answer:
@@ -336,11 +338,12 @@ class _Journey:
         if isinstance(outcome, HttpFault):
             tried = f" (tried {self._attempts} times)" if self._attempts > 1 else ""
             return type(outcome)(redactor.message(str(outcome)) + tried, outcome_unknown=outcome.outcome_unknown)
+        headers = redactor.headers(outcome.headers)
         return Reply(
             status=outcome.status,
-            reason=redactor.text(outcome.reason),
-            headers=redactor.headers(outcome.headers),
-            media_type=outcome.headers.get("content-type", "").partition(";")[0].strip().lower(),
+            reason=redactor.text(outcome.reason)[:LONGEST_REASON],
+            headers=headers,
+            media_type=headers.get("content-type", "").partition(";")[0].strip().lower(),
             body=redactor.data(outcome.body, cut=outcome.truncated),
             truncated=outcome.truncated,
             elapsed_ms=round((self._clock() - self._started) * 1000),
@@ -400,7 +403,7 @@ def _read(response: requests.Response, request: PreparedRequest, flight: Flight,
 
 def _reason(response: requests.Response) -> str:
     if response.reason:
-        return str(response.reason)[:100]
+        return str(response.reason)
     return HTTPStatus(response.status_code).phrase if response.status_code in HTTPStatus._value2member_map_ else ""
 
 
@@ -442,7 +445,9 @@ class _Decoder:
         names = [name.strip().lower() for name in encoding.split(",")]
         self._names = [name for name in reversed(names) if name not in ("", "identity")]
         if len(self._names) > 1 or any(name not in ("gzip", "x-gzip", "deflate") for name in self._names):
-            raise BoundFault(f"{origin} compressed its answer as {encoding[:40]!r}, which was not asked for")
+            # Never cut: half a secret in it would not be recognised.
+            named = repr(encoding) if len(encoding) <= LONGEST_ENCODING else "something"
+            raise BoundFault(f"{origin} compressed its answer as {named}, which was not asked for")
         self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 32) if self._names else None
         self._seen = b""
 
@@ -489,23 +494,33 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     return max(0.0, moment.timestamp() - time.time()) if moment is not None else None
 
 
-class _WithoutQueries(logging.Filter):
-    """Cuts the query, which can hold an API key, off the URLs that urllib3 logs when it debugs."""
+class _Discreet(logging.Filter):
+    """Cuts the query, which can hold an API key, off the URLs that urllib3 logs, and leaves out what servers said.
+
+    That is in the text of its errors, such as header lines that it cannot read.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Change the record where it needs it; every record passes."""
         if isinstance(record.args, tuple):
-            record.args = tuple(item.partition("?")[0] if isinstance(item, str) else item for item in record.args)
+            record.args = tuple(_discreet(item) for item in record.args)
+        record.exc_info = None
         return True
 
 
-_without_queries = _WithoutQueries()
+def _discreet(item: object) -> object:
+    if isinstance(item, BaseException):
+        return type(item).__name__
+    return item.partition("?")[0] if isinstance(item, str) else item
 
 
-def _hide_queries_of_urllib3() -> None:
+_filter = _Discreet()
+
+
+def _quieten_urllib3() -> None:
     # Adding the same filter again does nothing.
-    for name in ("urllib3.connectionpool", "urllib3.util.retry"):
-        logging.getLogger(name).addFilter(_without_queries)
+    for name in ("urllib3.connection", "urllib3.connectionpool", "urllib3.util.retry"):
+        logging.getLogger(name).addFilter(_filter)
 
 
 def _outcome_of(outcome: Reply | HttpFault) -> str:

@@ -34,9 +34,15 @@ _PORTS = {"http": 80, "https": 443}
 _ODD = re.compile(r"[\x00-\x20\x7f\\]")
 # Names that belong to a private network by their nature; a name without a dot does too.
 _PRIVATE_SUFFIXES = (".local", ".localhost", ".internal", ".intranet", ".lan", ".home", ".corp", ".home.arpa", ".test")
-# Metadata services outside the link-local range: AWS over IPv6, Alibaba Cloud, Oracle Cloud.
-_METADATA = frozenset(ipaddress.ip_address(text) for text in ("fd00:ec2::254", "100.100.100.200", "192.0.0.192"))
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# Metadata services outside the link-local range: AWS and Google over IPv6, Alibaba Cloud, Oracle Cloud, Azure.
+_METADATA = frozenset(
+    ipaddress.ip_address(text)
+    for text in ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "192.0.0.192", "168.63.129.16")
+)
+# What ends in an IPv4 address: NAT64 (RFC 6052) and stateless translation (RFC 2765).
+_TRANSLATED = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("::ffff:0:0:0/96"))
+# Local networks that some versions of Python take for global: local NAT64 (RFC 8215), site-local, protocol assignments.
+_LOCAL = tuple(ipaddress.ip_network(text) for text in ("64:ff9b:1::/48", "fec0::/10", "192.0.0.0/24"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +101,16 @@ def judge(address: Address) -> str:
         return "loopback"
     if address.is_unspecified or address.is_multicast or address == ipaddress.ip_address("255.255.255.255"):
         return "none"
-    return "public" if address.is_global else "private"
+    return "public" if address.is_global and not any(address in network for network in _LOCAL) else "private"
 
 
 def _embedded(address: Address) -> Address | None:
-    """The IPv4 address inside an IPv6 one: mapped, compatible, NAT64, 6to4 or Teredo."""
+    """The IPv4 address inside an IPv6 one: mapped, compatible, translated, 6to4 or Teredo."""
     if not isinstance(address, ipaddress.IPv6Address):
         return None
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
-    if address in _NAT64:
+    if any(address in network for network in _TRANSLATED):
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     if address.sixtofour is not None:
         return address.sixtofour
@@ -342,14 +348,26 @@ def _guarded_pools(adapter: GuardedAdapter) -> dict[str, type[HTTPConnectionPool
 
 
 def _prepare(flight: Flight, connection: Any, method: str) -> None:
-    """Give a request that may not be repeated a connection of its own.
+    """Give a request a connection of its own where a kept one will not do.
 
-    On a kept one that the server is just closing, nobody would know whether it was carried out.
+    On one that the server is just closing, nobody would know whether a request that may not be repeated was carried
+    out. And one may have been made for an API that may reach more than this one.
     """
-    if method in ("POST", "PATCH") and connection.sock is not None and connection.is_used:
+    if connection.sock is not None and (
+        (method in ("POST", "PATCH") and connection.is_used) or not _is_admitted(flight, connection.sock)
+    ):
         connection.close()
     connection.is_used = True
     flight.hold(connection.sock)
+
+
+def _is_admitted(flight: Flight, held: socket.socket) -> bool:
+    """Tell whether the exchange may use a connection that leads where this one does."""
+    try:
+        peer = str(held.getpeername()[0])
+    except OSError:
+        return False
+    return flight.reach.admits(flight.origin, ipaddress.ip_address(peer.partition("%")[0]))
 
 
 def _open(flight: Flight, connection: HTTPConnection) -> None:

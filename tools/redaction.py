@@ -75,8 +75,15 @@ class Redactor:
         return self.message(url)
 
     def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """Hide the values of secret headers and the known secrets in the others."""
-        return {name: MARK if self.hides(name) else self.message(value) for name, value in headers.items()}
+        """Hide the values of secret headers and the known secrets in the others, and in names, which have no case."""
+        return {
+            self._header_name(name): MARK if self.hides(name) else self.message(value)
+            for name, value in headers.items()
+        }
+
+    def _header_name(self, name: str) -> str:
+        folded = name.lower()
+        return MARK if any(secret.lower() in folded for secret in self._secrets) else name
 
     def json(self, value: Any, *, by_name: bool = False) -> Any:
         """Hide known secrets in the strings and keys of a JSON-like value, and with `by_name` values of secret keys."""

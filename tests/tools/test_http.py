@@ -347,6 +347,42 @@ def test_no_secret_is_in_a_fault_its_causes_or_the_log(caplog: pytest.LogCapture
     assert all(SECRET not in repr(record.__dict__) for record in caplog.records)
 
 
+LONG_SECRET = "sk-Long-" + "0123456789abcdefghijklmnopqrstuvwxyz" * 4
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        f"200 You sent {LONG_SECRET}\r\nContent-Length: 0",
+        f"200 OK\r\nContent-Encoding: {LONG_SECRET}\r\nContent-Length: 0",
+        f"200 OK\r\nContent-Type: application/{LONG_SECRET}\r\nContent-Length: 0",
+        f"200 OK\r\nX-{LONG_SECRET}: 1\r\nContent-Length: 0",
+        f"200 OK\r\nthis is no header but {LONG_SECRET}\r\nContent-Length: 0",
+    ],
+)
+def test_no_secret_and_no_half_of_one_comes_through_the_head_of_an_answer(
+    head: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "T", "version": "1"},
+        "security": [{"Key": []}],
+        "components": {"securitySchemes": {"Key": {"type": "apiKey", "in": "query", "name": "api_key"}}},
+        "paths": {"/x": {"get": {"responses": {}}}},
+    }
+    with (
+        caplog.at_level(logging.DEBUG),
+        raw_server(lambda held: held.sendall(f"HTTP/1.1 {head}\r\n\r\n".encode())) as url,
+    ):
+        found = load_api(document, base_url=url, auth={"Key": LONG_SECRET}).operation("GET /x")
+        try:
+            told = repr(send(found))
+        except HttpFault as fault:
+            told = str(fault)
+    for text in (told, caplog.text):
+        assert LONG_SECRET[:20].lower() not in text.lower()
+
+
 def test_one_event_is_logged_per_request(echo: EchoServer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="restgpt.http")
     send(operation(echo.url))
@@ -403,6 +439,13 @@ def test_a_configured_host_gets_no_credentials() -> None:
     assert second.url == "https://cdn.test/file"
     assert "X-Team" not in second.headers
     assert SECRET not in repr((second.url, dict(second.headers)))
+
+
+def test_a_redirect_that_copies_the_query_takes_no_credential_elsewhere() -> None:
+    adapter = Recorder([(302, {"Location": f"https://cdn.test/file?a=1&api_key={SECRET}&b=2"}), (200, {})])
+    client = HttpClient(settings=Settings(apis={"t": ApiEntry("t", "t.json", hosts=("cdn.test",))}), adapter=adapter)
+    send(operation("https://api.example.com", security=[{"Key": []}]), client)
+    assert adapter.sent[1].url == "https://cdn.test/file?a=1&b=2"
 
 
 def test_an_upgrade_to_https_keeps_credentials_and_a_downgrade_is_refused() -> None:

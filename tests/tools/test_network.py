@@ -5,6 +5,7 @@ import socket
 from typing import Any
 
 import pytest
+from wire.echo import EchoServer
 
 from restgpt.specs import Operation, load_api
 from restgpt.tools.errors import AddressFault, ResolveFault
@@ -58,6 +59,12 @@ def send(operation: Operation, dns: Dns) -> None:
         ("192.0.2.1", "private"),
         ("198.18.0.1", "private"),
         ("fc00::1", "private"),
+        ("fec0::1", "private"),
+        ("192.0.0.8", "private"),
+        ("64:ff9b:1::7f00:1", "private"),
+        ("::ffff:0:7f00:1", "loopback"),
+        ("168.63.129.16", "link-local"),
+        ("fd20:ce::254", "link-local"),
         ("169.254.169.254", "link-local"),
         ("fe80::1", "link-local"),
         ("fd00:ec2::254", "link-local"),
@@ -228,3 +235,14 @@ def test_the_name_is_resolved_once_and_the_connection_goes_to_the_judged_address
 def test_a_name_without_an_address_says_so() -> None:
     with pytest.raises(ResolveFault, match=r"api\.example\.com has no address"):
         send(operation("http://api.example.com"), Dns())
+
+
+def test_a_kept_connection_of_one_api_leads_no_other_inside() -> None:
+    with EchoServer() as echo:
+        address = echo.url.replace("127.0.0.1", "printer")
+        client = HttpClient(resolver=Dns("127.0.0.1"), sleep=lambda seconds: None)
+        named, stranger = operation(None, base_url=address), operation(address)
+        assert client.send(build_request(named, {}), named).status == 200
+        with pytest.raises(AddressFault, match="leads to a loopback address"):
+            client.send(build_request(stranger, {}), stranger)
+        assert len(echo.arrived) == 1
