@@ -5,7 +5,7 @@ What a scheme needs comes from the same places as any credential, with the parts
 `RESTGPT_AUTH_<SCHEME>_CLIENT_ID` and so on. Token addresses are judged like any other and must be https, or loopback.
 """
 
-import re
+import io
 import secrets
 import threading
 import time
@@ -19,9 +19,9 @@ import urllib3
 from restgpt.specs.api import Api
 from restgpt.specs.security import SecurityScheme
 from restgpt.tools.auth import Credentials
-from restgpt.tools.errors import BrokenFault, HttpFault, LoginError
+from restgpt.tools.errors import BoundFault, BrokenFault, HttpFault, LoginError
 from restgpt.tools.faults import fault_of
-from restgpt.tools.network import Flight, GuardedAdapter, Resolver, origin_of, reach_of_url, resolve
+from restgpt.tools.network import Flight, GuardedAdapter, Origin, Resolver, origin_of, reach_of_url, resolve
 from restgpt.tools.settings import Settings, auth_variable
 from restgpt.tools.token_file import Token, TokenFile
 
@@ -33,8 +33,15 @@ Answer = TypeVar("Answer")
 SECONDS = 30.0
 # Tokens are renewed this many seconds before they expire.
 LEEWAY = 60.0
-_CODE = re.compile(r"[^a-z_]")
+MOST_BYTES = 1024 * 1024
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+# The reasons that a token endpoint may give (RFC 6749 section 5.2, RFC 6750, OpenID Connect Core); any other word of
+# the server's could be a secret that it was sent.
+_REASONS = frozenset(
+    {"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type"}
+    | {"invalid_scope", "invalid_token", "access_denied", "server_error", "temporarily_unavailable", "login_required"}
+    | {"interaction_required", "consent_required", "unsupported_token_type"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,7 @@ class OAuthTokens:
         self._file = file or TokenFile(settings.home / "tokens.json")
         self._ca_bundle = settings.ca_bundle
         self._clock = clock
-        self._adapter = GuardedAdapter(resolver=resolver, pool_size=2)
+        self._adapter = _BoundedAdapter(resolver=resolver, pool_size=2)
         self._lock = threading.RLock()
         self._seen: dict[str, set[str]] = {}
 
@@ -98,8 +105,9 @@ class OAuthTokens:
         """An access token, kept or new; None where none can be had. Raises LoginError or HttpFault."""
         with self._lock:
             kept = self._file.get(api.name, scheme.key)
+            known = self._note(api, kept) if kept is not None else None
             if kept is not None and self._is_fresh(kept) and not renew:
-                return self._note(api, kept)
+                return known
             refresh = (kept or {}).get("refresh_token") or self._part(api, scheme, "refresh_token")
             client = self._client(api, scheme, scopes)
             if client is None:
@@ -125,6 +133,8 @@ class OAuthTokens:
                 f"{scheme.key} of {api.name} cannot be logged in to: set {auth_variable(scheme.key, 'CLIENT_ID')}, and "
                 "authorization_url and token_url in apis.yaml where the document does not name them"
             )
+        # A browser is sent there: what is no address could be an option of it or a file.
+        _encrypted(client.authorization_url)
         verifier = secrets.token_urlsafe(48)
         url, state = self._session(client, redirect_uri).create_authorization_url(
             client.authorization_url, state=secrets.token_urlsafe(24), code_verifier=verifier
@@ -208,7 +218,7 @@ class OAuthTokens:
         if code == "invalid_client" and client.secret is not None:
             code, found = self._try(api, client, "client_secret_post", grant)
         if code or not found.get("access_token"):
-            reason = _CODE.sub("", code)[:40] or "it sent no token"
+            reason = "it sent no token" if not code else code if code in _REASONS else "it does not say why"
             raise LoginError(f"the authorization server of {api.name} refused ({reason}); log in again")
         expires = found.get("expires_in")
         if isinstance(expires, int | float | str) and str(expires).isdigit():
@@ -257,9 +267,7 @@ class OAuthTokens:
 
         They are raised outside any handler: the exceptions below hold the request with the client's secret.
         """
-        origin = origin_of(url)
-        if origin.scheme != "https" and origin.host not in _LOOPBACK:
-            raise LoginError(f"{origin} is asked for tokens without encryption; that is not done")
+        origin = _encrypted(url)
         entry = self._credentials.entry(api)
         reach = reach_of_url(api, url, allow_private=bool(entry and entry.allow_private))
         flight = Flight(reach, origin, time.monotonic() + SECONDS, time.monotonic)
@@ -274,9 +282,32 @@ class OAuthTokens:
             fault = type(known)(str(known))
         except requests.exceptions.JSONDecodeError:
             fault = BrokenFault(f"{origin} did not answer as an authorization server does")
-        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError, OverflowError) as error:
             fault = fault_of(error, flight)
         finally:
             watchdog.cancel()
             flight.hold(None)
         raise fault
+
+
+def _encrypted(url: str) -> Origin:
+    """The origin of an address that may be told secrets; raises AddressFault or LoginError."""
+    origin = origin_of(url)
+    if origin.scheme != "https" and origin.host not in _LOOPBACK:
+        raise LoginError(f"{origin} is asked for tokens without encryption; that is not done")
+    return origin
+
+
+class _BoundedAdapter(GuardedAdapter):
+    """Takes answers of at most `MOST_BYTES` and none compressed, since a few bytes of those can fill the memory."""
+
+    def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:
+        """Send a request and read the answer; raises BoundFault."""
+        request.headers["Accept-Encoding"] = "identity"
+        response = super().send(request, *args, **options)
+        body = response.raw.read(MOST_BYTES + 1, decode_content=False)
+        response.close()
+        if len(body) > MOST_BYTES or response.headers.get("content-encoding", "identity") != "identity":
+            raise BoundFault(f"{self.flight.origin} sent more than {MOST_BYTES:,} bytes, or compressed what it sent")
+        response.raw = io.BytesIO(body)
+        return response

@@ -1,6 +1,7 @@
 """OAuth2 tokens are got, kept for their owner only, renewed when they end, and a login takes the right answer only."""
 
 import base64
+import gzip
 import hashlib
 import json
 import stat
@@ -16,7 +17,7 @@ from wire.case import Canned
 from wire.echo import EchoServer
 
 from restgpt.specs import Api, load_api
-from restgpt.tools.errors import ConnectFault, HttpFault, LoginError, SettingsError
+from restgpt.tools.errors import AddressFault, BoundFault, ConnectFault, HttpFault, LoginError, SettingsError
 from restgpt.tools.http import HttpClient
 from restgpt.tools.login import log_in, login_scheme
 from restgpt.tools.oauth import OAuthTokens
@@ -129,6 +130,58 @@ def test_a_refusal_says_why_without_the_servers_words(authority: EchoServer, tmp
     with pytest.raises(LoginError, match="invalid_scope") as caught:
         send(api(authority.url), settings(tmp_path))
     assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize("error", ["correct_horse_battery", ["correct_horse_battery"], {"m": "correct_horse_battery"}])
+def test_a_refusal_in_words_of_the_servers_own_is_not_repeated(
+    error: Any, authority: EchoServer, tmp_path: Path
+) -> None:
+    auth = {"oauth.client_id": "me", "oauth.client_secret": "correct_horse_battery"}
+    authority.script([Canned(json.dumps({"error": error}).encode(), 400)])
+    with pytest.raises(LoginError, match="does not say why") as caught:
+        send(api(authority.url, auth=auth), settings(tmp_path))
+    assert "horse" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Canned(gzip.compress(b'{"a":"' + b"x" * 20_000_000 + b'"}'), headers={"Content-Encoding": "gzip"}),
+        Canned(b'{"a":"' + b"x" * 2_000_000 + b'"}'),
+    ],
+)
+def test_an_authority_cannot_fill_the_memory(answer: Canned, authority: EchoServer, tmp_path: Path) -> None:
+    authority.script([answer])
+    with pytest.raises(BoundFault, match="sent more than"):
+        send(api(authority.url), settings(tmp_path))
+
+
+def test_a_token_that_never_ends_by_its_number_is_a_fault(authority: EchoServer, tmp_path: Path) -> None:
+    authority.script([Canned(b'{"access_token":"a-token","expires_in":1e999}')])
+    with pytest.raises(HttpFault):
+        send(api(authority.url), settings(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "address", ["--gpu-launcher=sh", "file:///etc/passwd", "javascript:alert(1)", "http://a.test/"]
+)
+def test_a_browser_is_only_sent_to_an_encrypted_address(address: str, tmp_path: Path) -> None:
+    flow = {"tokenUrl": "https://a.test/token", "authorizationUrl": address, "scopes": {}}
+    found = api("", scheme={"type": "oauth2", "flows": {"authorizationCode": flow}})
+    opened: list[str] = []
+    with pytest.raises((AddressFault, LoginError)):
+        log_in(OAuthTokens(settings(tmp_path)), found, login_scheme(found), open_browser=opened.append, seconds=0.1)
+    assert opened == []
+
+
+def test_a_token_that_has_just_ended_is_still_a_secret(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    authority.script([token("old-token", expires_in=10), token("new-token", expires_in=10)])
+    service.script([Canned(), Canned(b'{"echo":"old-token new-token"}')])
+    found = api(authority.url, service.url)
+    send(found, settings(tmp_path))
+    assert send(found, settings(tmp_path)) == (200, '{"echo":"[redacted] [redacted]"}')
 
 
 def test_an_authority_that_is_down_is_a_fault(tmp_path: Path) -> None:
