@@ -136,7 +136,7 @@ class CPythonBackend:
         # A spare may have died while it waited; it has then read no code, so a fresh worker can take the job.
         for worker in (self._take(), None):
             run = self._attempt(worker or self._start(), request, limits)
-            if run.locked:
+            if run.locked or run.was_late:
                 return run
             if run.refusal or run.killed:
                 break
@@ -288,6 +288,11 @@ class _Run:
         return self.status.startswith(LOCKED)
 
     @property
+    def was_late(self) -> bool:
+        """Whether the worker's own timer ended it; on a busy machine even before its lock."""
+        return self.returncode in (-signal.SIGALRM, -signal.SIGXCPU)
+
+    @property
     def refusal(self) -> str:
         """Why the worker would not run code, in its own words."""
         return refusal_of(bytes(self.status))
@@ -306,7 +311,7 @@ class _Run:
             return ending
         # A host that ignores its children's ends reads 0 for all of them; then the clock tells that the timer fired.
         late = self.returncode == 0 and time.monotonic() - self.fed_at >= self.limits.wall
-        if late or self.returncode in (-signal.SIGALRM, -signal.SIGXCPU):
+        if late or self.was_late:
             return Status.TIMEOUT, None, ""
         # Killed, and not by the host: the kernel does that for want of memory.
         return (Status.MEMORY_LIMIT if self.returncode == -signal.SIGKILL else Status.CRASHED), None, ""
