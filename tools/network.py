@@ -222,8 +222,10 @@ class Flight:
         return left
 
     def hold(self, held: socket.socket | None) -> None:
-        """Note the socket that the exchange is on."""
+        """Note the socket that the exchange is on, and break it off if that was asked for before there was one."""
         self._socket = held
+        if self.was_aborted:
+            self.abort()
 
     def abort(self) -> None:
         """Break the exchange off from another thread: what waits on its socket wakes up."""

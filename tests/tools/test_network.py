@@ -10,7 +10,7 @@ from wire.echo import EchoServer
 from restgpt.specs import Operation, load_api
 from restgpt.tools.errors import AddressFault, ResolveFault
 from restgpt.tools.http import HttpClient
-from restgpt.tools.network import Reach, judge, origin_of, reach_of
+from restgpt.tools.network import Flight, Reach, judge, origin_of, reach_of
 from restgpt.tools.request import PreparedRequest, build_request
 
 
@@ -230,6 +230,18 @@ def test_the_name_is_resolved_once_and_the_connection_goes_to_the_judged_address
     with pytest.raises(AddressFault):
         send(operation("http://api.example.com"), dns)
     assert dns.asked == ["api.example.com"]
+
+
+def test_an_exchange_whose_time_ends_while_it_connects_is_broken_off_as_soon_as_it_has() -> None:
+    origin = origin_of("http://127.0.0.1:8000")
+    flight = Flight(Reach(frozenset({origin})), origin, deadline=1.0, clock=lambda: 0.0)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(b"HTTP/1.1 200 OK")
+        flight.abort()
+        flight.hold(ours)
+        with pytest.raises(BrokenPipeError):
+            theirs.sendall(b" and so on")
 
 
 def test_a_name_without_an_address_says_so() -> None:
