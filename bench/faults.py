@@ -70,8 +70,8 @@ def troubles() -> list[Trouble]:
 class TroubledAdapter(GuardedAdapter):
     """Lets the network fail from the nth request on, `times` times."""
 
-    def __init__(self, kind: str, number: int, times: int | None) -> None:
-        super().__init__(resolver=resolve, connect_seconds=LIMITS.connect_seconds)
+    def __init__(self, kind: str, number: int, times: int | None, connect_seconds: float) -> None:
+        super().__init__(resolver=resolve, connect_seconds=connect_seconds)
         self._kind = kind
         self._number = number
         self._left = times
@@ -157,9 +157,11 @@ class Tally:
 class Proving:
     """Runs one errand under faults on one served world, and judges how it ends."""
 
-    def __init__(self, errand: Errand, server: WorldServer) -> None:
+    def __init__(self, errand: Errand, server: WorldServer, limits: HttpLimits, budget: float) -> None:
         self.errand = errand
         self.server = server
+        self.limits = limits
+        self.budget = budget
         self.prompts: list[str] = []
         """Every prompt of every run."""
         document = files("restgpt.specs").joinpath(f"openapi/{errand.world}.yaml").read_bytes()
@@ -182,8 +184,8 @@ class Proving:
         world.reset()
         if case.trouble.fault is not None:
             world.faults.replace([replace(case.trouble.fault, nth=case.call, times=case.times)])
-        adapter = TroubledAdapter(case.trouble.network, case.call, case.times)
-        http = HttpClient(settings=Settings(), limits=LIMITS, adapter=adapter)
+        adapter = TroubledAdapter(case.trouble.network, case.call, case.times, self.limits.connect_seconds)
+        http = HttpClient(settings=Settings(), limits=self.limits, adapter=adapter)
         model = ErrandModel.over(self.errand, keep=True)
         resources = Resources([self._api], model=model, settings=Settings(), http=http)
         graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
@@ -198,7 +200,7 @@ class Proving:
 
     def _drive(self, graph: Graph, given: Any) -> str:
         config: Any = {"configurable": {"thread_id": "errand"}}
-        context: Any = {"writes": "allow", "code": False, "max_seconds": BUDGET_S}
+        context: Any = {"writes": "allow", "code": False, "max_seconds": self.budget}
         while True:
             result = graph.invoke(given, config, context=context)
             if "__interrupt__" not in result:
@@ -217,7 +219,7 @@ class Proving:
         tally.done += is_done
         tally.owned_up += not is_done
         wrong = []
-        if took > (BUDGET_S + SLACK_S) * (1 + stopped):
+        if took > (self.budget + SLACK_S) * (1 + stopped):
             wrong.append(f"took {took:.1f} s")
         if is_done and self.server.world.snapshot() != self._wanted:
             wrong.append("said that everything is done, and it is not")
@@ -250,10 +252,10 @@ def errands() -> list[Errand]:
 
 
 @contextmanager
-def proving(errand: Errand) -> Iterator[Proving]:
-    """Serve the world of an errand and prove it there."""
+def proving(errand: Errand, *, limits: HttpLimits = LIMITS, budget: float = BUDGET_S) -> Iterator[Proving]:
+    """Serve the world of an errand and prove it there, with runs of `budget` seconds."""
     with serve(open_world(errand.world)) as server:
-        yield Proving(errand, server)
+        yield Proving(errand, server, limits, budget)
 
 
 def prove_all(errand: Errand, *, every: int = 1, jobs: int = 1) -> Tally:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ACCOUNTS = ("postgres", "nobody")
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 class NoPostgresError(Exception):
@@ -26,12 +26,13 @@ def postgres_server() -> Iterator[str]:
     A server refuses to run as root, so root starts it as an unprivileged account.
     """
     programs, account = _programs(), _account()
-    with tempfile.TemporaryDirectory(prefix="restgpt-postgres-") as name:
+    with tempfile.TemporaryDirectory(prefix="restgpt-postgres-") as name, _held_port() as port:
         folder = Path(name)
         _hand_over(folder, account)
-        data, port = folder / "data", _free_port()
+        data = folder / "data"
         _run([programs / "initdb", "-D", data, "-U", "restgpt", "-A", "trust", "-E", "UTF8", "--no-sync"], account)
-        options: list[str | Path] = ["-D", data, "-p", str(port), "-k", folder, "-h", "127.0.0.1"]
+        # -F: the server itself is never killed, so nothing has to reach the disk.
+        options: list[str | Path] = ["-D", data, "-p", str(port), "-k", folder, "-h", "127.0.0.1", "-F"]
         with (folder / "log").open("wb") as log:
             server = subprocess.Popen(
                 [programs / "postgres", *options], user=account, stdout=log, stderr=log, cwd=folder
@@ -77,10 +78,13 @@ def _run(command: list[str | Path], account: str | None) -> None:
         raise NoPostgresError(f"{Path(command[0]).name} failed: {done.stderr.strip()[-300:]}")
 
 
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+@contextmanager
+def _held_port() -> Iterator[int]:
+    """A free port that the system gives to nobody else; the server may take it, for it reuses addresses."""
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        yield int(held.getsockname()[1])
 
 
 def _wait(server: "subprocess.Popen[bytes]", port: int) -> None:
