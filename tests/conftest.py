@@ -1,12 +1,32 @@
-"""What every test gets: strict checkpoint serialisation and no environment of the developer."""
+"""What every test gets: strict checkpoint serialisation, no environment of the developer, and no chance."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 os.environ["LANGSMITH_TRACING"] = "false"
+# Every server of the tests is on loopback, where no proxy leads; texts are compared as they are without a terminal.
+TERMINAL = {"COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "PY_COLORS", "CLICOLOR_FORCE", "GITHUB_ACTIONS"}
+for name in [name for name in os.environ if name.lower().endswith("_proxy") or name in TERMINAL]:
+    del os.environ[name]
+# A shell starts what it puts into the background with Ctrl-C ignored, and every child would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The same examples in every run, and no clock: a busy machine is no reason to fail.
+settings.register_profile(
+    "suite",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("suite")
 
 PRIVATE = ("RESTGPT_", "OPENAI_")
 KEPT = frozenset({"RESTGPT_DATA"})

@@ -14,20 +14,20 @@ PATIENCE_S = 0.3
 LARGEST_ANSWER = 1_000_000
 
 
-def local_models(address: str = USUAL_ADDRESS) -> list[str]:
+def local_models(address: str = USUAL_ADDRESS, *, seconds: float = PATIENCE_S) -> list[str]:
     """The models that a server at `address` offers; none if nothing answers in time."""
     opener = build_opener(ProxyHandler({}))
     try:
-        with opener.open(f"{address}/models", timeout=PATIENCE_S) as answer:
+        with opener.open(f"{address}/models", timeout=seconds) as answer:
             listed = json.loads(answer.read(LARGEST_ANSWER))
         return [str(entry["id"]) for entry in listed["data"]]
     except (URLError, OSError, HTTPException, ValueError, KeyError, TypeError):
         return []
 
 
-def offer(address: str = USUAL_ADDRESS) -> str:
+def offer(address: str = USUAL_ADDRESS, *, seconds: float = PATIENCE_S) -> str:
     """What to type to use the server at `address`, as lines to add to a message; empty if there is none."""
-    names = local_models(address)
+    names = local_models(address, seconds=seconds)
     if not names:
         return ""
     return (

@@ -1,10 +1,8 @@
 """Guards the runner: scripted models score what they must by every method, and runs survive failures and kills."""
 
-import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -240,18 +238,37 @@ def test_models_that_do_not_exist_are_named() -> None:
         )
 
 
+# Says when a task is recorded, and waits after the second to be killed while the third is under way.
+RUNNING = """
+import signal, sys
+from pathlib import Path
+from restgpt.bench.record import RunFolder
+from restgpt.bench.run import Runner, model_for
+from restgpt.bench.suite import open_suite
+
+def finished(record):
+    print("finished", flush=True)
+    said.append(record)
+    if len(said) == 2:
+        signal.pause()
+
+said = []
+folder = RunFolder.read(Path(sys.argv[1]))
+suite = open_suite(folder.settings().suite).only(sys.argv[2:])
+Runner.over(folder.settings(), suite, model_for(folder.settings().model)).run(folder, finished=finished)
+"""
+
+
 def test_a_killed_run_goes_on_without_repeating_or_losing_a_record(tmp_path: Path) -> None:
     folder, tasks = tmp_path / "run", tmp_path / "run" / "tasks"
-    command = [sys.executable, "-m", "restgpt", "bench", "run", "--quiet", "--suite", "dev-spotify"]
-    command += ["--only", ",".join(KILLED), "--model", "scripted:perfect", "--out", str(folder)]
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=dict(os.environ))
-    deadline = time.monotonic() + 60
-    while len(list(tasks.glob("*.json"))) < 2 and child.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.005)
-    child.send_signal(signal.SIGKILL)
-    assert child.wait() == -signal.SIGKILL, "the run was over before it could be killed"
+    RunFolder.open(folder, settings(suite="dev-spotify"))
+    command = [sys.executable, "-c", RUNNING, str(folder), *KILLED]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert [child.stdout.readline() for _ in range(2)] == [b"finished\n"] * 2
+        child.send_signal(signal.SIGKILL)
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in tasks.glob("*.json")}
-    assert 2 <= len(before) < len(KILLED)
+    assert len(before) == 2
     assert len(RunFolder.read(folder).keys()) == len(before)
     finished: list[str] = []
     records = run(

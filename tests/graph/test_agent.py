@@ -3,12 +3,14 @@
 import json
 
 import pytest
-from board import Board
+from board import Board, served_board
+from port import held_port
 from roles import by_role, call, end, go_on, missing, no_call, plan, prompts_of, select
 from scripted import Reply
 
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.model import ModelReplyError
+from restgpt.worlds.server import serve
 
 COUNT = "print('There are', data['total'], 'tasks; the first is', data['items'][0]['title'])"
 
@@ -337,21 +339,19 @@ def test_a_follow_up_sees_the_conversation_and_earlier_results(board: Board) -> 
     assert [message.type for message in agent.state["messages"]] == ["human", "ai", "human", "ai"]
 
 
-def test_an_api_that_cannot_be_reached_stops_the_run_which_goes_on_when_it_is_back(board: Board) -> None:
+def test_an_api_that_cannot_be_reached_stops_the_run_which_goes_on_when_it_is_back() -> None:
     script = {
         "planner": [plan("Get project 1"), end("Done.")],
         "selector": [select("get_project")],
         "caller": [call({"path": {"project_id": 1}})],
     }
-    from restgpt.worlds.server import serve
-
-    agent = board.agent(by_role(script))
-    port = int(board.server.url.rsplit(":", 1)[1].split("/")[0])
-    board.server.close()
-    with pytest.raises(ConnectFault, match=r"127\.0\.0\.1"):
-        agent.ask("Show project 1")
-    with serve(board.world, port=port):
-        result = agent.graph.invoke(None, agent.config)
+    with held_port() as port:
+        with served_board(port=port) as board:
+            agent = board.agent(by_role(script))
+        with pytest.raises(ConnectFault, match=r"127\.0\.0\.1"):
+            agent.ask("Show project 1")
+        with serve(board.world, port=port):
+            result = agent.graph.invoke(None, agent.config)
     assert result["answer"] == "Done."
     assert board.calls() == ["GET /projects/{project_id} 200"]
 

@@ -4,7 +4,6 @@ import json
 import os
 import runpy
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -20,12 +19,13 @@ from boardscript import READ, WRITE, board_script
 from chatserver import ChatServer
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
+from port import held_port
 
 from restgpt.worlds import CREDENTIAL, World, open_world
 from restgpt.worlds.server import serve
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 60
+PATIENCE_S = 300
 APPROVE = {"resume": {"decisions": [{"type": "approve"}]}}
 
 pytestmark = pytest.mark.server
@@ -61,12 +61,10 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     folder = tmp_path_factory.mktemp("server")
     shutil.copy(ROOT / "langgraph.json", folder)
     (folder / ".env").touch()
-    with serve(open_world("toy")) as world, ChatServer(board_script) as chat:
+    with serve(open_world("toy")) as world, ChatServer(board_script) as chat, held_port() as port:
         document = files("restgpt.specs").joinpath("openapi/toy.yaml")
         auth = f"{{key: {CREDENTIAL}}}"
         (folder / "apis.yaml").write_text(f"board: {{spec: {document}, base_url: {world.url}, auth: {auth}}}\n")
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port = probe.getsockname()[1]
         log = folder / "server.log"
         with log.open("w") as output:
             command = [str(Path(sys.executable).with_name("langgraph")), "dev", "--no-reload", "--no-browser"]
@@ -109,7 +107,7 @@ def wait_until_up(platform: Platform, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         try:
-            if requests.get(f"{platform.url}/ok", timeout=2).ok:
+            if requests.get(f"{platform.url}/ok", timeout=PATIENCE_S).ok:
                 return
         except requests.ConnectionError:
             pass
@@ -246,7 +244,7 @@ def test_settings_come_with_the_run_and_a_wrong_one_is_explained(platform: Platf
 def test_other_agents_find_the_graph_as_an_mcp_tool(platform: Platform) -> None:
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     accept = {"Accept": "application/json, text/event-stream"}
-    reply = requests.post(f"{platform.url}/mcp", json=asked, headers=accept, timeout=20)
+    reply = requests.post(f"{platform.url}/mcp", json=asked, headers=accept, timeout=PATIENCE_S)
     tools = {tool["name"]: tool for tool in reply.json()["result"]["tools"]}
     assert "REST APIs" in tools["RestGPT"]["description"]
     assert "instruction" in tools["RestGPT"]["inputSchema"]["properties"]

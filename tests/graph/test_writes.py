@@ -1,10 +1,11 @@
 """Guards changes: nothing is sent without leave, what is sent is what was shown, and nothing is sent twice."""
 
 import pytest
-from board import Agent, Board
+from board import Agent, Board, served_board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
+from port import held_port
 from roles import by_role, call, end, missing, plan, prompts_of, select
 from typing_extensions import TypedDict
 
@@ -275,15 +276,16 @@ def test_an_unknown_outcome_asks_even_where_changes_are_allowed(board: Board) ->
     assert "may or may not have been carried out" in str(paused["__interrupt__"][0].value)
 
 
-def test_a_change_that_certainly_did_not_leave_needs_no_question(board: Board) -> None:
-    agent = writer(board)
-    agent.ask("Add the task 'Count the chairs' to project 1")
-    board.server.close()
-    with pytest.raises(ConnectFault):
-        agent.graph.invoke(decide(type="approve"), agent.config)
-    assert Journal(agent.graph.store, agent.thread).entries() == []  # type: ignore[arg-type]
-    with serve(board.world, port=int(board.server.url.rpartition(":")[2].partition("/")[0])):
-        agent.graph.invoke(None, agent.config)
+def test_a_change_that_certainly_did_not_leave_needs_no_question() -> None:
+    with held_port() as port:
+        with served_board(port=port) as board:
+            agent = writer(board)
+            agent.ask("Add the task 'Count the chairs' to project 1")
+        with pytest.raises(ConnectFault):
+            agent.graph.invoke(decide(type="approve"), agent.config)
+        assert Journal(agent.graph.store, agent.thread).entries() == []  # type: ignore[arg-type]
+        with serve(board.world, port=port):
+            agent.graph.invoke(None, agent.config)
     assert board.calls() == ["POST /projects/{project_id}/tasks 201"]
 
 

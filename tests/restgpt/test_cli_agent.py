@@ -3,8 +3,9 @@
 import json
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from restgpt.worlds.faults import Fault, FaultKind
 from restgpt.worlds.server import WorldServer
 
 Model = Callable[[dict[str, Any]], ChatServer]
+PATIENCE_S = 120
 
 READS = {
     "planner": [plan("List the projects."), end("There are projects.")],
@@ -204,7 +206,7 @@ def test_a_change_with_unknown_outcome_is_asked_about_and_not_sent_again(
     cli: Cli, toy: WorldServer, model: Model
 ) -> None:
     server = model({**WRITES, "planner": [WRITES["planner"][0], end("It may be there.")]})
-    toy.world.faults.replace([Fault(FaultKind.SLOW, operation="POST /projects", seconds=30)])
+    toy.world.faults.replace([Fault(FaultKind.SLOW, operation="POST /projects", seconds=PATIENCE_S)])
     started = cli.start("ask", "Create Moss", *at(toy), "--writes", "allow", "--thread", "moss")
     wait_for(lambda: sent(toy.world) == ["POST /projects"])
     started.kill()
@@ -234,22 +236,25 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_begins_again(
 
 def test_ctrl_c_leaves_a_thread_that_goes_on(cli: Cli, toy: WorldServer, model: Model) -> None:
     server = model({})
-    holding = {"on": True}
+    asked, noticed = Event(), Event()
 
     def slow(request: Any) -> Any:
-        while holding["on"] and request.role == "selector":
-            time.sleep(0.05)
+        if request.role == "selector":
+            asked.set()
+            noticed.wait(PATIENCE_S)
         return READS[request.role][-1] if request.role != "planner" else next(planner)
 
     planner = iter([*READS["planner"]])
     server.use(slow)
     started = cli.start("ask", "How many?", *at(toy), "--thread", "mine")
-    wait_for(lambda: any(request.role == "selector" for request in server.requests))
+    assert asked.wait(PATIENCE_S)
     started.send_signal(signal.SIGINT)
-    time.sleep(0.2)
-    holding["on"] = False
-    out, err = started.communicate(timeout=20)
-    assert (started.returncode, out) == (130, ""), err
+    assert started.stdout is not None
+    assert started.stderr is not None
+    err = "".join(lines_until("Stopping when", started.stderr))
+    noticed.set()
+    out, err = started.stdout.read(), err + started.stderr.read()
+    assert (started.wait(), out) == (130, ""), err
     assert "Stopping when" in err
     assert "restgpt resume mine" in err
     assert "Traceback" not in err
@@ -353,8 +358,16 @@ def test_apis_yaml_names_an_api(cli: Cli, toy: WorldServer, model: Model, tmp_pa
     assert sent(toy.world) == ["GET /projects"] * 2
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
-    end_of_patience = time.monotonic() + seconds
+def lines_until(words: str, lines: Iterable[str]) -> Iterator[str]:
+    """The lines up to the first that holds the words."""
+    for line in lines:
+        yield line
+        if words in line:
+            return
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end_of_patience = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < end_of_patience, "it never came"
         time.sleep(0.02)

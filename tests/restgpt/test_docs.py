@@ -4,7 +4,6 @@ import re
 import runpy
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ import typer.main
 from boardscript import board_script
 from chatserver import ChatServer
 from cli import Cli, Ran
+from port import held_port
 
 from restgpt.cli import app
 from restgpt.worlds import open_world
@@ -146,16 +146,15 @@ def test_the_tour_of_the_readme_works_as_shown(tour: Tour) -> None:
 
 def test_the_api_of_the_tour_is_served_as_shown() -> None:
     [line] = [line for line in commands(README) if line.startswith("restgpt world serve ")]
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", *line.replace("8101", str(port)).split()]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as world:
-        try:
-            assert world.stdout is not None
-            assert f"http://127.0.0.1:{port}/v1" in world.stdout.readline()
-            assert requests.get(f"http://127.0.0.1:{port}/v1/projects", timeout=10).status_code == 401
-        finally:
-            world.terminate()
+    with held_port() as port:
+        command = [sys.executable, "-m", *line.replace("8101", str(port)).split()]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as world:
+            try:
+                assert world.stdout is not None
+                assert f"http://127.0.0.1:{port}/v1" in world.stdout.readline()
+                assert requests.get(f"http://127.0.0.1:{port}/v1/projects", timeout=60).status_code == 401
+            finally:
+                world.terminate()
 
 
 def test_the_python_of_the_readme_works_as_shown(tour: Tour, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,7 @@ def imported(program: str, folder: Path) -> dict[str, list[str]]:
     ending = "\nprint(json.dumps({'modules': sorted(sys.modules), 'seen': seen}))"
     environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANGSMITH_TRACING": "false"}
     command = [sys.executable, "-c", WATCHED + program + ending]
-    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 

@@ -114,7 +114,7 @@ def test_a_text_is_made_for_a_pattern(pattern: str, shortest: int, longest: int)
     assert shortest <= len(text) <= longest
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.recursive(
         st.sampled_from(
@@ -141,3 +141,18 @@ def test_a_text_is_made_for_a_pattern(pattern: str, shortest: int, longest: int)
 )
 def test_an_example_is_valid_by_its_own_schema(schema: dict[str, Any]) -> None:
     body_of(schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "minLength": 2_000_000_000},
+        {"type": "array", "minItems": 2_000_000_000},
+        {"type": "object", "minProperties": 2_000_000_000},
+        {"type": "string", "pattern": "^(((a{4000}){4000}){4000})$"},
+    ],
+)
+def test_no_example_is_built_that_would_fill_the_memory(schema: dict[str, Any]) -> None:
+    operation = operation_with(schema)
+    assert len(str(operation.example())) < 1000
+    assert [problem.pointer for problem in operation.problems] == ["/paths/~1a/post/requestBody"]

@@ -65,6 +65,6 @@ class Agent:
 
 
 @contextmanager
-def served_board(**options: Any) -> Iterator[Board]:
-    with serve(open_world("toy")) as server:
+def served_board(*, port: int = 0, **options: Any) -> Iterator[Board]:
+    with serve(open_world("toy"), port=port) as server:
         yield Board(server, load_api(TOY.read_bytes(), base_url=server.url, auth={"key": CREDENTIAL}, **options))

@@ -61,7 +61,7 @@ class Cli:
                 os.write(ours, f"{answer}\n".encode())
                 typed = True
         os.close(ours)
-        return started.wait(timeout=30), said.decode()
+        return started.wait(), said.decode()
 
 
 def _read(terminal: int) -> bytes:

@@ -338,7 +338,7 @@ def _exactly(calls: list[Call]) -> str:
     return repr([(call.name, dict(call.arguments), call.positional) for call in calls])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(CALLS, min_size=1, max_size=3))
 def test_a_call_string_reads_back_as_the_same_calls(calls: list[Call]) -> None:
     assert _exactly(parse_calls(render_calls(calls))) == _exactly(calls)
@@ -349,7 +349,7 @@ NAMED_CALLS = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(NAMED_CALLS, min_size=1, max_size=3), st.sampled_from(["json", "tools", "xml"]))
 def test_data_styles_are_stable_after_one_round(calls: list[Call], style: Any) -> None:
     once = parse_calls(render_calls(calls, style))
@@ -362,7 +362,7 @@ def test_xml_refuses_a_name_that_it_cannot_carry() -> None:
         render_calls([Call("f", {"\x1f": 1})], "xml")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet="fg(a=1,b\"'[]{}:)\n #<>`*.x", max_size=40))
 def test_rendering_what_was_read_from_any_text_is_stable(text: str) -> None:
     try:
@@ -373,7 +373,7 @@ def test_rendering_what_was_read_from_any_text_is_stable(text: str) -> None:
     assert render_calls(parse_calls(written)) == written
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused_with_a_reason(text: str) -> None:
     try:

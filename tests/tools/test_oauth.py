@@ -25,6 +25,7 @@ from restgpt.tools.request import build_request
 from restgpt.tools.settings import Settings
 from restgpt.tools.token_file import TokenFile
 
+PATIENCE_S = 60
 CLIENT = {"oauth.client_id": "me", "oauth.client_secret": "hush-hush"}
 
 
@@ -240,11 +241,11 @@ def test_a_login_takes_the_answer_with_the_right_state_only(authority: EchoServe
 
         def answer() -> None:
             for values in answers:
-                urlopen(f"{query['redirect_uri'][0]}?{urlencode(values)}", timeout=5).close()
+                urlopen(f"{query['redirect_uri'][0]}?{urlencode(values)}", timeout=PATIENCE_S).close()
 
         threading.Thread(target=answer, daemon=True).start()
 
-    log_in(tokens, found, login_scheme(found), open_browser=browser, seconds=5, scopes=["read"])
+    log_in(tokens, found, login_scheme(found), open_browser=browser, seconds=PATIENCE_S, scopes=["read"])
     (exchange,) = authority.arrived
     sent = parse_qs(exchange.body.decode())
     challenge = base64.urlsafe_b64encode(hashlib.sha256(sent["code_verifier"][0].encode()).digest()).rstrip(b"=")
@@ -263,10 +264,10 @@ def test_a_login_that_is_refused_or_forgotten_ends(authority: EchoServer, tmp_pa
     def refuse(url: str) -> None:
         query = parse_qs(urlsplit(url).query)
         address = f"{query['redirect_uri'][0]}?{urlencode({'state': query['state'][0], 'error': 'access_denied'})}"
-        threading.Thread(target=lambda: urlopen(address, timeout=5).close(), daemon=True).start()
+        threading.Thread(target=lambda: urlopen(address, timeout=PATIENCE_S).close(), daemon=True).start()
 
     with pytest.raises(LoginError, match="refused"):
-        log_in(tokens, found, login_scheme(found), open_browser=refuse, seconds=5)
+        log_in(tokens, found, login_scheme(found), open_browser=refuse, seconds=PATIENCE_S)
     with pytest.raises(LoginError, match="in time"):
         log_in(tokens, found, login_scheme(found), open_browser=lambda url: None, seconds=0.1)
 

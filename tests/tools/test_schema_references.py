@@ -25,7 +25,7 @@ class Schemas(BaseHTTPRequestHandler):
 def address() -> Iterator[tuple[str, list[str]]]:
     asked: list[str] = []
     server = HTTPServer(("127.0.0.1", 0), type("Handler", (Schemas,), {"asked": asked}))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/schema.json", asked
     server.shutdown()
     server.server_close()

@@ -28,7 +28,7 @@ def world_called(name: str) -> World[Any]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_arguments_get_a_reply(name: str, data: st.DataObject) -> None:
     world = world_called(name)
@@ -45,7 +45,7 @@ def test_any_arguments_get_a_reply(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     method=st.sampled_from(["GET", "PUT", "PATCH", "TRACE"]),
     path=st.text(max_size=30),

@@ -10,11 +10,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from port import held_port
 
 from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.server import WorldServer, serve
 
 KEY = f"?key={CREDENTIAL}"
+PATIENCE_S = 60
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +35,7 @@ def exchange(
     url: str, method: str = "GET", body: Any = None, headers: dict[str, str] | None = None
 ) -> tuple[int, dict[str, str], bytes]:
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=PATIENCE_S)
     content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
     path = f"{parts.path}?{parts.query}" if parts.query else parts.path
     try:
@@ -80,7 +82,7 @@ def test_a_body_that_is_not_json_is_a_400(server: WorldServer) -> None:
 
 def test_a_chunked_body_is_read(server: WorldServer) -> None:
     parts = urlsplit(server.url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=PATIENCE_S)
     chunks = iter([b'{"name": ', b'"In pieces"}'])
     connection.request("POST", f"{parts.path}/projects{KEY}", chunks, encode_chunked=True)
     assert connection.getresponse().status == 201
@@ -190,14 +192,16 @@ def test_a_wrong_media_type_comes_with_the_right_body(server: WorldServer) -> No
 
 
 def test_a_slow_reply_holds_nobody_else_up(server: WorldServer) -> None:
-    fault(server, kind="slow", seconds=0.5, operation="GET /projects")
-    slow = threading.Thread(target=exchange, args=(f"{server.url}/projects{KEY}",))
-    slow.start()
-    while not len(server.world.log):
-        time.sleep(0.01)
-    assert exchange(f"{server.url}/tasks{KEY}")[0] == 200
-    assert slow.is_alive()
-    slow.join()
+    fault(server, kind="slow", seconds=PATIENCE_S, operation="GET /projects")
+    parts = urlsplit(server.url)
+    with socket.create_connection((parts.hostname or "", parts.port or 0)) as slow:
+        slow.sendall(f"GET {parts.path}/projects{KEY} HTTP/1.0\r\n\r\n".encode())
+        while not len(server.world.log):
+            time.sleep(0.01)
+        assert exchange(f"{server.url}/tasks{KEY}")[0] == 200
+        slow.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            slow.recv(1)
 
 
 def test_an_unknown_fault_is_refused(server: WorldServer) -> None:
@@ -219,11 +223,14 @@ def test_parallel_requests_are_all_answered_and_logged(server: WorldServer) -> N
 
 
 def test_the_ports_are_free_after_closing() -> None:
-    with serve(open_world("toy")) as running:
-        ports = [urlsplit(url).port for url in (running.url, running.control_url)]
-    for port in ports:
-        with pytest.raises(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port or 0), timeout=1):
-            pass
+    with held_port() as port:
+        for _ in range(2):
+            with serve(open_world("toy"), port=port) as running:
+                assert exchange(f"{running.url}/projects{KEY}")[0] == 200
+            with pytest.raises(ConnectionRefusedError):
+                exchange(f"{running.url}/projects{KEY}")
+    with pytest.raises(ConnectionRefusedError):
+        exchange(f"{running.control_url}/health")
 
 
 def test_two_worlds_run_beside_each_other() -> None:
