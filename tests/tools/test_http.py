@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from port import held_port
 from wire.case import Canned
 from wire.echo import EchoServer
 
@@ -65,7 +66,6 @@ def send(found: Operation, client: HttpClient | None = None, deadline: float | N
 def raw_server(answer: Callable[[socket.socket], None]) -> Iterator[str]:
     """A server that hands each connection to `answer` once its request is read."""
     listener = socket.create_server(("127.0.0.1", 0))
-    listener.settimeout(5)
     held: list[socket.socket] = []
 
     def serve() -> None:
@@ -88,9 +88,15 @@ def raw_server(answer: Callable[[socket.socket], None]) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
-        listener.close()
+        stop(listener)
         for connection in held:
             connection.close()
+
+
+def stop(listener: socket.socket) -> None:
+    """Close a listener; its shutdown wakes the thread that accepts, which closing alone does not."""
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
 
 
 def drip(data: bytes, pause: float = 0.05) -> Callable[[socket.socket], None]:
@@ -113,8 +119,11 @@ def drip(data: bytes, pause: float = 0.05) -> Callable[[socket.socket], None]:
     ids=["body", "headers", "status line", "chunks"],
 )
 def test_a_server_that_drips_is_cut_off_at_the_deadline(data: bytes) -> None:
+    # The client's clock stands still, so the time is not used up before the server has begun.
+    clock = Clock()
+    client = HttpClient(clock=clock.now, sleep=clock.sleep)
     with raw_server(drip(data)) as url, pytest.raises(TimeoutFault, match="did not finish answering"):
-        send(operation(url), deadline=time.monotonic() + 0.3)
+        send(operation(url), client, deadline=clock.now() + 0.3)
 
 
 def test_a_server_that_never_answers_is_left_after_the_read_time() -> None:
@@ -131,11 +140,9 @@ def test_a_deadline_that_is_past_sends_nothing(echo: EchoServer) -> None:
 
 
 def test_nothing_listening_is_a_fault_whose_outcome_is_known() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
     clock = Clock()
     client = HttpClient(clock=clock.now, sleep=clock.sleep)
-    with pytest.raises(ConnectFault, match="cannot be reached") as caught:
+    with held_port() as port, pytest.raises(ConnectFault, match="cannot be reached") as caught:
         send(operation(f"http://127.0.0.1:{port}", "POST"), client)
     assert not caught.value.outcome_unknown
     assert len(clock.slept) == 1
@@ -208,25 +215,25 @@ def make_certificate(folder: Path) -> Path:
 @contextmanager
 def tls_server(context: ssl.SSLContext, answer: Callable[[socket.socket], None]) -> Iterator[str]:
     listener = socket.create_server(("127.0.0.1", 0))
-    listener.settimeout(5)
 
     def serve() -> None:
         while True:
             try:
                 connection, _ = listener.accept()
+            except OSError:
+                return
+            try:
                 with context.wrap_socket(connection, server_side=True) as secure:
                     secure.recv(65536)
                     answer(secure)
-            except ssl.SSLError:
+            except OSError:  # a client that does not trust the certificate goes away
                 continue
-            except OSError:
-                return
 
     threading.Thread(target=serve, daemon=True).start()
     try:
         yield f"https://127.0.0.1:{listener.getsockname()[1]}"
     finally:
-        listener.close()
+        stop(listener)
 
 
 def test_waits_grow_and_retry_after_is_honoured(echo: EchoServer) -> None:
@@ -370,10 +377,13 @@ def test_no_secret_and_no_half_of_one_comes_through_the_head_of_an_answer(
         "components": {"securitySchemes": {"Key": {"type": "apiKey", "in": "query", "name": "api_key"}}},
         "paths": {"/x": {"get": {"responses": {}}}},
     }
-    with (
-        caplog.at_level(logging.DEBUG),
-        raw_server(lambda held: held.sendall(f"HTTP/1.1 {head}\r\n\r\n".encode())) as url,
-    ):
+
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(f"HTTP/1.1 {head}\r\n\r\n".encode())
+        # A head without a length that can be read is followed by a body that only the end of the connection ends.
+        connection.shutdown(socket.SHUT_RDWR)
+
+    with caplog.at_level(logging.DEBUG), raw_server(answer) as url:
         found = load_api(document, base_url=url, auth={"Key": LONG_SECRET}).operation("GET /x")
         try:
             told = repr(send(found))
