@@ -1,9 +1,10 @@
 """A document as raw slices of JSON: parts are decoded on demand, references are resolved one at a time."""
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urldefrag, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 from urllib.request import url2pathname
 
 import msgspec
@@ -170,10 +171,11 @@ class Document:
 
     def resolve(self, reference: str) -> Any:
         """Return the node that a `$ref` names, not following further; raises BrokenReference."""
-        target, fragment = urldefrag(reference)
-        if target and not self._is_here(target):
+        target, _, fragment = reference.partition("#")
+        address = self._address(target)
+        if target and address != self.location:
             short = self._short_name(reference)
-            return self._external_document(target).fetch(parse_fragment(fragment)) if short is None else short
+            return self._external_document(target, address).fetch(parse_fragment(fragment)) if short is None else short
         try:
             return self._anchored(fragment) if fragment[:1] not in ("", "/") else self.fetch(parse_fragment(fragment))
         except BrokenReference:
@@ -201,8 +203,11 @@ class Document:
         except BrokenReference:
             return None
 
-    def _is_here(self, target: str) -> bool:
-        return self.location is not None and urljoin(self.location, target) == self.location
+    def _address(self, target: str) -> str:
+        try:
+            return urljoin(self.location or "", target)
+        except ValueError:
+            raise BrokenReference(f"external reference {target} cannot be read as an address") from None
 
     def _short_name(self, reference: str) -> Any:
         """Read a bare schema name as `$ref` value, which old tools wrote, as the schema of that name."""
@@ -220,10 +225,9 @@ class Document:
                         return node
         raise BrokenReference(f"no schema has the anchor {name}")
 
-    def _external_document(self, target: str) -> "Document":
+    def _external_document(self, target: str, address: str) -> "Document":
         if self.location is None:
             raise BrokenReference(f"external reference {target}: the document has no place of its own")
-        address = urljoin(self.location, target)
         if not self.allow_external:
             raise BrokenReference(f"external reference {target} is not read unless allowed")
         if address not in self._external:
@@ -231,16 +235,16 @@ class Document:
         return self._external[address]
 
     def _load_external(self, address: str, target: str) -> "Document":
-        if not _is_allowed(self.location or "", address):
-            raise BrokenReference(f"external reference {target} leaves the folder or the host of the document")
         try:
+            if not _is_allowed(self.location or "", address):
+                raise BrokenReference(f"external reference {target} leaves the folder or the host of the document")
             if address.startswith("file:"):
                 data = read_source(Path(url2pathname(urlsplit(address).path))).data
             else:
                 data = fetch_url(address).data
             tree = _absolute(_ANY.decode(json_bytes(data)), address)
             return _External(encode_json(tree), address, self)
-        except (SpecError, msgspec.DecodeError) as error:
+        except (ValueError, msgspec.DecodeError, RecursionError) as error:
             raise BrokenReference(f"external reference {target}: {error}") from None
 
 
@@ -267,7 +271,9 @@ def _absolute(tree: Any, address: str) -> Any:
     """Write every `$ref` of an external document in full, so that it means the same everywhere."""
     for node in nodes_of(tree):
         if isinstance(node.get("$ref"), str):
-            node["$ref"] = urljoin(address, node["$ref"])
+            # One that cannot be read is told when it is followed.
+            with contextlib.suppress(ValueError):
+                node["$ref"] = urljoin(address, node["$ref"])
     return tree
 
 

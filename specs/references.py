@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from urllib.parse import urldefrag
 
 import msgspec
 
@@ -42,7 +41,7 @@ def _slices(document: Document) -> "Iterator[tuple[Tokens, bytes | msgspec.Raw]]
 
 def _fault(document: Document, reference: str) -> str:
     """Return what is wrong with a reference, or an empty string."""
-    target, fragment = urldefrag(reference)
+    target, _, fragment = reference.partition("#")
     tokens = parse_fragment(fragment)
     is_slice = not target and bool(tokens) and len(tokens) == DEPTHS.get(tokens[0], 1)
     if is_slice and document.parts.part(tokens) is not None:

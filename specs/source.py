@@ -2,21 +2,29 @@
 
 import codecs
 import hashlib
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import msgspec
 
 from restgpt.specs.problem import SpecError
 
+if TYPE_CHECKING:
+    import requests
+
 FETCH_SECONDS = 30.0
 DOWNLOAD_SECONDS = 300.0
 FETCH_BYTES = 200_000_000
 EXPANDED_NODES = 30_000_000
+REDIRECTS = 5
+PORTS = {"http": 80, "https": 443}
+# Merge keys are of YAML 1.1, but documents that share parts by aliases rely on them.
+MERGE = re.compile(r"<<[ \t]*:")
 
 BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -82,25 +90,63 @@ def public_url(url: str) -> str:
 
 
 def fetch_url(url: str) -> Source:
-    """Download a document with a time limit in seconds and a size bound; raises SpecError without the URL's secrets."""
+    """Download a document with a time limit in seconds and a size bound; raises SpecError without the URL's secrets.
+
+    Redirects stay on the host that was named: what an answer names instead may be inside a private network.
+    """
     import requests
 
-    label = public_url(url)
     try:
-        with requests.get(url, timeout=FETCH_SECONDS, stream=True, headers={"Accept": "*/*"}) as reply:
-            if not reply.ok:
-                raise SpecError(f"cannot fetch {label}: the server answered {reply.status_code}")
-            chunks, size, end = [], 0, time.monotonic() + DOWNLOAD_SECONDS
-            for chunk in reply.iter_content(1 << 16):
-                if time.monotonic() > end:
-                    raise SpecError(f"cannot fetch {label}: it took more than {DOWNLOAD_SECONDS:.0f} seconds")
-                chunks.append(chunk)
-                size += len(chunk)
-                if size > FETCH_BYTES:
-                    raise SpecError(f"cannot fetch {label}: it is larger than {FETCH_BYTES:,} bytes")
-            return Source(label, public_url(reply.url), b"".join(chunks))
+        label, address = public_url(url), url
+    except ValueError:
+        raise SpecError("cannot fetch the document: its URL cannot be read") from None
+    try:
+        with requests.Session() as session:
+            session.auth = requests.utils.get_auth_from_url(url) if "@" in url else None
+            for _ in range(REDIRECTS + 1):
+                with session.get(address, timeout=FETCH_SECONDS, stream=True, allow_redirects=False) as reply:
+                    if not reply.is_redirect:
+                        return Source(label, public_url(address), _download(reply, label))
+                    address = _redirected(address, reply.headers["location"], label)
     except requests.RequestException as error:
         raise SpecError(f"cannot fetch {label}: {type(error).__name__}") from None
+    raise SpecError(f"cannot fetch {label}: it redirects more than {REDIRECTS} times")
+
+
+def _redirected(address: str, location: str, label: str) -> str:
+    """Return where a redirect leads; raises SpecError where that is another host."""
+    try:
+        target = urljoin(address, location)
+        if _is_same_host(address, target):
+            return target
+        shown = public_url(target)
+    except ValueError:
+        raise SpecError(f"cannot fetch {label}: it redirects to an address that cannot be read") from None
+    raise SpecError(f"cannot fetch {label}: it redirects to {shown}, another host; give that address if it is meant")
+
+
+def _download(reply: "requests.Response", label: str) -> bytes:
+    if not reply.ok:
+        raise SpecError(f"cannot fetch {label}: the server answered {reply.status_code}")
+    chunks, size, end = [], 0, time.monotonic() + DOWNLOAD_SECONDS
+    for chunk in reply.iter_content(1 << 16):
+        if time.monotonic() > end:
+            raise SpecError(f"cannot fetch {label}: it took more than {DOWNLOAD_SECONDS:.0f} seconds")
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > FETCH_BYTES:
+            raise SpecError(f"cannot fetch {label}: it is larger than {FETCH_BYTES:,} bytes")
+    return b"".join(chunks)
+
+
+def _is_same_host(url: str, target: str) -> bool:
+    """Tell whether a redirect stays on the same origin, or only changes it from http to https."""
+    here, there = urlsplit(url), urlsplit(target)
+    if here.hostname != there.hostname:
+        return False
+    ports = here.port or PORTS.get(here.scheme), there.port or PORTS.get(there.scheme)
+    is_upgrade = (here.scheme, there.scheme, *ports) == ("http", "https", 80, 443)
+    return is_upgrade or (here.scheme == there.scheme and ports[0] == ports[1])
 
 
 def encode_json(document: Any) -> bytes:
@@ -146,6 +192,8 @@ def json_bytes(data: bytes) -> bytes:
             return text
         except msgspec.ValidationError:
             return text
+        except RecursionError:
+            raise SpecError("the document is nested too deeply") from None
         except msgspec.DecodeError as error:
             try:
                 return encode_json(decode_yaml(text))
@@ -172,6 +220,8 @@ def decode_yaml(text: bytes) -> Any:
         decoded = text.decode()
     except UnicodeDecodeError:
         decoded = text.decode("cp1252", "replace")
+    if MERGE.search(decoded):
+        return _decode_yaml_slowly(decoded)
     try:
         return ryaml.loads(decoded)  # type: ignore[attr-defined]
     except (ValueError, RecursionError):
@@ -179,7 +229,7 @@ def decode_yaml(text: bytes) -> Any:
 
 
 def _decode_yaml_slowly(text: str) -> Any:
-    """Decode what the fast reader refuses: integers beyond 64 bits, doubled keys, tabs, odd tags."""
+    """Decode what the fast reader refuses or lacks: integers beyond 64 bits, doubled keys, odd tags, merge keys."""
     import yaml
 
     from restgpt.specs.scalars import ScalarLoader

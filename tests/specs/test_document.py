@@ -1,6 +1,9 @@
 """Guards references: deep, encoded, circular, external and broken ones, and properties that only look like them."""
 
 import json
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +153,37 @@ def test_external_references_stay_in_the_folder_and_keep_their_own_references(fo
     assert api.operations[0].json_schema(limit.schema)["$defs"]["size"] == {"type": "integer"}
     assert api.operations[1].parameters == ()
     assert "leaves the folder" in str(api.operations[1].problems)
+
+
+@pytest.mark.parametrize(
+    "reference", ["http://[x", "http://[x/y.yaml#/z", "//[x", "parts/%00.yaml#/limit", "parts/x\0y"]
+)
+@pytest.mark.parametrize("allow_external", [False, True])
+def test_a_reference_that_is_no_address_is_a_problem(folder: Path, reference: str, allow_external: bool) -> None:
+    main = json.loads((folder / "api.json").read_text())
+    main["paths"]["/b"]["get"]["parameters"][0]["$ref"] = reference
+    (folder / "api.json").write_text(json.dumps(main))
+    api = load_api(folder / "api.json", allow_external=allow_external)
+    assert "/paths/~1b/get" in [problem.pointer for problem in api.problems]
+    assert len(api.operations[0].parameters) == allow_external
+    assert [problem.pointer for problem in api.operations[1].problems] == ["/paths/~1b/get/parameters/0"]
+
+
+def test_an_external_reference_is_not_followed_to_another_host(folder: Path) -> None:
+    class Pages(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if not self.path.startswith("/parts/"):
+                return super().do_GET()
+            self.send_response(302)
+            self.send_header("Location", f"http://localhost:{server.server_port}/outside.yaml")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Pages, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        api = load_api(f"http://127.0.0.1:{server.server_port}/api.json", allow_external=True)
+        problems = str(api.operations[0].problems)
+        server.shutdown()
+    assert "another host" in problems

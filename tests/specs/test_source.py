@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from restgpt.specs import SpecError, load_api
-from restgpt.specs.source import decode_yaml, json_bytes
+from restgpt.specs.source import _is_same_host, decode_yaml, json_bytes
 
 MINIMAL = {"openapi": "3.0.0", "info": {"title": "Small", "version": "1"}, "paths": {"/a": {"get": {"responses": {}}}}}
 
@@ -57,6 +57,19 @@ def test_the_slow_yaml_reader_has_the_same_scalars() -> None:
         "on": "off",
         "200": "x",
     }
+
+
+def test_yaml_merge_keys_are_merged() -> None:
+    text = "x: &x {get: {a: 1}}\n/a:\n  <<: *x\n  post: no\n/b: {<<: [*x, {put: 2}]}\n"
+    found = decode_yaml(text.encode())
+    assert found["/a"] == {"get": {"a": 1}, "post": "no"}
+    assert found["/b"] == {"get": {"a": 1}, "put": 2}
+
+
+@pytest.mark.parametrize("text", ['{"openapi": "3.0.0", "x": ' + "[" * 9000 + "]" * 9000 + "}", "[" * 9000])
+def test_nesting_without_end_is_no_document(text: str) -> None:
+    with pytest.raises(SpecError):
+        load_api(text)
 
 
 def test_a_doubled_yaml_key_keeps_its_last_value() -> None:
@@ -117,9 +130,14 @@ def test_an_impossible_path_is_no_document(source: str) -> None:
 
 
 class Pages(http.server.BaseHTTPRequestHandler):
-    """Serves one document and nothing else."""
+    """Serves one document, and redirects: `/to/ADDRESS` leads to that address."""
 
     def do_GET(self) -> None:
+        if self.path.startswith("/to/"):
+            self.send_response(302)
+            self.send_header("Location", self.path.removeprefix("/to/"))
+            self.end_headers()
+            return
         found = self.path.startswith("/docs/api.json")
         body = json.dumps({**MINIMAL, "servers": [{"url": "../v2"}]}).encode() if found else b"no"
         self.send_response(200 if found else 404)
@@ -143,6 +161,35 @@ def test_a_document_from_an_address_resolves_relative_servers_against_it(site: s
     api = load_api(f"http://{site}/docs/api.json?token=geheim")
     assert api.operations[0].base_url == f"http://{site}/v2"
     assert "geheim" not in api.source
+
+
+def test_a_redirect_on_the_same_host_is_followed_and_counts_as_the_address(site: str) -> None:
+    api = load_api(f"http://{site}/to//docs/api.json")
+    assert api.operations[0].base_url == f"http://{site}/v2"
+    with pytest.raises(SpecError, match="redirects more than"):
+        load_api(f"http://{site}/to/?")
+
+
+@pytest.mark.parametrize("target", ["http://localhost:1/docs/api.json", "file:///etc/passwd", "http://127.0.0.1:1/x"])
+def test_a_redirect_to_another_host_is_not_followed(site: str, target: str) -> None:
+    with pytest.raises(SpecError) as failed:
+        load_api(f"http://{site}/to/{target}?token=geheim")
+    assert f"it redirects to {target}, another host" in str(failed.value)
+    assert "geheim" not in str(failed.value)
+
+
+def test_a_redirect_to_what_cannot_be_read_is_named(site: str) -> None:
+    with pytest.raises(SpecError, match="an address that cannot be read"):
+        load_api(f"http://{site}/to/http://127.0.0.1:x/y")
+    with pytest.raises(SpecError, match="its URL cannot be read"):
+        load_api("http://[x/openapi.json")
+
+
+def test_only_a_change_to_https_leaves_the_origin() -> None:
+    assert _is_same_host("http://a.example/x", "https://A.example/y")
+    assert _is_same_host("https://a.example/x", "https://a.example:443/y")
+    for target in ("http://a.example/x", "https://a.example:8443/x", "https://b.example/x", "ftp://a.example/x"):
+        assert not _is_same_host("https://a.example/x", target)
 
 
 def test_no_secret_of_an_address_is_said(site: str) -> None:
