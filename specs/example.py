@@ -29,6 +29,7 @@ FORMATS = {
     "base64": "c3RyaW5n",
 }
 DEPTH = 32
+LARGEST = 100_000
 BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 # Hints and the alternative taken first, tried in this order until the value is valid.
 ATTEMPTS = ((True, 0), (False, 0), (False, 1), (False, 2))
@@ -198,7 +199,7 @@ class _Builder:
         names = list(flat.get("required", ()))
         if not names and depth == 0:
             names = list(properties)[:1]
-        least = flat.get("minProperties", 0)
+        least = _few(flat.get("minProperties", 0))
         names += [name for name in properties if name not in names][: max(0, least - len(names))]
         more = flat.get("additionalProperties", {})
         built = {name: self.value(properties.get(name, more), seen, depth + 1) for name in names}
@@ -208,7 +209,7 @@ class _Builder:
 
     def _array(self, flat: Schema, seen: tuple[str, ...], depth: int) -> list[Any]:
         first = [self.value(item, seen, depth + 1) for item in flat.get("prefixItems", ())]
-        least, most = flat.get("minItems", 0), flat.get("maxItems")
+        least, most = _few(flat.get("minItems", 0)), flat.get("maxItems")
         if first or most == 0:
             return first[:most]
         items = flat.get("items", {})
@@ -268,6 +269,13 @@ def _discriminated(flat: Schema, branch: Any, value: Any) -> Any:
     return value
 
 
+def _few(least: int) -> int:
+    """Return how many things a value needs at least; raises NoExample where no example should be that large."""
+    if least > LARGEST:
+        raise NoExample(f"a value needs {least:,} parts")
+    return least
+
+
 def _implied_kind(flat: Schema) -> str:
     for kind, keys in (("object", OBJECT_KEYS), ("array", ARRAY_KEYS), ("number", NUMBER_KEYS)):
         if keys & flat.keys():
@@ -293,7 +301,7 @@ def _number(flat: Schema, kind: str) -> int | float:
 
 
 def _string(flat: Schema) -> str:
-    least, most = flat.get("minLength", 0), flat.get("maxLength")
+    least, most = _few(flat.get("minLength", 0)), flat.get("maxLength")
     if "pattern" in flat:
         found = matching_text(flat["pattern"], least, LONGEST if most is None else most)
         if found is not None:

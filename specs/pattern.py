@@ -6,6 +6,7 @@ from typing import Any
 
 LIKED = "a0A1b_-. "
 LONGEST = 4096
+LARGEST = 100_000
 
 
 def matching_text(pattern: str, shortest: int = 0, longest: int = LONGEST) -> str | None:
@@ -62,7 +63,8 @@ def _part(operator: str, argument: Any, times: int, groups: dict[int, str]) -> s
     if operator in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
         low, high, inner = argument
         text = _sequence(inner, times, groups)
-        return None if text is None else text * min(max(low, times), int(high), LONGEST)
+        count = min(max(low, times), int(high), LONGEST)
+        return None if text is None or len(text) * count > LARGEST else text * count
     if operator in ("SUBPATTERN", "ATOMIC_GROUP"):
         inner = argument[-1] if operator == "SUBPATTERN" else argument
         text = _sequence(inner, times, groups)
