@@ -102,6 +102,16 @@ def read_content(body: bytes, content_type: str = "") -> Content:
     return Content(kind, kept.encode("utf-8", "replace"), (*notices, *more), parsed if kind == "json" else UNREAD)
 
 
+def recoded(body: bytes, content_type: str = "") -> bytes | None:
+    """The text that `read_content` reads in a body, in UTF-8; None where it is none, or is in UTF-8 already.
+
+    What knows a text by its bytes has to look at this too: in another charset they are others.
+    """
+    text, _ = _decoded(body, content_type, _announced(essence(content_type)))
+    data = body if text is None else text.encode("utf-8", "replace")
+    return None if data == body else data
+
+
 def _parsed(text: str, announced: Kind | None) -> Any:
     """The JSON value of a text that is announced as JSON or looks like an object or an array, else UNREAD."""
     if announced != "json" and text[:SNIFFED].lstrip()[:1] not in ("{", "["):

@@ -6,6 +6,7 @@ as the time goes. Redirects are followed by hand: GET and HEAD only, to the serv
 credentials to the very same origin only.
 """
 
+import codecs
 import email.utils
 import logging
 import threading
@@ -24,6 +25,7 @@ from requests.adapters import BaseAdapter
 from restgpt.specs.api import Api
 from restgpt.specs.operation import Operation
 from restgpt.tools.auth import Credentials, TokenSource
+from restgpt.tools.content import recoded
 from restgpt.tools.errors import (
     AddressFault,
     BoundFault,
@@ -344,12 +346,20 @@ class _Journey:
             reason=redactor.text(outcome.reason)[:LONGEST_REASON],
             headers=headers,
             media_type=headers.get("content-type", "").partition(";")[0].strip().lower(),
-            body=redactor.data(outcome.body, cut=outcome.truncated),
+            body=_without_secrets(outcome, redactor),
             truncated=outcome.truncated,
             elapsed_ms=round((self._clock() - self._started) * 1000),
             attempts=self._attempts,
             url=redactor.url(outcome.url),
         )
+
+
+def _without_secrets(answer: _Answer, redactor: Redactor) -> bytes:
+    """The body without secrets, in UTF-8 with a mark where it held one in another charset."""
+    body = redactor.data(answer.body, cut=answer.truncated)
+    text = recoded(body, answer.headers.get("content-type", ""))
+    shown = text and redactor.data(text, cut=answer.truncated)
+    return body if not shown or shown == text else codecs.BOM_UTF8 + shown
 
 
 def _impatient(pace: Pace, *, is_over: bool) -> TimeoutFault:

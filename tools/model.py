@@ -16,9 +16,10 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.messages.utils import convert_to_messages
 from langchain_core.runnables import Runnable
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 
 from restgpt.tools.errors import StoppingError
+from restgpt.tools.redaction import Redactor
 
 Method = Literal["auto", "json_schema", "function_calling", "json"]
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -207,7 +208,14 @@ def _reply(
             if status_of(error) not in NOT_THIS_WAY:
                 raise ModelUnavailableError(_told(error)) from None
             refusal, ways = error, ways[1:]
-    raise ModelUnavailableError(f"The model refused the request: {_first_line(refusal)}") from None
+    told = Redactor(_keys_of(model)).message(str(refusal))
+    raise ModelUnavailableError(f"The model refused the request: {_first_line(told)}") from None
+
+
+def _keys_of(model: BaseChatModel) -> list[str]:
+    """The keys that a model's client holds, which LangChain's classes keep as `SecretStr`."""
+    values = (getattr(model, name) for name in type(model).model_fields)
+    return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
 
 
 NOT_THIS_WAY = frozenset({200, 400, 422})

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Never
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from restgpt.specs.example import example_problems
 from restgpt.specs.operation import Operation, Parameter
@@ -342,7 +342,8 @@ class _Draft:
             end = match.end()
         parts.append(quote(template[end:], safe="/%:@!$&'()*+,;=~"))
         path = "".join(parts)
-        if any(segment in (".", "..") for segment in path.split("/")):
+        # Escaped dots climb as well, and a parameter with `allowReserved` keeps the escapes that it is given.
+        if any(unquote(segment) in (".", "..") for segment in path.split("/")):
             self._add("/path", "a value may not make '.' or '..' out of a part of the path")
         return path if path.startswith("/") or not path else f"/{path}"
 

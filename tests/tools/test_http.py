@@ -17,6 +17,7 @@ from wire.case import Canned
 from wire.echo import EchoServer
 
 from restgpt.specs import Operation, load_api
+from restgpt.tools.content import read_content
 from restgpt.tools.errors import BrokenFault, ConnectFault, HttpFault, MissingCredentialError, TimeoutFault, TlsFault
 from restgpt.tools.http import HttpClient, HttpLimits, Reply
 from restgpt.tools.request import build_request
@@ -339,6 +340,18 @@ def test_no_secret_is_in_a_reply_whatever_the_server_echoes(echo: EchoServer) ->
     assert echo.arrived[0].query == f"api_key={SECRET}"
     assert SECRET not in repr(reply)
     assert reply.headers["set-cookie"] == "[redacted]"
+
+
+@pytest.mark.parametrize("charset", ["cp037", "utf-16", "utf-32", "unicode_escape"])
+def test_no_secret_is_in_a_body_of_another_charset(charset: str, echo: EchoServer) -> None:
+    text = json.dumps({"token": SECRET, "name": "Zoë"}, ensure_ascii=False)
+    is_escaped = charset == "unicode_escape"
+    body = "".join(f"\\x{ord(char):02x}" for char in text).encode() if is_escaped else text.encode(charset)
+    echo.script([Canned(body, headers={"Content-Type": f"application/json; charset={charset}"})])
+    reply = send(operation(echo.url, security=[{"Key": []}]))
+    read = read_content(reply.body, reply.header("content-type")).text()
+    assert SECRET not in read
+    assert charset == "utf-16" or json.loads(read) == {"token": "[redacted]", "name": "Zoë"}
 
 
 def test_no_secret_is_in_a_fault_its_causes_or_the_log(caplog: pytest.LogCaptureFixture) -> None:

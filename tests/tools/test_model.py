@@ -6,7 +6,7 @@ import pytest
 import requests
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 from scripted import ScriptedModel
 
 from restgpt.tools.errors import StoppingError
@@ -145,6 +145,21 @@ def test_the_errors_of_other_providers_are_told_without_their_text(error: Except
         ask(ScriptedModel([error]), QUESTION, Colour)
     assert "secret-key" not in str(raised.value)
     assert raised.value.__cause__ is None
+
+
+class Keyed(ScriptedModel):
+    """A model whose client holds a key."""
+
+    api_key: SecretStr = SecretStr("sk-model-key-of-the-user")
+
+
+def test_a_refusal_that_quotes_the_models_key_is_told_without_it() -> None:
+    text = f"{'long ' * 55}sk-model-key-of-the-user is no key"
+    response = httpx.Response(400, request=httpx.Request("POST", "http://model.example/v1"))
+    refusals = [openai.BadRequestError(text, response=response, body=None) for _ in range(3)]
+    with pytest.raises(ModelUnavailableError, match="refused the request: long") as raised:
+        ask(Keyed(refusals), QUESTION, Colour)
+    assert "sk-model" not in str(raised.value)
 
 
 def test_a_fault_of_the_program_is_not_blamed_on_the_provider() -> None:

@@ -63,6 +63,12 @@ def test_path_values_cannot_climb(value: str) -> None:
     assert url.split("/")[-2] not in (".", "..", "")
 
 
+@pytest.mark.parametrize("value", ["..", "a/../b", "%2e%2e/admin", "a/.%2E/b", "%2E"])
+def test_path_values_with_reserved_characters_cannot_climb_either(value: str) -> None:
+    parameter = {"name": "id", "in": "path", "required": True, "allowReserved": True, "schema": {"type": "string"}}
+    assert "make '.' or '..'" in problems(operation("/items/{id}", parameters=[parameter]), {"path": {"id": value}})[0]
+
+
 @given(st.dictionaries(st.text(max_size=8), st.text(max_size=8) | st.integers() | st.booleans(), max_size=4))
 def test_no_object_in_a_query_breaks_out_of_it(value: dict[str, Any]) -> None:
     found = query(q={"type": "object", "additionalProperties": True})
