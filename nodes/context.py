@@ -1,8 +1,9 @@
 """The settings of a run: what Studio shows as configuration and a host passes as `context`."""
 
+from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from restgpt.tools.model import Method
 
@@ -102,6 +103,13 @@ class Context(BaseModel):
         description="Read responses with generated Python. Off: the model reads the body.",
         json_schema_extra=_shown_at("parser"),
     )
+
+    @field_validator("today")
+    @classmethod
+    def _is_date(cls, value: str) -> str:
+        if value:
+            date.fromisoformat(value)
+        return value
 
 
 Context.model_rebuild()

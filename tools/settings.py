@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
+from urllib.parse import urlsplit
 
 import yaml
 
@@ -204,12 +205,35 @@ def glob_pattern(glob: str) -> re.Pattern[str]:
     return re.compile("".join({"**": ".*", "*": "[^/]*"}.get(part) or re.escape(part) for part in parts))
 
 
+def is_http_address(url: str) -> bool:
+    """Whether a text is an HTTP URL with a host and, if any, a port that exists."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.split() == [url]
+    except ValueError:
+        return False
+
+
 def _read_dotenv(path: Path | None) -> dict[str, str]:
     if path is None or not path.is_file():
         return {}
     from dotenv import dotenv_values
 
-    return {name: value for name, value in dotenv_values(path, interpolate=False).items() if value is not None}
+    try:
+        values = dotenv_values(path, interpolate=False)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read: {_why(error)}.") from None
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _why(error: Exception) -> str:
+    """Why a file cannot be read, without a word of what it holds."""
+    if isinstance(error, OSError):
+        return str(error.strerror)
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    return "it is not YAML" + (f"; see line {mark.line + 1}, column {mark.column + 1}" if mark else "")
 
 
 def load_dotenv(path: Path = Path(".env")) -> None:
@@ -240,7 +264,7 @@ def load_apis(path: Path | None, environ: Mapping[str, str]) -> Mapping[str, Api
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-        raise SettingsError(f"{path} cannot be read: {type(error).__name__}") from None
+        raise SettingsError(f"{path} cannot be read: {_why(error)}") from None
     if raw is None:
         return {}
     reader = _EntryReader(path, environ)
@@ -326,7 +350,7 @@ class _EntryReader:
         return ApiEntry(
             name=name,
             spec=self._spec(self.text(given["spec"], f"{name}.spec")),
-            base_url=self.text(base_url, f"{name}.base_url") if base_url is not None else None,
+            base_url=self._address(base_url, f"{name}.base_url") if base_url is not None else None,
             **groups,
             policy=tuple(self.rule(item, f"{name}.policy[{number}]") for number, item in enumerate(rules)),
             hosts=self.texts(given.get("hosts") or [], f"{name}.hosts"),
@@ -351,6 +375,12 @@ class _EntryReader:
         if spec.startswith(("http://", "https://")):
             return spec
         return str(self._path.parent / Path(spec).expanduser())
+
+    def _address(self, raw: Any, place: str) -> str:
+        url = self.text(raw, place)
+        if not is_http_address(url):
+            raise self._wrong(place, "must be an HTTP address, such as https://api.example.com/v1")
+        return url
 
     def _flag(self, raw: Any, place: str) -> bool:
         if not isinstance(raw, bool):

@@ -61,6 +61,8 @@ def call(
         found = find_operation(operation, Sources.given(names, specs, base_url).or_all(settings).load(settings))
         given = _arguments(arguments)
         request = build_request(found, given, files=FilePolicy(roots=(Path.cwd(), *(files or ()))))
+        if output is not None:
+            _check_output(output)
         client = HttpClient(settings=settings)
         shown = request.shown(client.redactor(found.api))
         said = "hold" if dry_run else verdict(found, writes=writes, settings=settings)
@@ -88,7 +90,8 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--args names the file {path}, which cannot be read: {error}") from None
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(f"--args names the file {path}, which cannot be read: {why}.") from None
 
 
 def _is_approved(terminal: Terminal, shown: dict[str, Any]) -> bool:
@@ -132,6 +135,12 @@ def _exchange(
         _print_body(terminal, reply)
     if reply.status >= 400:
         raise typer.Exit(Exit.UNFULFILLED)
+
+
+def _check_output(path: Path) -> None:
+    """Refuse a file that cannot be written, before a change is sent whose answer would be lost."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise UsageError(f"--output {path} cannot be written: it is a folder, or is in a folder that does not exist.")
 
 
 def _write(path: Path, body: bytes) -> None:

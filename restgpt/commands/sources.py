@@ -24,9 +24,11 @@ class Sources:
     @classmethod
     def given(cls, names: Sequence[str] | None, specs: Sequence[str] | None, base_url: str | None) -> "Sources":
         """Take what was typed; raises `UsageError` for a base URL that cannot be one."""
-        sources = cls(tuple(names or ()), tuple(_absolute(spec) for spec in specs or ()), base_url)
-        if base_url is not None and urlsplit(base_url).scheme not in ("http", "https"):
+        from restgpt.tools.settings import is_http_address
+
+        if base_url is not None and not is_http_address(base_url):
             raise UsageError(f"--base-url {base_url} is no HTTP address. Write it like https://api.example.com/v1")
+        sources = cls(tuple(names or ()), tuple(_absolute(spec) for spec in specs or ()), base_url)
         for url in (*sources.specs, *([base_url] if base_url else [])):
             if urlsplit(url).scheme in ("http", "https") and "@" in urlsplit(url).netloc:
                 raise UsageError(

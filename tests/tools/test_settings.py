@@ -158,7 +158,10 @@ def test_the_first_fitting_rule_decides(tmp_path: Path) -> None:
         ("a: {spec: x, requests_per_second: 0}", "a.requests_per_second"),
         ("a: {spec: x, allow_private: please}", "a.allow_private"),
         ("a: {spec: [x]}", "a.spec"),
-        ("a: [", "cannot be read"),
+        ("a: {spec: x, base_url: localhost:8101}", "a.base_url must be an HTTP address"),
+        ("a: {spec: x, base_url: 'http://[::1'}", "a.base_url must be an HTTP address"),
+        ("a: [", "cannot be read: it is not YAML; see line 1, column 5"),
+        ("a:\n\tspec: x", "see line 2, column 1"),
     ],
 )
 def test_what_is_wrong_is_named_by_place(tmp_path: Path, text: str, place: str) -> None:
