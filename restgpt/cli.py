@@ -1,27 +1,49 @@
 """The command line: all commands, and the one place where an error that nobody foresaw ends."""
 
+import json
 import logging
 import sys
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from restgpt.commands.api import api
 from restgpt.commands.ask import ask
 from restgpt.commands.call import call
 from restgpt.commands.demo import demo
+from restgpt.commands.failure import Exit
 from restgpt.commands.login import login
 from restgpt.commands.resume import resume
 from restgpt.commands.threads import threads
 from restgpt.commands.undo import undo
 from restgpt.commands.world import world
+from restgpt.tools.errors import SettingsError
 
 log = logging.getLogger("restgpt.cli")
+
+
+class _Commands(TyperGroup):
+    """All commands; one that was mistyped fails with a document too, where one was asked for."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Run the command that was typed."""
+        as_json = "--json" in ctx.args
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            # The parser's errors have no common class in all versions of Typer, but this method.
+            if as_json and (message := getattr(error, "format_message", None)):
+                typer.echo(json.dumps({"status": "failed", "error": message()}, indent=2))
+            raise
+
+
 app = typer.Typer(
     name="restgpt",
+    cls=_Commands,
     help="An agent for any REST API that has an OpenAPI document.",
     epilog="Exit codes: 0 done, 1 the request could not be fulfilled, 2 usage or configuration, 3 paused for approval.",
     no_args_is_help=True,
@@ -78,12 +100,19 @@ for room in ("function", "bench"):
 
 def main() -> None:
     """Run the command line; the exit code says how it went."""
-    _read_dotenv(Path(".env"))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
+        _read_dotenv(Path(".env"))
         app()
+    except SettingsError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(Exit.USAGE)
+    except OSError as error:
+        log.debug("The system refused", exc_info=error)
+        sys.stderr.write(f"The system refused to read or write: {error.strerror or type(error).__name__}.\n")
+        sys.exit(Exit.UNFULFILLED)
     except Exception as error:
         # The entry point: whatever arrives here is a bug, told without a traceback unless one is wanted.
         log.debug("Unforeseen", exc_info=error)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from restgpt.commands.failure import Exit, reported
+from restgpt.commands.failure import Exit, UsageError, reported
 from restgpt.commands.options import AsJson, Quiet
 from restgpt.commands.terminal import Terminal
 
@@ -56,6 +56,8 @@ def demo(
     """Answer three instructions on the simulated TMDB and Spotify, with recorded model replies."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal), ExitStack() as stack:
+        if record is not None and model is None:
+            raise UsageError("--record keeps the replies of a model; name it with --model.")
         apis = _serve_worlds(stack, dict.fromkeys(item.world for item in INSTRUCTIONS))
         terminal.note(_introduction(model))
         chat_model = _model(model, record)

@@ -61,7 +61,8 @@ def explain(error: BaseException) -> tuple[str, Exit]:
     if isinstance(error, GraphRecursionError):
         return "The run took more steps than one run may take.", Exit.UNFULFILLED
     if isinstance(error, sqlite3.Error):
-        return f"The file that keeps the threads cannot be used: {error}.", Exit.USAGE
+        remedy = "Check that its disk has room, that you may write to it, and that nothing else does."
+        return f"The file that keeps the threads cannot be used: {error}. {remedy}", Exit.USAGE
     if isinstance(error, NoModelError):
         from restgpt.commands.local_model import offer
 

@@ -20,7 +20,7 @@ SHOWN = ("outcome", "calls", "text", "tool_calls", "requests", "question", "miss
 
 
 def function(
-    text: Annotated[str, typer.Argument(help="What is wanted, in plain language.")],
+    text: Annotated[str, typer.Argument(help="What is wanted, in plain language.", metavar="TEXT")],
     functions: Annotated[
         list[str],
         typer.Option("--functions", "-f", help="Function documentation or an OpenAPI document.", metavar="FILE"),

@@ -4,7 +4,7 @@ import os
 import shlex
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import current_thread, main_thread
 from typing import Any
 
@@ -32,7 +32,9 @@ def run_thread(agent: Agent, record: ThreadRecord, given: Any, *, threads: Threa
         terminal.say(f"Stopped. Go on with: {resume_line(record.thread)}")
         raise typer.Exit(Exit.INTERRUPTED) from None
     except foreseen() as error:
-        threads.mark(record, "failed")
+        # Where the database is what failed, it may refuse this as well: the thread is then listed as killed.
+        with suppress(*foreseen()):
+            threads.mark(record, "failed")
         message, code = explain(error)
         terminal.say(f"{message}\nThe thread is kept. To go on from where it stopped: {resume_line(record.thread)}")
         terminal.document(agent.outcome(record.thread, error=message).to_dict())

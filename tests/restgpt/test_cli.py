@@ -208,6 +208,15 @@ def test_arguments_come_from_standard_input_or_a_file(cli: Cli, toy: WorldServer
     assert cli("call", "get_project", *at(toy), "--args", "@args.json").code == 0
 
 
+def test_nothing_is_sent_whose_answer_could_not_be_written(cli: Cli, toy: WorldServer, tmp_path: Path) -> None:
+    change = ["create_project", *at(toy), "--args", '{"body": {"name": "Fern"}}', "--approve"]
+    for output in (tmp_path / "nowhere" / "body.json", tmp_path):
+        ran = cli("call", *change, "--output", str(output))
+        assert ran.code == 2
+        assert "--output" in ran.err
+    assert toy.world.log.operations() == []
+
+
 def test_a_body_can_be_written_to_a_file(cli: Cli, toy: WorldServer, tmp_path: Path) -> None:
     ran = cli("call", "list_projects", *at(toy), "--output", "body.json")
     assert (ran.code, ran.out) == (0, "")
@@ -223,6 +232,12 @@ def test_a_body_can_be_written_to_a_file(cli: Cli, toy: WorldServer, tmp_path: P
         (["call", "create_project", "--spec", TOY, "--args", "[]"], "object of places"),
         (["call", "create_project", "--spec", TOY, "--args", "@nowhere.json"], "nowhere.json"),
         (["call", "list_projects"], "No API was given"),
+        (["call", "list_projects", "--spec", TOY, "--base-url", "http://"], "no HTTP address"),
+        (["call", "list_projects", "--spec", TOY, "--base-url", "http://[::1"], "no HTTP address"),
+        (["call", "list_projects", "--spec", TOY, "--base-url", "http://a b/"], "no HTTP address"),
+        (["call", "list_projects", "--spec", TOY, "--base-url", "http://a:99999/"], "no HTTP address"),
+        (["ask", "x", "--spec", TOY, "--set", "today=tomorrow"], "today"),
+        (["demo", "--record", "replies.jsonl"], "--model"),
         (["call", "list_projects", "--api", "nowhere"], "No API is called nowhere"),
         (["api", "show", "nowhere.yaml"], "nowhere.yaml"),
         (["api", "show", TOY, "-o", "nothing"], "nothing"),
@@ -243,6 +258,23 @@ def test_an_error_in_json_is_a_document_too(cli: Cli) -> None:
     assert ran.code == 2
     assert ran.document["status"] == "failed"
     assert "nowhere.yaml" in ran.document["error"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["api", "show", "--json"], "SOURCE"),
+        (["call", "x", "--jsn", "--json"], "--jsn"),
+        (["ask", "x", "--writes", "perhaps", "--json"], "perhaps"),
+        (["nowhere", "--json"], "nowhere"),
+    ],
+)
+def test_what_was_mistyped_is_a_document_too_where_one_was_asked_for(cli: Cli, arguments: list[str], said: str) -> None:
+    ran = cli(*arguments)
+    assert ran.code == 2
+    assert ran.document["status"] == "failed"
+    assert said in ran.document["error"]
+    assert said in ran.err
 
 
 def test_a_missing_credential_names_its_variable(cli: Cli, toy: WorldServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -339,6 +371,23 @@ def test_dotenv_in_the_working_directory_is_read(cli: Cli, toy: WorldServer, tmp
     out, _ = started.communicate()
     assert started.returncode == 0, "the environment goes before the file"
     assert json.loads(out)["items"]
+
+
+def test_a_dotenv_that_is_no_text_is_an_error_of_the_setting(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_bytes(b"RESTGPT_MODEL=\xff\xfe")
+    started = cli.start("threads", cwd=tmp_path)
+    _, err = started.communicate()
+    assert (started.returncode, err) == (2, ".env cannot be read: it is not UTF-8 text.\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_an_output_that_is_full_is_no_bug(cli: Cli) -> None:
+    with Path("/dev/full").open("w") as full:
+        started = cli.start("api", "show", TOY, stdout=full)
+        _, err = started.communicate()
+    assert started.returncode == 1
+    assert "No space left on device" in err
+    assert "bug" not in err
 
 
 def test_a_bug_is_told_without_traceback_and_without_its_text(tmp_path: Path) -> None:
