@@ -20,6 +20,9 @@ FILE = "restgpt.db"
 PATIENCE_S = 30.0
 """How long one process waits for another's write to the SQLite file, in seconds."""
 
+SHRINK_PATIENCE_S = 1.0
+"""How long the shrinking of the SQLite file waits for another process, in seconds; it can be done any time."""
+
 Locker = Callable[[str], AbstractContextManager[None]]
 
 
@@ -47,6 +50,8 @@ class Persistence:
     place: str
     lock: Locker
     """`with lock(thread):` holds a thread for this process alone; raises `ThreadBusyError` if another has it."""
+    shrink: Callable[[], bool] = lambda: True
+    """Give the room of what was removed back to the system; whether that was possible just now."""
 
     def is_busy(self, thread: str) -> bool:
         """Whether a process is working on the thread right now."""
@@ -85,7 +90,9 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
             raise PersistenceError(
                 f"Threads cannot be kept in {path}: {error}. Set RESTGPT_HOME to a folder that you may write to."
             ) from None
-        yield Persistence(saver, store, str(path), lambda thread: _file_lock(home / "locks", thread))
+        yield Persistence(
+            saver, store, str(path), lambda thread: _file_lock(home / "locks", thread), lambda: _shrink(path)
+        )
 
 
 def _private(home: Path, path: Path) -> None:
@@ -101,6 +108,17 @@ def _connect(path: Path, isolation: Literal["DEFERRED"] | None) -> sqlite3.Conne
     # A write of the journal must outlive a power cut, so the log is synced at each commit.
     connection.execute("PRAGMA synchronous=FULL")
     return connection
+
+
+def _shrink(path: Path) -> bool:
+    """Write the file anew without its gaps, unless another process is writing or the disk has no room for a copy."""
+    with closing(sqlite3.connect(path, timeout=SHRINK_PATIENCE_S, isolation_level=None)) as connection:
+        try:
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.OperationalError:
+            return False
+    return True
 
 
 def _serializer() -> JsonPlusSerializer:
@@ -145,6 +163,7 @@ def _postgres(url: str) -> Iterator[Persistence]:
                 f"The database of RESTGPT_DATABASE_URL cannot be used ({type(error).__name__}). Check that it runs, "
                 "that the URL is right and that its user may create tables."
             ) from None
+        # Nothing to shrink: the server's autovacuum makes room for new rows out of removed ones.
         yield Persistence(saver, store, "the database of RESTGPT_DATABASE_URL", lambda thread: _row_lock(url, thread))
 
 

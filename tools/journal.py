@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal
 
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, SearchItem
 
 from restgpt.tools.sketch import storable_value
 
 Known = Literal["new", "answered", "unknown"]
+
+NAMESPACE = ("restgpt", "journal")
 
 PAGE = 500
 """How many entries are read from the store at once."""
@@ -40,7 +42,7 @@ class Journal:
         self._store = store
         self._clock = clock
         # Stores refuse some characters in a namespace, and hosts name their threads as they like.
-        self._namespace = ("restgpt", "journal", sha256(thread.encode("utf-8", "surrogatepass")).hexdigest())
+        self._namespace = (*NAMESPACE, sha256(thread.encode("utf-8", "surrogatepass")).hexdigest())
 
     def look_up(self, request_id: str, fingerprint: str) -> Entry:
         """What is known of this very request; another fingerprint under the same id counts as new."""
@@ -99,7 +101,22 @@ class Journal:
 
     def entries(self) -> list[dict[str, Any]]:
         """All writes of the thread, oldest first, as shown to a person."""
-        items = self._store.search(self._namespace, limit=PAGE)
-        while len(items) % PAGE == 0 and (more := self._store.search(self._namespace, limit=PAGE, offset=len(items))):
-            items += more
-        return [{"id": item.key, **item.value} for item in sorted(items, key=lambda item: item.value["begun"])]
+        items = sorted(_items(self._store, self._namespace), key=lambda item: item.value["begun"])
+        return [{"id": item.key, **item.value} for item in items]
+
+    def clear(self) -> None:
+        """Forget all writes of the thread."""
+        for entry in self.entries():
+            self.withdraw(entry["id"])
+
+
+def journals(store: BaseStore) -> list[dict[str, Any]]:
+    """The writes of all threads."""
+    return [item.value for item in _items(store, NAMESPACE)]
+
+
+def _items(store: BaseStore, namespace: tuple[str, ...]) -> list[SearchItem]:
+    items = store.search(namespace, limit=PAGE)
+    while len(items) % PAGE == 0 and (more := store.search(namespace, limit=PAGE, offset=len(items))):
+        items += more
+    return items

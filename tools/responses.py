@@ -7,6 +7,7 @@ reads the same. Large bodies are kept in pieces, since some stores bound the siz
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -31,6 +32,9 @@ MOST_JUDGED = 200_000
 
 MOST_OPEN = 32 * 1024 * 1024
 """How many bytes of bodies an `OpenBodies` holds; what is past it is read anew each time."""
+
+
+_HANDLE = re.compile(r"body-[0-9a-f]{40}")
 
 
 class UnknownHandleError(RestgptError):
@@ -162,9 +166,22 @@ class ResponseStore:
             parts.append(_unpacked(piece.value))
         return Body(b"".join(parts), found.value["media_type"], found.value["kind"])
 
+    def remove(self, handle: str) -> None:
+        """Forget a body. What says that it is whole goes first, so that a half that is left is never taken for it."""
+        found = self._store.get(NAMESPACE, handle)
+        if found is not None:
+            self._store.delete(NAMESPACE, handle)
+            for number in range(found.value["pieces"]):
+                self._store.delete(NAMESPACE, f"{handle}.{number}")
+
     def body(self, handle: str) -> bytes:
         """The bytes of a kept body; raises UnknownHandleError."""
         return self.open(handle).raw
+
+
+def handles_in(value: object) -> set[str]:
+    """The handles that stand anywhere in a value, such as a state."""
+    return set(_HANDLE.findall(repr(value)))
 
 
 class OpenBodies:

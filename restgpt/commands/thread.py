@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from restgpt.commands.failure import UsageError
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
 Status = Literal["running", "paused", "done", "failed", "stopped"]
 NAMESPACE = ("restgpt", "threads")
-MOST_LISTED = 1000
+MOST_LISTED = 1_000_000
+DAY_S = 24 * 60 * 60
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -71,10 +73,21 @@ class Threads:
         self.keep(marked)
         return marked
 
+    def forget(self, record: ThreadRecord) -> None:
+        """Remove a record; what else is kept of the thread goes before it."""
+        self._store.delete(NAMESPACE, record.thread)
+
     def newest(self) -> list[ThreadRecord]:
         """All threads, the one that was used last first."""
         items = self._store.search(NAMESPACE, limit=MOST_LISTED)
         return sorted((_record(item) for item in items), key=lambda record: record.updated, reverse=True)
+
+
+def is_older(record: ThreadRecord, days: float, *, now: datetime) -> bool:
+    """Whether a thread was last used more than some days ago; a store that names no time zone means UTC."""
+    updated = datetime.fromisoformat(record.updated)
+    age = now - (updated if updated.tzinfo else updated.replace(tzinfo=UTC))
+    return age.total_seconds() > days * DAY_S
 
 
 def _record(item: "Item") -> ThreadRecord:

@@ -1,11 +1,13 @@
-"""`restgpt threads`: the runs that are kept, and one of them in full."""
+"""`restgpt threads`: the runs that are kept, one of them in full, and the end of those that are no longer wanted."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from restgpt.commands.failure import reported
+from restgpt.commands.failure import UsageError, reported
 from restgpt.commands.options import AsJson
 from restgpt.commands.terminal import Terminal
 
@@ -18,24 +20,60 @@ SHOWN = 60
 
 
 def threads(
-    thread: Annotated[
-        str | None, typer.Argument(help="Show this one with its steps, requests and cost.", metavar="ID")
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Show this one with its steps, requests and cost.", metavar="ID")
     ] = None,
+    older_than: Annotated[
+        float | None,
+        typer.Option(help="Only threads that were not used for so many days.", min=0, metavar="DAYS"),
+    ] = None,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Delete the named threads, or the older ones, for good.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Delete also where the outcome of a change is not known.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the threads, the one used last first, or show one."""
+    """List the threads, the one used last first, show one, or delete some."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.thread import Threads
+        from restgpt.commands.delete import delete_threads
         from restgpt.graph.persistence import open_persistence
         from restgpt.tools.settings import Settings
 
+        _check(names or (), older_than, delete=delete, more=yes or force)
         with open_persistence(Settings.from_env()) as persistence:
-            kept = Threads(persistence.store)
-            if thread is None:
-                _list(terminal, persistence, kept.newest())
+            records = _chosen(persistence, names or (), older_than)
+            if delete:
+                delete_threads(terminal, persistence, records, all_or_none=bool(names), yes=yes, force=force)
+            elif names:
+                _show(terminal, persistence, records[0])
             else:
-                _show(terminal, persistence, kept.get(thread))
+                _list(terminal, persistence, records)
+
+
+def _check(names: Sequence[str], older_than: float | None, *, delete: bool, more: bool) -> None:
+    """Refuse options that do not go together."""
+    if names and older_than is not None:
+        raise UsageError("Name threads or give --older-than, not both.")
+    if delete and not names and older_than is None:
+        raise UsageError("Say which threads to delete: restgpt threads --delete ID, or --delete --older-than DAYS.")
+    if more and not delete:
+        raise UsageError("--yes and --force go with --delete.")
+    if len(names) > 1 and not delete:
+        raise UsageError("One thread can be shown at a time.")
+
+
+def _chosen(persistence: "Persistence", names: Sequence[str], older_than: float | None) -> "list[ThreadRecord]":
+    from restgpt.commands.thread import Threads, is_older
+
+    threads = Threads(persistence.store)
+    if names:
+        return [threads.get(name) for name in dict.fromkeys(names)]
+    now = datetime.now(UTC)
+    return [record for record in threads.newest() if older_than is None or is_older(record, older_than, now=now)]
 
 
 def _list(terminal: Terminal, persistence: "Persistence", records: "list[ThreadRecord]") -> None:

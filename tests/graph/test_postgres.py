@@ -10,6 +10,7 @@ from restgpt.bench.errand import DONE, ErrandModel, board_errand
 from restgpt.bench.postgres import NoPostgresError, postgres_server
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import PersistenceError, ThreadBusyError, open_persistence
+from restgpt.graph.removal import remove_bodies, remove_thread
 from restgpt.nodes.resources import Resources
 from restgpt.tools.journal import Journal
 from restgpt.tools.settings import Secret, Settings
@@ -48,6 +49,21 @@ def test_a_run_paused_in_one_process_goes_on_in_another(settings: Settings, boar
     assert result["answer"] == DONE
     with open_persistence(settings) as kept:
         assert len(Journal(kept.store, "a.b/c").entries()) == 4
+
+
+def test_a_thread_is_removed_with_its_journal_and_its_bodies(settings: Settings, board: Board) -> None:
+    with open_persistence(settings) as kept:
+        before = kept.store.search(("restgpt",), limit=10_000)
+        resources = Resources([board.api], model=ErrandModel.over(board_errand()), settings=settings)
+        graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+        config = {"configurable": {"thread_id": "gone"}}
+        context = {"code": False, "writes": "allow"}
+        graph.invoke({"instruction": board_errand().instruction}, config, context=context)  # type: ignore[arg-type]
+        assert len(kept.store.search(("restgpt",), limit=10_000)) > len(before)
+        remove_bodies(kept, remove_thread(kept, "gone"))
+        assert kept.checkpointer.get_tuple(config) is None  # type: ignore[arg-type]
+        assert kept.store.search(("restgpt",), limit=10_000) == before
+        assert kept.shrink()
 
 
 def test_a_thread_is_held_by_one_connection_at_a_time(settings: Settings) -> None:

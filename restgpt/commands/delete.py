@@ -1,0 +1,92 @@
+"""Deleting threads for `restgpt threads --delete`: which may go, the question before, and what is left afterwards."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from restgpt.commands.failure import UsageError
+from restgpt.commands.terminal import Terminal
+from restgpt.commands.thread import ThreadRecord, Threads
+
+if TYPE_CHECKING:
+    from restgpt.graph.persistence import Persistence
+
+Left = dict[str, str]
+"""Why a thread is left, by its name."""
+
+
+def delete_threads(
+    terminal: Terminal,
+    persistence: "Persistence",
+    records: Sequence[ThreadRecord],
+    *,
+    all_or_none: bool,
+    yes: bool,
+    force: bool,
+) -> None:
+    """Delete threads after a question; `all_or_none` raises `UsageError` if one of them may not go, else it is left.
+
+    `force` lets a thread go that has a change of unknown outcome. One that a process works on never goes.
+    """
+    left = _left(persistence, records, force=force)
+    if left and all_or_none:
+        raise UsageError("\n".join(["Nothing was deleted.", *left.values()]))
+    free = [record for record in records if record.thread not in left]
+    if free and not yes and not _is_wanted(terminal, free):
+        terminal.answer("Nothing was deleted.")
+        return
+    left |= _delete(persistence, free)
+    gone = [record.thread for record in free if record.thread not in left]
+    shrunk = not gone or persistence.shrink()
+    terminal.document({"deleted": gone, "left": [{"thread": name, "reason": why} for name, why in left.items()]})
+    terminal.answer("\n".join([_counted("Deleted", len(gone)), *left.values()]))
+    if not shrunk:
+        terminal.say("The file keeps its size for now, since it is in use or the disk is full.")
+
+
+def _left(persistence: "Persistence", records: Sequence[ThreadRecord], *, force: bool) -> Left:
+    from restgpt.graph.persistence import ThreadBusyError
+    from restgpt.graph.removal import is_unsettled
+
+    left: Left = {}
+    for thread in (record.thread for record in records):
+        if persistence.is_busy(thread):
+            left[thread] = str(ThreadBusyError(thread))
+        elif not force and is_unsettled(persistence, thread):
+            left[thread] = (
+                f"Thread {thread} has a change of which nobody knows whether it was carried out. Settle that with "
+                f"`restgpt resume {thread}`, or add --force."
+            )
+    return left
+
+
+def _is_wanted(terminal: Terminal, records: Sequence[ThreadRecord]) -> bool:
+    if not terminal.is_interactive:
+        raise UsageError(f"{_counted('This would delete', len(records))} To do it without being asked, add --yes.")
+    for record in records:
+        terminal.say(
+            f"{record.thread}  {record.updated[:16].replace('T', ' ')}  {' '.join(record.instruction.split())}"
+        )
+    return terminal.ask(f"{_counted('Delete', len(records))[:-1]} for good? [y/N] ").lower() in ("y", "yes")
+
+
+def _delete(persistence: "Persistence", records: Sequence[ThreadRecord]) -> Left:
+    """Delete each thread while it is held, then the bodies that none refers to any more; gives those that got busy."""
+    from restgpt.graph.persistence import ThreadBusyError
+    from restgpt.graph.removal import remove_bodies, remove_thread
+
+    threads = Threads(persistence.store)
+    left: Left = {}
+    handles: set[str] = set()
+    for record in records:
+        try:
+            with persistence.lock(record.thread):
+                handles |= remove_thread(persistence, record.thread)
+                threads.forget(record)
+        except ThreadBusyError as error:
+            left[record.thread] = str(error)
+    remove_bodies(persistence, handles)
+    return left
+
+
+def _counted(verb: str, number: int) -> str:
+    return f"{verb} {number} {'thread' if number == 1 else 'threads'}."
