@@ -7,6 +7,7 @@ be null counts as not given.
 
 import difflib
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,6 +21,7 @@ from restgpt.tools.errors import ArgumentProblem
 from restgpt.tools.files import Blob, BlobText
 
 MOST_PROBLEMS = 8
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", list: "array"}
@@ -30,8 +32,8 @@ Schema = Mapping[str, Any]
 
 
 def pointer_part(name: str) -> str:
-    """Escape a name for a JSON pointer (RFC 6901)."""
-    return name.replace("~", "~0").replace("/", "~1")
+    """Escape a name for a JSON pointer (RFC 6901); half a surrogate pair in it shows as a question mark."""
+    return _whole(name).replace("~", "~0").replace("/", "~1")
 
 
 def nearest(name: str, names: Iterable[str], *, likeness: float = 0.6) -> str:
@@ -151,6 +153,36 @@ def _from_text(text: str, types: frozenset[str], schema: Any, root: Schema) -> A
     return text
 
 
+def without_nulls(value: Any, schema: Schema) -> Any:
+    """Leave out the nulls of properties that cannot be null: a form has no null, so they count as not given."""
+    if not isinstance(value, dict):
+        return value
+    known = properties_of(schema, schema)
+    either = frozenset({"null"})
+    return {
+        name: item
+        for name, item in value.items()
+        if item is not None or "null" in (types_of(known.get(name), schema) or either)
+    }
+
+
+def unwritable(value: Any, pointer: str = "") -> list[ArgumentProblem]:
+    """Name what nothing can be written of anywhere: half a surrogate pair, and numbers that JSON does not have."""
+    found, stack = [], [(value, pointer)]
+    while stack:
+        node, place = stack.pop()
+        if isinstance(node, Mapping):
+            stack += [(item, f"{place}/{pointer_part(str(key))}") for key, item in node.items()]
+            stack += [(key, f"{place}/{pointer_part(key)}") for key in node if isinstance(key, str)]
+        elif isinstance(node, list | tuple):
+            stack += [(item, f"{place}/{number}") for number, item in enumerate(node)]
+        elif isinstance(node, str) and _SURROGATE.search(node):
+            found.append(ArgumentProblem(place, "text holds half of a surrogate pair"))
+        elif isinstance(node, float) and not math.isfinite(node):
+            found.append(ArgumentProblem(place, f"{node} is no number in JSON"))
+    return found
+
+
 def validate(value: Any, schema: Schema, pointer: str) -> list[ArgumentProblem]:
     """Validate by JSON Schema 2020-12; a schema too broken to judge by finds nothing wrong."""
     try:
@@ -213,6 +245,10 @@ def _listed(values: Any) -> str:
     return ", ".join(items[:20]) + (f" and {len(items) - 20} more" if len(items) > 20 else "")
 
 
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _cut(text: str, length: int) -> str:
-    text = text.encode("utf-8", "replace").decode("utf-8")
+    text = _whole(text)
     return text if len(text) <= length else text[: length - 1] + "…"

@@ -137,13 +137,9 @@ def _wants_structure(operation: Operation, media: MediaType) -> bool:
 def json_text(value: Any) -> str:
     """Write JSON with Unicode as it is and no spaces; files become Base64. Raises BodyRefused on what JSON lacks."""
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_base64)
-        text.encode()
-    except UnicodeEncodeError:
-        raise BodyRefused("text holds half of a surrogate pair") from None
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_base64)
     except (TypeError, ValueError) as error:
         raise BodyRefused(f"cannot be written as JSON: {error}") from None
-    return text
 
 
 def _base64(value: Any) -> str:
@@ -159,12 +155,8 @@ def _raw(media_type: str, value: Any) -> EncodedBody:
         return EncodedBody(value.content, content_type)
     if isinstance(value, Mapping | list):
         raise BodyRefused(f'{media_type} takes text, or a file: {{"@file": PATH}} or {{"@bytes": BASE64}}')
-    try:
-        content = scalar(value).encode()
-    except UnicodeEncodeError:
-        raise BodyRefused("text holds half of a surrogate pair") from None
     is_plain = media_type.startswith("text/") and "charset" not in media_type.lower()
-    return EncodedBody(content, f"{media_type}; charset=utf-8" if is_plain else media_type)
+    return EncodedBody(scalar(value).encode(), f"{media_type}; charset=utf-8" if is_plain else media_type)
 
 
 def _fields(media: MediaType, value: Any) -> dict[str, Any]:
@@ -176,6 +168,10 @@ def _fields(media: MediaType, value: Any) -> dict[str, Any]:
 def _encoding(media: MediaType, name: str) -> Mapping[str, Any]:
     found = media.encoding.get(name)
     return found if isinstance(found, Mapping) else {}
+
+
+def _is_json_part(encoding: Mapping[str, Any]) -> bool:
+    return "contentType" in encoding and kind_of(str(encoding["contentType"])) == "json"
 
 
 def _style(encoding: Mapping[str, Any]) -> Style | None:
@@ -197,7 +193,7 @@ def _form(media: MediaType, value: Any) -> str:
         style = _style(_encoding(media, name))
         if style is not None:
             pairs += query_pairs(name, item, style, plus=True)
-        elif isinstance(item, Mapping):
+        elif isinstance(item, Mapping) or (isinstance(item, list) and _is_json_part(_encoding(media, name))):
             pairs += query_pairs(name, json_text(item), Style(), plus=True)
         elif isinstance(item, list):
             texts = [json_text(part) if isinstance(part, Mapping | list) else part for part in item]
@@ -223,7 +219,7 @@ def _parts(operation: Operation, media: MediaType, value: Any) -> list[Part]:
         node = follow(known.get(name), schema)
         if isinstance(item, list):
             inner = follow(node.get("items"), schema) if isinstance(node, Mapping) else None
-            if "contentType" in encoding and kind_of(str(encoding["contentType"])) == "json":
+            if _is_json_part(encoding):
                 parts.append(_part(name, item, encoding, False))
             else:
                 parts += [_part(name, one, encoding, _is_binary(inner)) for one in item]

@@ -22,7 +22,9 @@ from restgpt.tools.arguments import (
     pointer_part,
     properties_of,
     types_of,
+    unwritable,
     validate,
+    without_nulls,
 )
 from restgpt.tools.body import (
     BodyRefused,
@@ -167,6 +169,9 @@ class _Draft:
 
     def settle(self, arguments: Mapping[str, Any]) -> None:
         """Check and coerce all arguments and encode the body; problems are collected, not raised."""
+        self._problems += unwritable(arguments)
+        if self._problems:
+            return
         groups = self._groups(arguments)
         for parameter in self._operation.parameters:
             self._settle_parameter(parameter, groups)
@@ -283,6 +288,8 @@ class _Draft:
         try:
             media = choose_media(self._operation, self._operation.body, value, self._negotiated.get("content-type"))
             schema = self._operation.json_schema(media.schema, request=True)
+            if kind_of(media.media_type) in ("form", "multipart"):
+                value, raw = without_nulls(value, schema), without_nulls(raw, schema)
             is_structured = _is_structured(media.media_type)
             value = coerce(value, schema, schema) if is_structured else value
             self._given["body"] = coerce(raw, schema, schema) if is_structured else raw
@@ -331,21 +338,21 @@ class _Draft:
 
     def _path(self) -> str:
         template = self._operation.path.partition("#")[0].partition("?")[0]
-        parts, end, declared = (
-            [],
-            0,
-            {item.name: item for item in self._operation.parameters if item.location == "path"},
-        )
-        for match in _VARIABLE.finditer(template):
-            parts.append(quote(template[end : match.start()], safe="/%:@!$&'()*+,;=~"))
-            parts.append(self._path_value(match.group(1), declared))
-            end = match.end()
-        parts.append(quote(template[end:], safe="/%:@!$&'()*+,;=~"))
-        path = "".join(parts)
+        path = self._filled(template, "/%:@!$&'()*+,;=~")
         # Escaped dots climb as well, and a parameter with `allowReserved` keeps the escapes that it is given.
         if any(unquote(segment) in (".", "..") for segment in path.split("/")):
             self._add("/path", "a value may not make '.' or '..' out of a part of the path")
         return path if path.startswith("/") or not path else f"/{path}"
+
+    def _filled(self, template: str, safe: str) -> str:
+        """Write the variables of a template; `safe` are the characters of the rest that stay."""
+        declared = {item.name: item for item in self._operation.parameters if item.location == "path"}
+        parts, end = [], 0
+        for match in _VARIABLE.finditer(template):
+            parts.append(quote(template[end : match.start()], safe=safe))
+            parts.append(self._path_value(match.group(1), declared))
+            end = match.end()
+        return "".join([*parts, quote(template[end:], safe=safe)])
 
     def _path_value(self, name: str, declared: Mapping[str, Parameter]) -> str:
         parameter = declared.get(name)
@@ -360,7 +367,7 @@ class _Draft:
 
     def _query(self) -> str:
         path = self._operation.path.partition("#")[0]
-        pairs = [quote(path.partition("?")[2], safe="=&%")] if "?" in path else []
+        pairs = [self._filled(path.partition("?")[2], "=&%")]
         for parameter in self._operation.parameters:
             key = (parameter.location, parameter.name)
             if key not in self._values or parameter.location not in ("query", "querystring"):
@@ -386,15 +393,17 @@ class _Draft:
             headers["Cookie"] = "; ".join(cookies)
         if self._body is not None:
             headers["Content-Type"] = self._body.content_type
+        for name in [name for name, text in headers.items() if breaks_header(text)]:
+            self._add(f"/header/{pointer_part(name)}", "a header holds no line breaks or other control characters")
         return headers
 
     def _header(self, parameter: Parameter, value: Any, headers: dict[str, str]) -> None:
         pointer = f"/header/{pointer_part(parameter.name)}"
         text = self._guarded(pointer, lambda: _write_header(parameter, value))
-        if breaks_header(text) or not _HEADER_NAME.fullmatch(parameter.name):
-            self._add(pointer, "a header holds no line breaks or other control characters")
-        else:
+        if _HEADER_NAME.fullmatch(parameter.name):
             headers[parameter.name] = text
+        else:
+            self._add(pointer, "the document names a header that no request can have")
 
     def _cookies(self, parameter: Parameter, value: Any) -> list[str]:
         pointer = f"/cookie/{pointer_part(parameter.name)}"
@@ -406,11 +415,9 @@ class _Draft:
         return pairs
 
     def _guarded(self, pointer: str, write: Any) -> str:
-        """Run a writer; text that is not Unicode becomes a problem."""
+        """Run a writer; what it refuses becomes a problem."""
         try:
             return str(write())
-        except UnicodeEncodeError:
-            self._add(pointer, "text holds half of a surrogate pair")
         except BodyRefused as refusal:
             self._add(pointer, str(refusal))
         return "-"
@@ -473,9 +480,7 @@ def _write_header(parameter: Parameter, value: Any) -> str:
         if kind_of(parameter.content_type) == "json":
             return json.dumps(value, separators=(",", ":"))
         return _content_text(parameter, value)
-    text = header_text(value, Style(parameter.style, parameter.explode))
-    text.encode()
-    return text
+    return header_text(value, Style(parameter.style, parameter.explode))
 
 
 def _accept(operation: Operation) -> str:

@@ -172,11 +172,12 @@ def test_a_reference_that_is_no_address_is_a_problem(folder: Path, reference: st
 def test_an_external_reference_is_not_followed_to_another_host(folder: Path) -> None:
     class Pages(SimpleHTTPRequestHandler):
         def do_GET(self) -> None:
-            if not self.path.startswith("/parts/"):
-                return super().do_GET()
-            self.send_response(302)
-            self.send_header("Location", f"http://localhost:{server.server_port}/outside.yaml")
-            self.end_headers()
+            if self.path.startswith("/parts/"):
+                self.send_response(302)
+                self.send_header("Location", f"http://localhost:{server.server_port}/outside.yaml")
+                self.end_headers()
+            else:
+                super().do_GET()
 
         def log_message(self, format: str, *args: object) -> None:
             return

@@ -289,3 +289,70 @@ def test_settled_arguments_are_those_that_are_sent() -> None:
 @pytest.mark.parametrize("page", [{"admin": "true"}, "x", None, []])
 def test_undeclared_query_values_cannot_come_as_a_next_page(page: object) -> None:
     assert "/@page: is no group" in problems(query(q={}), {"@page": page})[0]
+
+
+HALF = "a\ud800"
+ANYWHERE = operation(
+    "/x/{p}",
+    method="post",
+    parameters=[
+        {"name": name, "in": place, "required": place == "path", "schema": {}}
+        for name, place in (("p", "path"), ("q", "query"), ("h", "header"), ("c", "cookie"))
+    ],
+    requestBody={
+        "content": {kind: {} for kind in ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")}
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pointer"),
+    [
+        ({"path": {"p": HALF}}, "/path/p"),
+        ({"query": {"q": [{HALF: 1}]}}, "/query/q/0/a?"),
+        ({"header": {"h": HALF}}, "/header/h"),
+        ({"header": {"Accept": HALF}}, "/header/Accept"),
+        ({"cookie": {"c": {"x": HALF}}}, "/cookie/c/x"),
+        ({"cookie": {HALF: 1}}, "/cookie/a?"),
+        ({"body": {"f": HALF}}, "/body/f"),
+        ({"body": {HALF: "f"}}, "/body/a?"),
+        ({"body": {"f": {"@bytes": "AA==", "filename": HALF}}}, "/body/f/filename"),
+        ({"query": {"q": float("nan")}}, "/query/q"),
+        ({"body": {"f": float("inf")}}, "/body/f"),
+    ],
+)
+def test_what_nothing_can_be_written_of_is_named_wherever_it_stands(arguments: dict[str, Any], pointer: str) -> None:
+    found = problems(ANYWHERE, {"path": {"p": "1"}, **arguments})
+    assert [text.partition(": ")[0] for text in found] == [pointer]
+    assert json.dumps(found, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize(
+    ("found", "arguments"),
+    [
+        (ANYWHERE, {"path": {"p": "1"}, "header": {"Accept": "text/plain\r\nX-Evil: 1"}}),
+        (body({}, "application/octet-stream"), {"body": {"@bytes": "AA==", "content_type": "a/b\r\nX-Evil: 1"}}),
+        (body({}, "text/plain\r\nX-Evil: 1"), {"body": "text"}),
+    ],
+)
+def test_no_media_type_ends_its_header(found: Operation, arguments: dict[str, Any]) -> None:
+    assert "line breaks" in problems(found, arguments)[0]
+
+
+def test_a_variable_in_the_query_of_the_path_is_written_there() -> None:
+    found = operation("/find?kind=all&q={q}", parameters=[])
+    assert build_request(found, {"path": {"q": "a&b=c d"}}).url == f"{BASE}/find?kind=all&q=a%26b%3Dc%20d"
+
+
+@pytest.mark.parametrize("media", ["application/x-www-form-urlencoded", "multipart/form-data"])
+def test_a_null_in_a_form_counts_as_not_given(media: str) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["b"]}
+    assert build_request(body(schema, media), {"body": {"a": None, "b": "1"}}) == build_request(
+        body(schema, media), {"body": {"b": "1"}}
+    )
+    assert problems(body(schema, media), {"body": {"a": "1", "b": None}}) == ["/body/b: is required"]
+
+
+def test_an_array_of_a_form_is_json_where_its_encoding_says_so() -> None:
+    found = body({}, "application/x-www-form-urlencoded", encoding={"a": {"contentType": "application/json"}})
+    assert build_request(found, {"body": {"a": [1, 2]}}).body == b"a=%5B1%2C2%5D"
