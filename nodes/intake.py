@@ -35,7 +35,9 @@ def intake(state: IntakeState) -> dict[str, Any]:
     A message that an earlier turn took in is not new, even if that turn failed and left it unanswered.
     """
     message = _new_message(state.get("messages", []), taken=state.get("asked", ""))
-    instruction = str(message.text).strip() if message else state.get("instruction", "").strip()
+    given = str(message.text) if message else state.get("instruction")
+    # Studio and other programs send what they like, null for an empty field among it.
+    instruction = given.strip() if isinstance(given, str) else ""
     if not instruction:
         raise EmptyInstructionError()
     added = [] if message else [HumanMessage(instruction, id=uuid4().hex)]

@@ -108,6 +108,10 @@ def fetch_url(url: str) -> Source:
                     if not reply.is_redirect:
                         return Source(label, public_url(address), _download(reply, label))
                     address = _redirected(address, reply.headers["location"], label)
+    except requests.ConnectionError as error:
+        raise SpecError(
+            f"cannot fetch {label}: no connection ({type(error).__name__}); check the address and the network"
+        ) from None
     except requests.RequestException as error:
         raise SpecError(f"cannot fetch {label}: {type(error).__name__}") from None
     raise SpecError(f"cannot fetch {label}: it redirects more than {REDIRECTS} times")
@@ -198,8 +202,19 @@ def json_bytes(data: bytes) -> bytes:
             try:
                 return encode_json(decode_yaml(text))
             except SpecError:
-                raise SpecError(f"the document is not valid JSON: {error}") from None
+                raise SpecError(f"the document is not valid JSON: {_json_fault(text) or error}") from None
     return encode_json(decode_yaml(text))
+
+
+def _json_fault(text: bytes) -> str:
+    """What is wrong with JSON, by line and column, which the fast reader does not count; empty if it is read."""
+    import json
+
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return str(error)
+    return ""
 
 
 def _utf8(data: bytes) -> bytes:
@@ -237,9 +252,18 @@ def _decode_yaml_slowly(text: str) -> Any:
     try:
         document = yaml.load(text, Loader=ScalarLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise SpecError(f"the document is neither JSON nor YAML: {' '.join(str(error).split())[:300]}") from None
+        raise SpecError(f"the document is neither JSON nor YAML: {_yaml_fault(error)[:300]}") from None
     _check_expansion(document)
     return document
+
+
+def _yaml_fault(error: Exception) -> str:
+    """What is wrong with YAML, by line and column where that is known."""
+    import yaml
+
+    if isinstance(error, yaml.MarkedYAMLError) and (mark := error.problem_mark):
+        return f"{error.problem} in line {mark.line + 1}, column {mark.column + 1}"
+    return " ".join(str(error).split())
 
 
 def _check_expansion(document: Any) -> None:

@@ -116,7 +116,10 @@ def resolve_model(
     except ImportError as error:
         raise ModelError(f"The model {model} needs a package that is not installed: {error}") from None
     except (ValueError, openai.OpenAIError) as error:
-        raise ModelError(f"The model {model} cannot be set up: {_first_line(error)}") from None
+        told = f"The model {model} cannot be set up: {_first_line(error)}"
+        if not name or isinstance(error, ValueError):
+            told += " A model is written PROVIDER:NAME, such as openai:gpt-5-mini."
+        raise ModelError(told) from None
     return chat_model
 
 

@@ -31,12 +31,12 @@ def show(
     """List the operations and the problems of a document."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.sources import load_source
+        from restgpt.commands.sources import find_operation, load_source
         from restgpt.tools.settings import Settings
 
         found = load_source(source, Settings.from_env())
         if operation is not None:
-            _show_operation(terminal, found.operation(operation))
+            _show_operation(terminal, find_operation(operation, [found]))
             return
         problems = [*found.problems, *(_lint(found) if lint else ())]
         terminal.document(_api_document(found, problems))

@@ -92,9 +92,17 @@ def load_source(source: str, settings: "Settings") -> "Api":
 
 def find_operation(key: str, apis: "Sequence[Api]") -> "Operation":
     """The operation of this name, operationId or `METHOD /path`; raises `UnknownOperationError` with near ones."""
-    from restgpt.specs import Catalogue
+    from difflib import get_close_matches
 
-    return Catalogue(apis).operation(key)
+    from restgpt.specs import Catalogue, UnknownOperationError
+
+    catalogue = Catalogue(apis)
+    try:
+        return catalogue.operation(key)
+    except UnknownOperationError as error:
+        # A search knows words, not letters: what it does not find may still be mistyped.
+        near = error.near or get_close_matches(key, [catalogue.name_of(item) for item in catalogue])
+        raise UnknownOperationError(key, near) from None
 
 
 def _absolute(spec: str) -> str:

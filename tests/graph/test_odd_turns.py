@@ -17,6 +17,7 @@ from typing_extensions import TypedDict
 
 from restgpt.graph.build import build_graph
 from restgpt.nodes.background import OLD_RESULT, RESULT_BUDGET, RESULTS_BUDGET, bounded_results
+from restgpt.nodes.intake import EmptyInstructionError
 from restgpt.nodes.records import Request, Step, add_steps, storable
 from restgpt.nodes.resources import Resources
 from restgpt.tools.model import ModelReplyError
@@ -42,6 +43,13 @@ def test_the_instruction_of_a_failed_turn_does_not_replace_the_next(board: Board
         "List the projects",
         "Listed.",
     ]
+
+
+@pytest.mark.parametrize("given", [None, 5, ["List"]])
+def test_what_is_no_text_is_no_instruction(board: Board, given: object) -> None:
+    graph = build_graph([board.api], model=by_role({}))
+    with pytest.raises(EmptyInstructionError):
+        graph.invoke({"instruction": given})
 
 
 def test_the_same_instruction_may_be_given_again(board: Board) -> None:

@@ -227,6 +227,8 @@ def test_a_body_can_be_written_to_a_file(cli: Cli, toy: WorldServer, tmp_path: P
     ("arguments", "said"),
     [
         (["call", "create_projct", "--spec", TOY], "create_project"),
+        (["call", "crate_projcts", "--spec", TOY], "near: create_project"),
+        (["api", "show", TOY, "--operation", "lst_projcts"], "near: list_projects"),
         (["call", "create_project", "--spec", TOY, "--args", '{"body": {"nam": "x"}}'], "did you mean name"),
         (["call", "create_project", "--spec", TOY, "--args", "{"], "--args is not JSON"),
         (["call", "create_project", "--spec", TOY, "--args", "[]"], "object of places"),

@@ -113,6 +113,24 @@ def test_what_is_no_openapi_document_is_named(text: str, named: str) -> None:
         load_api(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"openapi": "3.1.0",\n "info": {"title": "x",},\n', "line 2 column"),
+        ("openapi: 3.1.0\ninfo:\n  title: x\n paths: {\n", "in line 4, column 2"),
+        ("openapi: 3.1.0\ninfo:\n\ttitle: x\n", "in line 3, column 1"),
+    ],
+)
+def test_what_cannot_be_read_is_named_by_its_line(text: str, place: str) -> None:
+    with pytest.raises(SpecError, match=place):
+        load_api(text)
+
+
+def test_an_address_where_nothing_answers_is_told_with_a_remedy() -> None:
+    with pytest.raises(SpecError, match="check the address"):
+        load_api("http://127.0.0.1:0/openapi.json")
+
+
 def test_an_empty_document_says_so() -> None:
     with pytest.raises(SpecError, match="empty"):
         load_api(b"")

@@ -182,6 +182,11 @@ def test_an_unknown_provider_is_an_error_of_the_setting() -> None:
         resolve_model("nosuch:model")
 
 
+def test_a_name_without_a_provider_is_told_how_to_be_written() -> None:
+    with pytest.raises(ModelError, match=r"PROVIDER:NAME, such as openai:gpt-5-mini"):
+        resolve_model("llama3")
+
+
 def test_a_missing_key_is_an_error_of_the_setting() -> None:
     with pytest.raises(ModelError, match="openai:gpt-5-mini"):
         resolve_model("openai:gpt-5-mini")
