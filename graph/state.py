@@ -7,6 +7,15 @@ from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
 from restgpt.nodes.records import ApiPlan, Decision, Request, Step, Usage, add_steps, add_usage, merge_requests
+from restgpt.tools.sketch import storable
+
+
+def newer(before: str, after: str) -> str:
+    """The newer text, without what PostgreSQL refuses: it keeps a text as JSON, unlike one that is inside a list."""
+    return storable(after) if isinstance(after, str) else ""
+
+
+Text = Annotated[str, newer]
 
 
 class InputState(TypedDict, total=False):
@@ -34,17 +43,17 @@ class State(TypedDict):
     """
 
     messages: Annotated[list[AnyMessage], add_messages]
-    instruction: str
+    instruction: Text
     asked: str
     turn: int
     task: int
     round: int
-    plan: str
+    plan: Text
     decision: Decision
     api_plan: ApiPlan
-    hint: str
+    hint: Text
     requests: Annotated[list[Request], merge_requests]
     steps: Annotated[list[Step], add_steps]
-    answer: str
+    answer: Text
     usage: Annotated[Usage, add_usage]
     baseline: Usage

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from board import Board, served_board
+from roles import by_role, end, missing, plan, select
 
 from restgpt.bench.errand import DONE, ErrandModel, board_errand
 from restgpt.bench.postgres import NoPostgresError, postgres_server
@@ -49,6 +50,20 @@ def test_a_run_paused_in_one_process_goes_on_in_another(settings: Settings, boar
     assert result["answer"] == DONE
     with open_persistence(settings) as kept:
         assert len(Journal(kept.store, "a.b/c").entries()) == 4
+
+
+@pytest.mark.parametrize("odd", ["\0", "\ud83d"], ids=["null", "half a surrogate pair"])
+def test_a_character_that_postgresql_refuses_stops_no_run(settings: Settings, board: Board, odd: str) -> None:
+    script = {
+        "planner": [plan(f"Do nothing{odd}"), end("Nothing \0 was done.")],
+        "selector": [select("get_project")] * 2,
+        "caller": [missing(f"the project{odd}")] * 2,
+    }
+    with open_persistence(settings) as kept:
+        graph = build_graph([board.api], model=by_role(script), checkpointer=kept.checkpointer, store=kept.store)
+        config = {"configurable": {"thread_id": f"odd {ord(odd)}"}}
+        done = graph.invoke({"instruction": f"Do{odd} nothing"}, config)  # type: ignore[arg-type]
+    assert done["answer"] == "Nothing \ufffd was done."
 
 
 def test_a_thread_is_removed_with_its_journal_and_its_bodies(settings: Settings, board: Board) -> None:
