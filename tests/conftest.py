@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Every server of the tests is on loopback, where no proxy leads; nothing is traced to an account of the developer's;
+# texts are compared as they are without a terminal.
+TERMINAL = {"COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "PY_COLORS", "CLICOLOR_FORCE", "GITHUB_ACTIONS"}
+for name in list(os.environ):
+    if name in TERMINAL or name.lower().endswith("_proxy") or name.startswith(("LANGSMITH_", "LANGCHAIN_")):
+        del os.environ[name]
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 os.environ["LANGSMITH_TRACING"] = "false"
-# Every server of the tests is on loopback, where no proxy leads; texts are compared as they are without a terminal.
-TERMINAL = {"COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "PY_COLORS", "CLICOLOR_FORCE", "GITHUB_ACTIONS"}
-for name in [name for name in os.environ if name.lower().endswith("_proxy") or name in TERMINAL]:
-    del os.environ[name]
 # A shell starts what it puts into the background with Ctrl-C ignored, and every child would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
