@@ -34,7 +34,7 @@ from restgpt.tools.telemetry import observed
 
 Graph = CompiledStateGraph[State, Context, InputState, OutputState]
 
-NODES_PER_STEP = 6 + 5 * MAX_CALLS * (1 + MAX_REPAIRS)
+NODES_PER_STEP = 6 + 6 * MAX_CALLS * (1 + MAX_REPAIRS)
 """How many nodes one API plan can run through at most: its calls one by one, each repaired, and the planning."""
 
 DESCRIPTION = "Fulfils an instruction in plain language by planning and calling operations of REST APIs."
@@ -107,7 +107,9 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources) 
     builder.add_node(
         "parser", observed("parser", make_parser(resources)), metadata=_about("Reads responses with generated Python.")
     )
-    builder.add_conditional_edges("approval", after_approval, {"approved": "sender", "not approved": "parser"})
+    builder.add_conditional_edges(
+        "approval", after_approval, {"asked": "approval", "approved": "sender", "not approved": "parser"}
+    )
     builder.add_conditional_edges("sender", after_sender, {"unknown outcome": "approval", "answered": "parser"})
 
 

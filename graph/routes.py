@@ -25,8 +25,10 @@ def after_caller(state: State) -> Literal["requests", "unknown value", "no reque
     return "requests" if _this_round(state, "planned") else "no request"
 
 
-def after_approval(state: State) -> list[Send] | Literal["not approved"]:
-    """Independent safe requests go out in parallel, changes one after the other."""
+def after_approval(state: State) -> list[Send] | Literal["asked", "not approved"]:
+    """Nothing goes out before a person has decided; then safe requests in parallel, changes one after the other."""
+    if _this_round(state, "asked"):
+        return "asked"
     approved = _this_round(state, "approved")
     if not approved:
         return "not approved"

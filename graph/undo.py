@@ -55,13 +55,17 @@ def build_undo(resources: Resources, *, checkpointer: BaseCheckpointSaver[Any], 
     builder.add_node("approval", observed("approval", make_approval(resources)))
     builder.add_node("sender", observed("sender", make_sender(resources)))
     builder.add_edge(START, "approval")
-    builder.add_conditional_edges("approval", _after_approval, {"approved": "sender", "not approved": END})
+    builder.add_conditional_edges(
+        "approval", _after_approval, {"asked": "approval", "approved": "sender", "not approved": END}
+    )
     builder.add_conditional_edges("sender", after_sender, {"unknown outcome": "approval", "answered": END})
     return builder.compile(checkpointer=checkpointer, store=store, name="Undo")
 
 
-def _after_approval(state: UndoState) -> list[Send] | Literal["not approved"]:
-    """What was approved goes out in order, and nothing else."""
+def _after_approval(state: UndoState) -> list[Send] | Literal["asked", "not approved"]:
+    """What was approved goes out in order once all is decided, and nothing else."""
+    if any(request["status"] == "asked" for request in state["requests"]):
+        return "asked"
     approved = [request for request in state["requests"] if request["status"] == "approved"]
     return [Send("sender", {"requests": approved})] if approved else "not approved"
 
@@ -123,7 +127,8 @@ def _request(
         "description": f"Undo {change['method']} {change['url']}. {undo.get('caution', '')}".strip(),
         "output_instruction": "",
         "fingerprint": build_request(operation, arguments).fingerprint,
-        "status": "planned",
+        # A person is asked about every reversal, whatever a rule lets the agent do by itself.
+        "status": "asked",
         "note": "",
         "response": {},
         "result": "",

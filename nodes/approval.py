@@ -1,6 +1,7 @@
 """Approval: the pause before a request that changes something.
 
 The payload is that of LangChain's human-in-the-loop middleware, so that every client of it can show and answer it.
+What a person is asked about is in the state before the pause: the answer is for that, whatever the policy says by then.
 """
 
 import json
@@ -20,7 +21,7 @@ from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.idempotency import key_header, with_key
 from restgpt.tools.origin import Provenance
-from restgpt.tools.policy import unmet, verdict
+from restgpt.tools.policy import Verdict, unmet, verdict
 from restgpt.tools.provenance import described as origin_of
 from restgpt.tools.provenance import trace
 from restgpt.tools.request import PreparedRequest, build_request
@@ -47,23 +48,24 @@ def make_approval(resources: Resources) -> Callable[..., dict[str, Any]]:
 
     def approval(state: ApprovalState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)
-        planned = [request for request in state["requests"] if request["status"] == "planned"]
-        decided = [_decided(run, request) for request in planned]
-        asked = [request for request in decided if request["status"] == "planned"]
-        answered = _ask(run, asked) if asked else []
-        kept = [request for request in decided if request["status"] != "planned"]
-        return {"requests": [*kept, *answered, *_given_up(state["requests"], answered)], "usage": run.usage()}
+        asked = [request for request in state["requests"] if request["status"] == "asked"]
+        if not asked:
+            planned = [request for request in state["requests"] if request["status"] == "planned"]
+            return {"requests": [_decided(run, request) for request in planned], "usage": run.usage()}
+        answered = _ask(run, asked)
+        waiting = [request for request in state["requests"] if request["status"] == "approved"]
+        barred = [kept for request in waiting if (kept := _barred(run, request))]
+        return {"requests": [*answered, *barred, *_given_up(waiting, answered)], "usage": run.usage()}
 
     return approval
 
 
-def _given_up(requests: Sequence[Request], answered: Sequence[Request]) -> list[Request]:
+def _given_up(waiting: Sequence[Request], answered: Sequence[Request]) -> list[Request]:
     """The changes that wait behind one whose outcome stays unknown: they are not sent."""
     if not any(request["status"] == "failed" for request in answered):
         return []
     note = "Not sent, because it is not known whether the change before it was carried out."
-    waiting = [request for request in requests if request["status"] == "approved" and not request["safe"]]
-    return [{**request, "status": "rejected", "note": note} for request in waiting]
+    return [{**request, "status": "rejected", "note": note} for request in waiting if not request["safe"]]
 
 
 def _prepared(run: Run, request: Request) -> PreparedRequest:
@@ -71,21 +73,30 @@ def _prepared(run: Run, request: Request) -> PreparedRequest:
 
 
 def _decided(run: Run, request: Request) -> Request:
-    """What the policy alone decides; a request that a person must see stays planned."""
+    """What the policy alone decides, and whether a person is asked."""
+    if barred := _barred(run, request):
+        return barred
+    is_allowed = _verdict(run, request) == "allow" and not request.get("unsure")
+    return {**request, "status": "approved" if is_allowed else "asked", "note": ""}
+
+
+def _barred(run: Run, request: Request) -> Request | None:
+    """The request as the policy keeps it back, whatever a person said; None where it may go out."""
     operation = run.catalogue.operation(request["operation"])
-    settings = run.resources.settings
-    said = verdict(operation, writes=run.context.writes, settings=settings)
+    said = _verdict(run, request)
     if said == "deny":
         return {**request, "status": "rejected", "note": _denied(run, request)}
+    settings = run.resources.settings
     if foreign := unmet(operation, request["arguments"], request.get("provenance", ()), settings=settings):
         return {**request, "status": "rejected", "note": _not_the_users(foreign)}
-    if request.get("unsure"):
-        return request
-    if said == "allow":
-        return {**request, "status": "approved"}
-    if said == "hold":
+    if said == "hold" and not (request.get("unsure") or request.get("sends")):
         return {**request, "status": "held", "note": summary(run.shown(_prepared(run, request)))}
-    return request
+    return None
+
+
+def _verdict(run: Run, request: Request) -> Verdict:
+    operation = run.catalogue.operation(request["operation"])
+    return verdict(operation, writes=run.context.writes, settings=run.resources.settings)
 
 
 def _denied(run: Run, request: Request) -> str:
@@ -100,32 +111,27 @@ def _not_the_users(foreign: Sequence[Provenance]) -> str:
     return f"The policy wants these values from the user, who did not say them: {names}. Ask for them in the answer."
 
 
-def _ask(run: Run, requests: Sequence[Request], remarks: Sequence[str] = ()) -> list[Request]:
-    """Pause until a person has decided on each; an edit that cannot be built is shown again with the reason."""
-    remarks = remarks or [""] * len(requests)
+def _ask(run: Run, requests: Sequence[Request]) -> list[Request]:
+    """Pause until a person has decided on each; what cannot be used stays asked, with the reason in its note."""
     allowed = {request["operation"]: DECISIONS for request in requests}
     allowed |= {request["operation"]: UNSURE_DECISIONS for request in requests if request.get("unsure")}
     payload = {
-        "action_requests": [_action(run, request, remark) for request, remark in zip(requests, remarks, strict=True)],
+        "action_requests": [_action(run, request) for request in requests],
         "review_configs": [{"action_name": name, "allowed_decisions": kinds} for name, kinds in allowed.items()],
     }
     decisions = _decisions(interrupt(payload), len(requests))
-    outcomes = [_outcome(run, request, said) for request, said in zip(requests, decisions, strict=True)]
-    done = [request for request, remark in outcomes if not remark]
-    again = [(request, remark) for request, remark in outcomes if remark]
-    if again:
-        done += _ask(run, [request for request, _ in again], [remark for _, remark in again])
-    return done
+    answered = [_outcome(run, request, said) for request, said in zip(requests, decisions, strict=True)]
+    return [(request["status"] == "approved" and _barred(run, request)) or request for request in answered]
 
 
-def _action(run: Run, request: Request, remark: str) -> dict[str, Any]:
+def _action(run: Run, request: Request) -> dict[str, Any]:
     operation = run.catalogue.operation(request["operation"])
     shown = storable_value(run.shown(_prepared(run, request)))
     earlier = look(run, operation, request["arguments"])
     target = target_of(operation, request["arguments"], earlier)
     undo = outlook(operation, request["arguments"], earlier)
     lines = [
-        *([f"That decision cannot be used: {remark}"] if remark else []),
+        *([f"That decision cannot be used: {request['note']}"] if request["note"] else []),
         *(_unsure_lines(operation) if request.get("unsure") else []),
         summary(shown),
         f"What it does: {operation.summary or operation.description or operation.line()}",
@@ -187,43 +193,46 @@ def _decisions(answer: Any, wanted: int) -> list[dict[str, Any]]:
     return [decision if isinstance(decision, dict) else {"type": UNREADABLE} for decision in decisions]
 
 
-def _outcome(run: Run, request: Request, decision: dict[str, Any]) -> tuple[Request, str]:
-    """The request as decided, and what is wrong with an edit."""
+def _outcome(run: Run, request: Request, decision: dict[str, Any]) -> Request:
+    """The request as decided; it stays asked, with the reason, if the decision cannot be used."""
     kind, message = decision.get("type"), str(decision.get("message") or "")
     if kind == UNREADABLE:
-        return request, 'the answer could not be read; a good one is {"decisions": [{"type": "approve"}]}, one for each'
+        good = '{"decisions": [{"type": "approve"}]}'
+        return {**request, "note": f"the answer could not be read; a good one is {good}, one for each"}
     if request.get("unsure"):
         return _settled(request, kind)
     if kind == "approve":
-        return {**request, "status": "approved"}, ""
+        return {**request, "status": "approved", "note": ""}
     if kind == "reject":
-        return {**request, "status": "rejected", "note": f"The user rejected it. {message}".strip()}, ""
+        return {**request, "status": "rejected", "note": f"The user rejected it. {message}".strip()}
     if kind == "respond":
-        return {**request, "status": "rejected", "note": f"The user answered instead: {message}"}, ""
+        return {**request, "status": "rejected", "note": f"The user answered instead: {message}"}
     if kind == "edit":
         return _edited(run, request, decision.get("edited_action"))
-    return request, f"unknown decision {kind!r}; it is one of {', '.join(DECISIONS)}"
+    return {**request, "note": f"unknown decision {kind!r}; it is one of {', '.join(DECISIONS)}"}
 
 
-def _settled(request: Request, kind: Any) -> tuple[Request, str]:
+def _settled(request: Request, kind: Any) -> Request:
     """What becomes of a change whose outcome is unknown: one more try, or none. The answer is good for one try only."""
     if kind not in UNSURE_DECISIONS:
-        return request, f"it is one of {', '.join(UNSURE_DECISIONS)}, since this very request may have been sent"
+        reason = f"it is one of {', '.join(UNSURE_DECISIONS)}, since this very request may have been sent"
+        return {**request, "note": reason}
     tries = request.get("unsure", 0)
     settled: Request = {**request, "unsure": 0}
     if kind == "approve":
-        return {**settled, "status": "approved", "sends": tries + 1}, ""
+        return {**settled, "status": "approved", "note": "", "sends": tries + 1}
     note = "It was being sent when the run was interrupted; whether it was carried out is not known."
-    return {**settled, "status": "failed", "note": note}, ""
+    return {**settled, "status": "failed", "note": note}
 
 
-def _edited(run: Run, request: Request, action: Any) -> tuple[Request, str]:
+def _edited(run: Run, request: Request, action: Any) -> Request:
     action = action if isinstance(action, dict) else {}
     given = action.get("args")
     if not isinstance(given, dict):
-        return request, 'an edit has the arguments by place: {"edited_action": {"name": …, "args": {"body": …}}}'
+        reason = 'an edit has the arguments by place: {"edited_action": {"name": …, "args": {"body": …}}}'
+        return {**request, "note": reason}
     if action.get("name", request["operation"]) != request["operation"]:
-        return request, "an edit changes the arguments, not the operation; reject it instead"
+        return {**request, "note": "an edit changes the arguments, not the operation; reject it instead"}
     operation = run.catalogue.operation(request["operation"])
     given = storable_value(given)
     said = json.dumps(given, ensure_ascii=False)
@@ -231,7 +240,7 @@ def _edited(run: Run, request: Request, action: Any) -> tuple[Request, str]:
         edited: Request = {**request, "arguments": with_key(operation, given, request["id"])}
         prepared = _prepared(run, edited)
     except ArgumentError as error:
-        return request, str(error)
+        return {**request, "note": str(error)}
     changes: dict[str, Any] = {"fingerprint": prepared.fingerprint, "note": "Edited by the user."}
     changes["provenance"] = trace(operation, given, said=said)
-    return cast(Request, {**edited, "status": "approved", **changes}), ""
+    return cast(Request, {**edited, "status": "approved", **changes})

@@ -10,6 +10,7 @@ DecisionKind = Literal["plan", "continue", "end"]
 Role = Literal["planner", "selector", "caller", "parser"]
 RequestStatus = Literal[
     "planned",  # arguments are known and valid
+    "asked",  # a person decides
     "approved",  # may be sent
     "rejected",  # a person or a policy said no
     "held",  # dry run: shown, never sent

@@ -170,7 +170,7 @@ def test_a_thread_streams_pauses_before_a_write_and_changes_the_world_exactly_on
     modes: list[Any] = ["updates", "values"]
     parts = list(platform.client.runs.stream(thread, "restgpt", input={"instruction": WRITE}, stream_mode=modes))
     seen = [name for part in parts if part.event == "updates" for name in part.data]
-    assert seen == ["intake", "planner", "selector", "caller", "__interrupt__"]
+    assert seen == ["intake", "planner", "selector", "caller", "approval", "__interrupt__"]
     assert platform.changes() == []
 
     [task] = [task for task in platform.client.threads.get_state(thread)["tasks"] if task["interrupts"]]

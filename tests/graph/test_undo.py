@@ -95,6 +95,16 @@ def test_without_approval_nothing_goes_back(board: Board, home: Path) -> None:
     assert len(changes(board)) == 8
 
 
+def test_a_rule_that_allows_the_agent_something_does_not_undo_it(board: Board, home: Path) -> None:
+    carry_out(board, home, board_errand())
+    rules = f"{json.dumps(board.api.name)}: {{spec: {json.dumps(str(TOY))}, policy: [{{decision: allow}}]}}"
+    (home / "apis.yaml").write_text(rules)
+    before = board.world.dump()
+    ran = Cli(home)("undo", THREAD, "--json")
+    assert (ran.code, ran.document["status"]) == (3, "paused"), ran.err
+    assert board.world.dump() == before
+
+
 @pytest.mark.parametrize(
     ("decisions", "sent"),
     [

@@ -4,13 +4,19 @@ import pytest
 from board import Agent, Board, served_board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from port import held_port
 from roles import by_role, call, end, missing, plan, prompts_of, select
+from scripted import ScriptedModel
 from typing_extensions import TypedDict
 
+from restgpt.graph.build import build_graph
+from restgpt.nodes.context import Context
+from restgpt.nodes.resources import Resources
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.journal import Journal
+from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 from restgpt.worlds.faults import Fault, FaultKind
 from restgpt.worlds.server import serve
 
@@ -71,6 +77,49 @@ def test_a_rejected_change_is_not_made_and_the_planner_hears_why(board: Board) -
     agent.graph.invoke(decide(type="reject", message="not today"), agent.config)
     assert board.calls() == []
     assert "The user rejected it. not today" in str(prompts_of(agent.model, "planner")[1][-1].text)
+
+
+def ruled(board: Board, *rules: PolicyRule) -> Resources:
+    """A creation and a deletion under rules of the user's."""
+    model = by_role(
+        {
+            "planner": [plan("Add a task and delete another"), end("Done.")],
+            "selector": [select("create_task", "delete_task")],
+            "caller": [call(NEW_TASK, {"path": {"task_id": 1}})],
+        }
+    )
+    settings = Settings(apis={board.api.name: ApiEntry(name=board.api.name, spec="board.yaml", policy=rules)})
+    return Resources([board.api], model=model, settings=settings)
+
+
+@pytest.mark.parametrize("kind", ["reject", "respond"])
+def test_what_a_person_refused_is_not_sent_though_it_would_be_allowed_by_then(board: Board, kind: str) -> None:
+    agent = writer(board)
+    agent.ask("Add the task 'Count the chairs' to project 1")
+    agent.graph.invoke(decide(type=kind, message="no"), agent.config, context=Context(writes="allow"))
+    assert board.calls() == []
+
+
+@pytest.mark.parametrize("writes", ["deny", "dry-run"])
+def test_what_a_person_approved_is_not_sent_where_it_is_barred_by_then(board: Board, writes: str) -> None:
+    agent = writer(board)
+    agent.ask("Add the task 'Count the chairs' to project 1")
+    agent.graph.invoke(decide(type="approve"), agent.config, context=Context(writes=writes))  # type: ignore[arg-type]
+    assert board.calls() == []
+
+
+@pytest.mark.parametrize(("kind", "sent"), [("reject", []), ("approve", ["POST /projects/{project_id}/tasks 201"])])
+def test_an_answer_is_for_what_was_shown_though_the_rules_are_others_by_then(
+    board: Board, kind: str, sent: list[str]
+) -> None:
+    kept = {"checkpointer": InMemorySaver(), "store": InMemoryStore()}
+    asked = ruled(board, PolicyRule("ask", ids=("create_task",)), PolicyRule("allow", ids=("delete_task",)))
+    first = Agent(build_graph(resources=asked, **kept), ScriptedModel([]))  # type: ignore[arg-type]
+    [pause] = first.ask("Add the task 'Count the chairs' to project 1 and delete task 1")["__interrupt__"]
+    assert [action["name"] for action in pause.value["action_requests"]] == ["create_task"]
+    barred = ruled(board, PolicyRule("ask", ids=("create_task",)), PolicyRule("deny", ids=("delete_task",)))
+    build_graph(resources=barred, **kept).invoke(decide(type=kind), first.config)  # type: ignore[arg-type]
+    assert board.calls() == sent
 
 
 def test_an_answer_instead_goes_to_the_planner(board: Board) -> None:
