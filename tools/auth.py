@@ -148,12 +148,16 @@ class Credentials:
     def _can_satisfy(self, api: Api, name: str) -> bool:
         scheme = _scheme(api, name)
         if scheme.type == "mutualTLS":
-            return False
+            entry = self.entry(api)
+            return entry is not None and entry.cert_file is not None
         has_tokens = self._tokens is not None and self._tokens.can_get(api, scheme)
         return self.find(api, name) is not None or has_tokens
 
     def _present_scheme(self, api: Api, name: str, scopes: Iterable[str], renew: bool) -> Presented:
         scheme = _scheme(api, name)
+        if scheme.type == "mutualTLS":
+            # The connection shows the certificate; nothing is added to the request.
+            return Presented(schemes=(name,))
         value = self.find(api, name)
         if value is None and self._tokens is not None:
             value = self._tokens.token(api, scheme, scopes, renew=renew)
@@ -171,7 +175,7 @@ class Credentials:
         for requirement in operation.security:
             lacking = [name for name in requirement if not self._can_satisfy(api, name)]
             choices.append(" and ".join(_wanted(_scheme(api, name)) for name in lacking))
-            variables += [auth_variable(name) for name in lacking]
+            variables += [auth_variable(name) for name in lacking if _scheme(api, name).type != "mutualTLS"]
         text = ", or ".join(dict.fromkeys(choices))
         return MissingCredentialError(
             f"{operation.name} of {api.name} needs a credential: set {text}; or name it under auth in apis.yaml",
@@ -187,7 +191,7 @@ def _scheme(api: Api, name: str) -> SecurityScheme:
 def _wanted(scheme: SecurityScheme) -> str:
     variable = auth_variable(scheme.key)
     if scheme.type == "mutualTLS":
-        return f"nothing, for {scheme.key} needs a client certificate, which is not supported"
+        return f"cert_file in apis.yaml, for {scheme.key} is a client certificate"
     if scheme.type == "http":
         return f"{variable} to {_SHAPES.get(scheme.scheme, f'a credential for {scheme.scheme}')}"
     if scheme.type == "apiKey":

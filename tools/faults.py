@@ -33,7 +33,7 @@ def fault_of(error: BaseException, flight: Flight) -> HttpFault:
     if isinstance(error, requests.exceptions.SSLError) or "SSLError" in kinds or "SSLCertVerificationError" in kinds:
         detail = next((getattr(item, "verify_message", "") for item in causes if hasattr(item, "verify_message")), "")
         hint = f" ({detail})" if detail else ""
-        remedy = "check the host name, or name your authorities in SSL_CERT_FILE"
+        remedy = "check the host name, or name your authorities as ca_file, your certificate as cert_file, in apis.yaml"
         return TlsFault(f"the TLS connection to {origin} failed{hint}; {remedy}", outcome_unknown=unknown)
     if kinds & {"ReadTimeout", "ReadTimeoutError", "timeout", "TimeoutError", "ConnectTimeout"}:
         return TimeoutFault(f"{origin} did not answer in time; try again or ask for less", outcome_unknown=unknown)

@@ -46,6 +46,7 @@ from restgpt.tools.redaction import Redactor
 from restgpt.tools.request import PreparedRequest
 from restgpt.tools.settings import Settings
 from restgpt.tools.telemetry import here, span
+from restgpt.tools.trust import Trust
 
 log = logging.getLogger("restgpt.http")
 
@@ -191,6 +192,7 @@ class _Journey:
             operation, allow_private=bool(entry and entry.allow_private), hosts=entry.hosts if entry else ()
         )
         self._presented = client.credentials.present(operation)
+        self._trust = Trust(entry, client._ca_bundle)
         self._renewed = False
 
     def run(self) -> Reply | HttpFault:
@@ -244,7 +246,7 @@ class _Journey:
             if origin.scheme == "https" and target.scheme == "http":
                 raise RedirectFault(f"{origin} redirects to unencrypted {target}; that is not followed")
             moved = replace(self._request, url=url, body=None)
-            if target == home or _is_upgrade(home, target):
+            if _is_home(home, target):
                 return self._presented.sign(moved)
             kept = {name: value for name, value in moved.headers.items() if name == "Accept"}
             return replace(moved, url=self._presented.stripped(url), headers=kept)
@@ -271,8 +273,9 @@ class _Journey:
         limits = self._client.limits
         timeout = (flight.remaining(limits.connect_seconds), flight.remaining(limits.read_seconds))
         try:
+            verify, cert = self._trust.towards(home=_is_home(origin_of(self._request.url), flight.origin))
             response = self._client._adapter.send(
-                _wire(request), stream=True, timeout=timeout, verify=self._client._ca_bundle or True
+                _wire(request), stream=True, timeout=timeout, verify=verify, cert=cert
             )
             try:
                 return _read(response, request, flight, limits)
@@ -372,9 +375,15 @@ def _impatient(pace: Pace, *, is_over: bool) -> TimeoutFault:
     return TimeoutFault("the time is used up waiting for the rate limit of this API; ask for less")
 
 
-def _is_upgrade(home: Origin, target: Origin) -> bool:
-    """Tell whether a redirect only changes http to https on the same host's usual ports."""
-    return (home.host, home.scheme, home.port, target.scheme, target.port) == (target.host, "http", 80, "https", 443)
+def _is_home(home: Origin, target: Origin) -> bool:
+    """Tell whether a redirect stays on the origin, or only changes http to https on the same host's usual ports."""
+    return target == home or (home.host, home.scheme, home.port, target.scheme, target.port) == (
+        target.host,
+        "http",
+        80,
+        "https",
+        443,
+    )
 
 
 def _wire(request: PreparedRequest) -> requests.PreparedRequest:

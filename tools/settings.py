@@ -31,7 +31,11 @@ _ENTRY_KEYS = (
     "hosts",
     "allow_private",
     "requests_per_second",
+    "ca_file",
+    "cert_file",
+    "key_file",
 )
+_FILE_KEYS = ("ca_file", "cert_file", "key_file")
 _RULE_KEYS = ("decision", "from_user", "method", "id", "tag", "path")
 
 
@@ -91,8 +95,10 @@ class PolicyRule:
 class ApiEntry:
     """One API of `apis.yaml`: where its document is and how it is reached.
 
-    `hosts` are other hosts that redirects and next pages may lead to, never with credentials. `missing` are the
-    environment variables that its secrets need and that are not set; it only matters when the API is called.
+    `hosts` are other hosts that redirects and next pages may lead to, never with credentials. `ca_file` holds the
+    authorities that its certificate is judged by, in the place of the usual ones; `cert_file` and `key_file` are the
+    client certificate that it is shown. `missing` are the environment variables that its secrets need and that are not
+    set; it only matters when the API is called.
     """
 
     name: str
@@ -106,6 +112,9 @@ class ApiEntry:
     hosts: tuple[str, ...] = ()
     allow_private: bool = False
     requests_per_second: float | None = None
+    ca_file: Path | None = None
+    cert_file: Path | None = None
+    key_file: Path | None = None
     missing: tuple[str, ...] = ()
 
     def decide(self, operation: Operation) -> Decision | None:
@@ -347,6 +356,9 @@ class _EntryReader:
         if not isinstance(rules, list):
             raise self._wrong(f"{name}.policy", "must be a list of rules")
         base_url = given.get("base_url")
+        ca_file, cert_file, key_file = (self._file(given.get(key), f"{name}.{key}") for key in _FILE_KEYS)
+        if key_file is not None and cert_file is None:
+            raise self._wrong(f"{name}.key_file", "belongs to a cert_file, which is not there")
         return ApiEntry(
             name=name,
             spec=self._spec(self.text(given["spec"], f"{name}.spec")),
@@ -356,6 +368,9 @@ class _EntryReader:
             hosts=self.texts(given.get("hosts") or [], f"{name}.hosts"),
             allow_private=self._flag(given.get("allow_private", False), f"{name}.allow_private"),
             requests_per_second=self._rate(given.get("requests_per_second"), f"{name}.requests_per_second"),
+            ca_file=ca_file,
+            cert_file=cert_file,
+            key_file=key_file,
             missing=tuple(dict.fromkeys(self._missing)),
         )
 
@@ -375,6 +390,10 @@ class _EntryReader:
         if spec.startswith(("http://", "https://")):
             return spec
         return str(self._path.parent / Path(spec).expanduser())
+
+    def _file(self, raw: Any, place: str) -> Path | None:
+        """The path of a file, looked up beside apis.yaml; whether it is there only matters when the API is called."""
+        return None if raw is None else self._path.parent / Path(self.text(raw, place)).expanduser()
 
     def _address(self, raw: Any, place: str) -> str:
         url = self.text(raw, place)

@@ -18,10 +18,19 @@ from wire.echo import EchoServer
 
 from restgpt.specs import Operation, load_api
 from restgpt.tools.content import read_content
-from restgpt.tools.errors import BrokenFault, ConnectFault, HttpFault, MissingCredentialError, TimeoutFault, TlsFault
+from restgpt.tools.errors import (
+    BrokenFault,
+    ConnectFault,
+    HttpFault,
+    MissingCredentialError,
+    SettingsError,
+    TimeoutFault,
+    TlsFault,
+)
 from restgpt.tools.http import HttpClient, HttpLimits, Reply
 from restgpt.tools.request import build_request
 from restgpt.tools.settings import ApiEntry, Secret, Settings
+from restgpt.tools.trust import Trust
 
 SECRET = "sk-very-secret-value"
 
@@ -54,7 +63,12 @@ def operation(url: str, method: str = "GET", **more: Any) -> Operation:
         "openapi": "3.1.0",
         "info": {"title": "T", "version": "1"},
         "paths": {"/x": {method.lower(): {"responses": {}, **more}}},
-        "components": {"securitySchemes": {"Key": {"type": "apiKey", "in": "query", "name": "api_key"}}},
+        "components": {
+            "securitySchemes": {
+                "Key": {"type": "apiKey", "in": "query", "name": "api_key"},
+                "Mutual": {"type": "mutualTLS"},
+            }
+        },
     }
     return load_api(document, base_url=url, auth={"Key": SECRET}).operation(f"{method} /x")
 
@@ -180,6 +194,41 @@ def test_an_unknown_certificate_is_refused_and_a_known_one_is_not(tmp_path: Path
             send(operation(url))
         settings = Settings(ca_bundle=str(certificate))
         assert send(operation(url), HttpClient(settings=settings)).body == b"ok"
+
+
+def configured(**files: Path) -> HttpClient:
+    """A client for the API of `operation`, with files out of apis.yaml."""
+    return HttpClient(settings=Settings(apis={"t": ApiEntry("t", "t.yaml", **files)}))
+
+
+def test_an_api_has_authorities_and_a_client_certificate_of_its_own(tmp_path: Path) -> None:
+    certificate = make_certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    context.load_verify_locations(certificate)
+    context.verify_mode = ssl.CERT_REQUIRED
+
+    def answer_tls(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+
+    with tls_server(context, answer_tls) as url:
+        with pytest.raises(HttpFault):
+            send(operation(url), configured(ca_file=certificate))
+        client = configured(ca_file=certificate, cert_file=certificate)
+        assert send(operation(url), client).body == b"ok"
+        # The scheme that such an operation names is satisfied by the certificate alone.
+        secured = operation(url, security=[{"Mutual": []}])
+        assert send(secured, client).body == b"ok"
+        with pytest.raises(SettingsError, match=r"t\.cert_file in apis\.yaml names .*, which is not a file"):
+            send(operation(url), configured(ca_file=certificate, cert_file=tmp_path / "absent.pem"))
+
+
+def test_a_client_certificate_is_for_the_server_of_the_api_only(tmp_path: Path) -> None:
+    certificate = make_certificate(tmp_path)
+    entry = ApiEntry("t", "t.yaml", ca_file=certificate, cert_file=certificate)
+    assert Trust(entry, None).towards(home=True) == (str(certificate), (str(certificate), str(certificate)))
+    assert Trust(entry, None).towards(home=False) == (True, None)
+    assert Trust(entry, "bundle.pem").towards(home=False) == ("bundle.pem", None)
 
 
 def make_certificate(folder: Path) -> Path:

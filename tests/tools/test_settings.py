@@ -111,18 +111,21 @@ def test_apis_are_read_with_their_secrets_and_rules(tmp_path: Path) -> None:
           hosts: cdn.test
           allow_private: true
           requests_per_second: 2.5
+          ca_file: certificates/ours.pem
+          cert_file: ${HOMEDIR}/me.pem
           policy:
             - {decision: deny, method: delete}
             - {decision: allow, tag: music, path: "/albums/*/tracks"}
             - {decision: ask, id: [add, other]}
         """,
     )
-    apis = load_apis(path, {"TOKEN": "hush-hush"})
+    apis = load_apis(path, {"TOKEN": "hush-hush", "HOMEDIR": "/etc/me"})
     music = apis["music"]
     assert apis["github"].spec == "https://x.test/openapi.json"
     assert (music.spec, music.base_url) == (str(tmp_path / "music.yaml"), "http://127.0.0.1:8101")
     assert music.credentials() == {"bearer": "hush-hush", "oauth.client_id": "me", "oauth.client_secret": "hush-hush2"}
     assert (music.hosts, music.allow_private, music.requests_per_second) == (("cdn.test",), True, 2.5)
+    assert (music.ca_file, music.cert_file) == (tmp_path / "certificates/ours.pem", Path("/etc/me/me.pem"))
     assert (music.headers["X-Team"].reveal(), music.query["key"].reveal()) == ("blue", "5")
     assert "hush" not in repr(apis)
 
@@ -158,6 +161,8 @@ def test_the_first_fitting_rule_decides(tmp_path: Path) -> None:
         ("a: {spec: x, requests_per_second: 0}", "a.requests_per_second"),
         ("a: {spec: x, allow_private: please}", "a.allow_private"),
         ("a: {spec: [x]}", "a.spec"),
+        ("a: {spec: x, ca_file: true}", "a.ca_file"),
+        ("a: {spec: x, key_file: k.pem}", "a.key_file belongs to a cert_file"),
         ("a: {spec: x, base_url: localhost:8101}", "a.base_url must be an HTTP address"),
         ("a: {spec: x, base_url: 'http://[::1'}", "a.base_url must be an HTTP address"),
         ("a: [", "cannot be read: it is not YAML; see line 1, column 5"),
