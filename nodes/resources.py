@@ -17,7 +17,6 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
-from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
 
 from restgpt.nodes.context import Context
@@ -27,6 +26,7 @@ from restgpt.specs.api import slug
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.http import HttpClient
 from restgpt.tools.journal import Journal
+from restgpt.tools.memory import BoundedMemory
 from restgpt.tools.model import ModelReplyError, ask, read_text, resolve_model
 from restgpt.tools.model import Usage as ModelUsage
 from restgpt.tools.oauth import OAuthTokens
@@ -84,7 +84,7 @@ class Resources:
         self._settings = settings
         self._examples = dict(examples or {})
         self._store = store
-        self._memory = InMemoryStore()
+        self._memory = BoundedMemory()
         self._lock = Lock()
         self._catalogues: dict[tuple[str, ...], Catalogue] = {}
         self._resolved: dict[tuple[str, float | None, float], BaseChatModel] = {}
