@@ -172,7 +172,7 @@ def _is_charset(name: str) -> bool:
 def _decode(body: bytes, charset: str) -> str | None:
     try:
         return body.decode(charset)
-    except (UnicodeDecodeError, LookupError):
+    except (UnicodeError, LookupError):
         return None
 
 
@@ -185,7 +185,8 @@ def _kind_of_text(text: str, announced: Kind | None, media_type: str, *, is_json
             return "json-lines", ("announced as JSON, but it is JSON Lines",)
         return "xml" if start.startswith("<") else "text", ("announced as JSON, but it does not read as JSON",)
     if announced == "json-lines":
-        return ("json-lines", ()) if _is_json_lines(text) else ("text", ("announced as JSON Lines, but it is not",))
+        is_read = all(_is_json(line) for line in _lines(text))
+        return ("json-lines", ()) if is_read else ("text", ("announced as JSON Lines, but it is not",))
     if announced in ("csv", "xml"):
         return announced, ()
     if is_json and (announced != "text" or start[:1] in ("{", "[")):

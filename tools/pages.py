@@ -39,6 +39,7 @@ _CURSORS = frozenset(
 _CURSOR_PARAMETERS = frozenset(
     {"cursor", "pagetoken", "nexttoken", "after", "startingafter", "continuationtoken", "continuation", "marker"}
     | {"startcursor", "pagecursor", "nextcursor", "paginationtoken", "nextpagetoken", "scrollid", "pageafter", "token"}
+    | {"continue"}
 )
 _OFFSETS = frozenset({"offset", "skip", "start", "startindex", "startat", "from", "pageoffset", "first"})
 _PAGES = frozenset({"page", "pagenumber", "pageno", "pageindex", "pagenum", "currentpage", "p"})

@@ -94,6 +94,7 @@ def test_unchanged_arguments_keep_their_values() -> None:
 @pytest.mark.parametrize(
     ("names", "query", "value", "expected"),
     [
+        (["continue"], {}, {"metadata": {"continue": "abc"}, "items": [1]}, {"continue": "abc"}),
         (["cursor"], {}, {"items": [1], "next_cursor": "n"}, {"cursor": "n"}),
         (["cursor"], {}, {"items": [1], "response_metadata": {"next_cursor": "n"}}, {"cursor": "n"}),
         (["pageToken"], {}, {"items": [1], "nextPageToken": "n"}, {"pageToken": "n"}),
