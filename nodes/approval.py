@@ -237,7 +237,8 @@ def _edited(run: Run, request: Request, action: Any) -> Request:
     given = storable_value(given)
     said = json.dumps(given, ensure_ascii=False)
     try:
-        edited: Request = {**request, "arguments": with_key(operation, given, request["id"])}
+        # With an idempotency key of its own: in a fork of its thread, the request as it was may have been sent.
+        edited: Request = {**request, "arguments": with_key(operation, given, f"{request['id']} {said}")}
         prepared = _prepared(run, edited)
     except ArgumentError as error:
         return {**request, "note": str(error)}

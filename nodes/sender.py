@@ -26,7 +26,7 @@ from restgpt.tools.errors import (
     StoppingError,
 )
 from restgpt.tools.http import Reply
-from restgpt.tools.journal import Entry
+from restgpt.tools.journal import Entry, entry_id
 from restgpt.tools.pages import follow_pages, merge_pages, next_request
 from restgpt.tools.request import PreparedRequest, build_request
 from restgpt.tools.sketch import storable_value
@@ -127,7 +127,8 @@ def _change(run: Run, request: Request, prepared: PreparedRequest, operation: Op
     # First, so that nothing that goes wrong with the way back can lose what became of the change.
     run.journal.conclude(request["id"], prepared.fingerprint, outcome)
     if succeeded(done):
-        run.journal.note(request["id"], undo=_undo(run, request, operation, earlier, made))
+        entry_of = entry_id(request["id"], prepared.fingerprint)
+        run.journal.note(entry_of, undo=_undo(run, request, operation, earlier, made))
     return done
 
 

@@ -22,6 +22,11 @@ PAGE = 500
 """How many entries are read from the store at once."""
 
 
+def entry_id(request_id: str, fingerprint: str) -> str:
+    """The id of a request's entry: one that was edited after it was sent, in a fork of its thread, has its own."""
+    return f"{request_id}-{fingerprint[:16]}"
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What the journal knows of a request: nothing, its answer, or only that it was about to be sent.
@@ -36,7 +41,7 @@ class Entry:
 
 
 class Journal:
-    """The writes of one thread, by request id."""
+    """The writes of one thread, by request id and fingerprint."""
 
     def __init__(self, store: BaseStore, thread: str, *, clock: Callable[[], float] = time.time) -> None:
         self._store = store
@@ -46,8 +51,8 @@ class Journal:
 
     def look_up(self, request_id: str, fingerprint: str) -> Entry:
         """What is known of this very request; another fingerprint under the same id counts as new."""
-        item = self._store.get(self._namespace, request_id)
-        if item is None or item.value["fingerprint"] != fingerprint:
+        item = self._store.get(self._namespace, entry_id(request_id, fingerprint))
+        if item is None:
             return Entry("new", {})
         outcome, tries, earlier = (item.value.get(key) for key in ("outcome", "tries", "earlier"))
         known: Known = "unknown" if outcome is None else "answered"
@@ -67,37 +72,39 @@ class Journal:
             "earlier": before.earlier if before.tries else earlier,
             "outcome": None,
         }
-        self._put(request_id, value)
+        self._put(entry_id(request_id, fingerprint), value)
 
     def retract(self, request_id: str, fingerprint: str) -> None:
         """Take back the newest intent, because the request certainly never left."""
-        item = self._store.get(self._namespace, request_id)
+        entry = entry_id(request_id, fingerprint)
+        item = self._store.get(self._namespace, entry)
         tries = self.look_up(request_id, fingerprint).tries - 1
         if item is not None and tries > 0:
-            self._put(request_id, {**item.value, "tries": tries})
+            self._put(entry, {**item.value, "tries": tries})
         else:
-            self.withdraw(request_id)
+            self.withdraw(entry)
 
     def conclude(self, request_id: str, fingerprint: str, outcome: dict[str, Any]) -> None:
         """Note what the API answered, or that no answer came; what would reverse the change is noted later."""
-        item = self._store.get(self._namespace, request_id)
+        entry = entry_id(request_id, fingerprint)
+        item = self._store.get(self._namespace, entry)
         begun = item.value if item else {"request": {}, "begun": self._clock()}
         value = {**begun, "fingerprint": fingerprint, "outcome": outcome}
-        self._put(request_id, value)
+        self._put(entry, value)
 
-    def note(self, request_id: str, **facts: Any) -> None:
+    def note(self, entry: str, **facts: Any) -> None:
         """Add facts to an entry that is there, such as that it was undone."""
-        item = self._store.get(self._namespace, request_id)
+        item = self._store.get(self._namespace, entry)
         if item is not None:
-            self._put(request_id, {**item.value, **facts})
+            self._put(entry, {**item.value, **facts})
 
-    def _put(self, request_id: str, value: dict[str, Any]) -> None:
+    def _put(self, entry: str, value: dict[str, Any]) -> None:
         """Keep an entry; what an API answered may hold what stores refuse, and must not cost the entry."""
-        self._store.put(self._namespace, request_id, storable_value(value), index=False)
+        self._store.put(self._namespace, entry, storable_value(value), index=False)
 
-    def withdraw(self, request_id: str) -> None:
-        """Forget a request."""
-        self._store.delete(self._namespace, request_id)
+    def withdraw(self, entry: str) -> None:
+        """Forget an entry."""
+        self._store.delete(self._namespace, entry)
 
     def entries(self) -> list[dict[str, Any]]:
         """All writes of the thread, oldest first, as shown to a person."""

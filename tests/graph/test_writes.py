@@ -1,7 +1,8 @@
 """Guards changes: nothing is sent without leave, what is sent is what was shown, and nothing is sent twice."""
 
 import pytest
-from board import Agent, Board, served_board
+import yaml
+from board import TOY, Agent, Board, served_board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.store.memory import InMemoryStore
@@ -14,9 +15,11 @@ from typing_extensions import TypedDict
 from restgpt.graph.build import build_graph
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
+from restgpt.specs import load_api
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.journal import Journal
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
+from restgpt.worlds import CREDENTIAL
 from restgpt.worlds.faults import Fault, FaultKind
 from restgpt.worlds.server import serve
 
@@ -120,6 +123,33 @@ def test_an_answer_is_for_what_was_shown_though_the_rules_are_others_by_then(
     barred = ruled(board, PolicyRule("ask", ids=("create_task",)), PolicyRule("deny", ids=("delete_task",)))
     build_graph(resources=barred, **kept).invoke(decide(type=kind), first.config)  # type: ignore[arg-type]
     assert board.calls() == sent
+
+
+def test_an_edit_in_a_fork_leaves_what_was_sent_before_in_the_journal(board: Board) -> None:
+    agent = writer(board, planner=[plan("Add the task"), end("Done."), end("Done.")])
+    agent.ask("Add the task 'Count the chairs' to project 1")
+    pause = agent.graph.get_state(agent.config).config
+    agent.graph.invoke(decide(type="approve"), agent.config)
+    agent.graph.invoke(None, agent.graph.update_state(pause, {"hint": ""}, as_node="approval"))
+    edited = {"name": "create_task", "args": {**NEW_TASK, "body": {"title": "Count the tables"}}}
+    agent.graph.invoke(decide(type="edit", edited_action=edited), agent.config)
+    assert isinstance(agent.graph.store, InMemoryStore)
+    bodies = [entry["request"]["body"]["title"] for entry in Journal(agent.graph.store, agent.thread).entries()]
+    assert bodies == ["Count the chairs", "Count the tables"]
+
+
+@pytest.mark.parametrize(("kind", "is_same"), [("approve", True), ("edit", False)])
+def test_an_edited_request_has_an_idempotency_key_of_its_own(board: Board, kind: str, is_same: bool) -> None:
+    document = yaml.safe_load(TOY.read_bytes())
+    header = {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}}
+    document["paths"]["/projects/{project_id}/tasks"]["post"].setdefault("parameters", []).append(header)
+    api = load_api(document, base_url=board.server.url, auth={"key": CREDENTIAL})
+    agent = writer(Board(board.server, api))
+    [pause] = agent.ask("Add the task 'Count the chairs' to project 1")["__interrupt__"]
+    [shown] = pause.value["action_requests"]
+    agent.graph.invoke(decide(type=kind, edited_action={"name": "create_task", "args": NEW_TASK}), agent.config)
+    [sent] = agent.state["steps"][0]["requests"]
+    assert (sent["arguments"]["header"] == shown["args"]["header"]) == is_same
 
 
 def test_an_answer_instead_goes_to_the_planner(board: Board) -> None:

@@ -4,7 +4,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
-from restgpt.tools.journal import Journal
+from restgpt.tools.journal import Journal, entry_id
 
 SHOWN = {"method": "POST", "url": "https://things.example/things"}
 ANSWER = {"status": "sent", "response": {"status": 201}}
@@ -36,7 +36,7 @@ def test_threads_do_not_share_a_journal() -> None:
 def test_a_withdrawn_intent_is_forgotten() -> None:
     journal = Journal(InMemoryStore(), "thread")
     journal.intend("r1", "abc", SHOWN)
-    journal.withdraw("r1")
+    journal.withdraw(entry_id("r1", "abc"))
     assert journal.look_up("r1", "abc").known == "new"
 
 
@@ -45,7 +45,8 @@ def test_entries_come_oldest_first_with_request_and_outcome() -> None:
     for number in (2, 1):
         journal.intend(f"r{number}", "abc", SHOWN)
     journal.conclude("r2", "abc", ANSWER)
-    assert [(entry["id"], entry["outcome"]) for entry in journal.entries()] == [("r2", ANSWER), ("r1", None)]
+    expected = [(entry_id("r2", "abc"), ANSWER), (entry_id("r1", "abc"), None)]
+    assert [(entry["id"], entry["outcome"]) for entry in journal.entries()] == expected
     assert journal.entries()[0]["request"] == SHOWN
 
 
@@ -64,7 +65,7 @@ def test_whatever_an_api_answered_can_be_kept(odd: object) -> None:
         journal = Journal(store, "thread")
         journal.intend("r1", "abc", SHOWN, earlier={"known": "present", "value": odd})
         journal.conclude("r1", "abc", ANSWER)
-        journal.note("r1", undo={"arguments": {"body": odd}})
+        journal.note(entry_id("r1", "abc"), undo={"arguments": {"body": odd}})
         assert journal.look_up("r1", "abc").outcome == ANSWER
         assert journal.entries()[0]["earlier"]["known"] == "present"
 
@@ -77,3 +78,13 @@ def test_an_entry_of_any_depth_can_be_kept() -> None:
         store.setup()
         Journal(store, "thread").intend("r1", "abc", SHOWN, earlier=deep)
         assert Journal(store, "thread").look_up("r1", "abc").known == "unknown"
+
+
+def test_a_request_that_was_edited_after_it_was_sent_leaves_both_entries() -> None:
+    journal = Journal(InMemoryStore(), "thread")
+    journal.intend("r1", "abc", SHOWN)
+    journal.conclude("r1", "abc", ANSWER)
+    journal.intend("r1", "xyz", SHOWN)
+    assert journal.look_up("r1", "abc").known == "answered"
+    assert journal.look_up("r1", "xyz").known == "unknown"
+    assert len(journal.entries()) == 2
