@@ -278,9 +278,7 @@ def _prompt(
         found = "Calls of this plan that were made:\n" + fenced("result", result_of(done, numbered=True))
         known = found if known == NOTHING_YET else f"{known}\n\n{found}"
     names = dict.fromkeys(planned[number - 1]["operation"] for number in numbers)
-    documentation = [
-        f"## {name}\n{run.catalogue.operation(name).docs(budget=run.context.documentation_budget)}" for name in names
-    ]
+    documentation = [f"## {name}\n{_documentation(run, name, planned)}" for name in names]
     prompt: list[BaseMessage] = [
         SystemMessage(render("caller", examples=run.examples("caller"))),
         HumanMessage(
@@ -301,6 +299,12 @@ def _prompt(
     if refused:
         prompt += _refusals(refused)
     return prompt
+
+
+def _documentation(run: Run, name: str, planned: Sequence[PlannedCall]) -> str:
+    """What the document says of an operation; of its answer what the planned calls speak of."""
+    purposes = " ".join(call["purpose"] for call in planned if call["operation"] == name)
+    return run.catalogue.operation(name).docs(budget=run.context.documentation_budget, focus=purposes)
 
 
 def _sub_task(state: CallerState) -> str:

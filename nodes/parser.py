@@ -1,6 +1,7 @@
 """The parser: reads responses with generated Python, or directly as a backup (paper, section 3.3)."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -92,7 +93,7 @@ def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
     if body.is_binary:
         return {**request, "status": "parsed", "result": f"A {body.media_type} of {body.size} bytes was received."}
     if body.size <= SMALL:
-        return {**request, "status": "parsed", "result": body.text(SMALL)}
+        return {**request, "status": "parsed", "result": _small(run, request, body)}
     result, code = _by_code(run, request, body, others) if run.context.code else ("", "")
     if not result:
         result = _directly(run, request, body)
@@ -100,11 +101,21 @@ def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
     return {**request, "status": "parsed", "result": _bounded(result, limit), "code": code}
 
 
+def _small(run: Run, request: Request, body: Body) -> str:
+    """A small body as it is; after a change with what the document says of it, which tells whether it was made."""
+    text = body.text(SMALL)
+    return text if request["safe"] else f"{text} {_documented(run, request)}".rstrip()
+
+
 def _without_body(run: Run, request: Request) -> str:
-    """What the document says of a response that has nothing to read."""
+    return f"The response has no body. {_documented(run, request)}".rstrip()
+
+
+def _documented(run: Run, request: Request) -> str:
+    """What the document says of a response of this status, if anything."""
     documented = run.catalogue.operation(request["operation"]).response(request["response"]["status"])
     said = " ".join(documented.description.split())[:200] if documented else ""
-    return f"The response has no body. Documented for this status: {said}" if said else "The response has no body."
+    return f"Documented for this status: {said}" if said else ""
 
 
 def _bounded(text: str, limit: int) -> str:
@@ -137,8 +148,22 @@ def _run(code: str, body: Body) -> SandboxResult:
 
 
 def _same_query(request: Request, others: Sequence[Request]) -> str:
+    """Code that read another response for the same query, unless it names what that one alone is about."""
     wanted = (request["operation"], request["output_instruction"])
-    return next((other["code"] for other in others if (other["operation"], other["output_instruction"]) == wanted), "")
+    for other in others:
+        its_own = _subject(other) - _subject(request)
+        if (other["operation"], other["output_instruction"]) == wanted and not its_own & _words(other["code"]):
+            return other["code"]
+    return ""
+
+
+def _subject(request: Request) -> set[str]:
+    """The words and values that tell a request from another of the same operation."""
+    return _words(f"{request['description']} {json.dumps(request['arguments'], ensure_ascii=False)}")
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))
 
 
 def _prompt(run: Run, request: Request, body: Body) -> list[BaseMessage]:

@@ -27,7 +27,9 @@ from restgpt.specs.words import STOPPED, stems
 TOKEN = 4
 # Characters of a field's description, and of the operation's own, from generous to none.
 DETAILS = ((160, 1200), (80, 600), (40, 300), (0, 160))
+# Of the whole: what is kept free for the response, and the most that it takes, as one part in so many.
 RESPONSE_SHARE = 0.15
+RESPONSE_PART = 3
 ENUM_MOST, BRANCH_MOST, PATTERN_MOST, DEFAULT_MOST = 24, 8, 60, 40
 NESTING = 3
 FEW_FIELDS = 6
@@ -39,8 +41,11 @@ MARKUP = re.compile(r"<[^<>]{1,200}>|!?\[([^\]]*)\]\([^)]*\)|[`*#]+")
 Schema = dict[str, Any]
 
 
-def describe_operation(operation: Operation, budget: int) -> str:
-    """Describe parameters, body and response of an operation in about `budget` tokens of four characters."""
+def describe_operation(operation: Operation, budget: int, focus: str = "") -> str:
+    """Describe parameters, body and response of an operation in about `budget` tokens of four characters.
+
+    The response takes at most a third of them and is cut to the words of `focus` where it is long.
+    """
     room = budget * TOKEN
     text = ""
     for field, own in DETAILS:
@@ -49,11 +54,11 @@ def describe_operation(operation: Operation, budget: int) -> str:
             break
     if len(text) > room:
         text = _cut_lines(text, room)
-    left = room - len(text) - 1
+    left = min(room - len(text) - 1, room // RESPONSE_PART)
     response = operation.response()
     if response is None or left < 40:
         return text
-    answer = _response_docs(operation, response, left, 0, frozenset())
+    answer = _response_docs(operation, response, left, DETAILS[1][0], _words(focus))
     return f"{text}\nanswers {answer}" if answer else text
 
 
@@ -67,8 +72,11 @@ def describe_response(
     response = operation.response(status)
     if response is None:
         return "The document does not describe this response."
-    wanted = frozenset(stems(focus)) - STOPPED
-    return _response_docs(operation, response, budget * TOKEN, DETAILS[1][0], wanted, names)
+    return _response_docs(operation, response, budget * TOKEN, DETAILS[1][0], _words(focus), names)
+
+
+def _words(focus: str) -> frozenset[str]:
+    return frozenset(stems(focus)) - STOPPED
 
 
 def _request_docs(operation: Operation, field: int, own: int, room: int) -> str:
@@ -209,7 +217,7 @@ class Notation:
         nullable = (
             is_true(flat.get("nullable")) or is_true(flat.get("x-nullable")) or ("null" in kinds and len(kinds) > 1)
         )
-        return f"{text} | null" if nullable and self._hidden == "readOnly" and "null" not in text else text
+        return f"{text} | null" if nullable and "null" not in text else text
 
     def _plain_type(self, flat: Schema, kinds: list[str], level: int) -> str:
         if "const" in flat:
@@ -240,6 +248,7 @@ class Notation:
 
     def _alternatives(self, flat: Schema, branches: list[Any], level: int) -> str:
         shared: Schema = {key: flat[key] for key in ("properties", "required") if key in flat}
+        branches = [branch for branch in branches if self._can_be(branch)] or branches
         texts = list(dict.fromkeys(self.type_of(branch, level=level) for branch in branches[:BRANCH_MOST]))
         if len(branches) > BRANCH_MOST:
             texts.append("…")
@@ -252,6 +261,14 @@ class Notation:
             text = f"{text} (chosen by {name}{keys})"
         has_fields = isinstance(shared.get("properties"), dict) and bool(shared["properties"])
         return f"{self._fields(shared, level)} and ({text})" if has_fields else text
+
+    def _can_be(self, branch: Any) -> bool:
+        """Tell whether all that a branch requires was received."""
+        if self._present is None or not isinstance(branch, dict):
+            return True
+        flat = self._resolve(branch["$ref"]) if isinstance(branch.get("$ref"), str) else branch
+        required = merge_all_of(self._document, flat).get("required")
+        return not isinstance(required, list) or all(name in self._present for name in map(str, required))
 
     def _fields(self, flat: Schema, level: int) -> str:
         """Write the fields of an object in braces, required ones first, one a line."""

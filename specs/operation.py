@@ -363,11 +363,14 @@ class Operation:
         text = " ".join((self.summary or first_sentence(self.description)).split())
         return f"{self.method} {self.path}  {text[:120]}".rstrip()
 
-    def docs(self, budget: int = 1500) -> str:
-        """Describe the operation to the model that calls it, in at most about `budget` tokens of four characters."""
+    def docs(self, budget: int = 1500, focus: str = "") -> str:
+        """Describe the operation to the model that calls it, in at most about `budget` tokens of four characters.
+
+        What it answers is told in a part of them, cut to the words of `focus` where it is long.
+        """
         from restgpt.specs.notation import describe_operation
 
-        return describe_operation(self, budget)
+        return describe_operation(self, budget, focus)
 
     def response_docs(
         self, status: int | None = None, focus: str = "", budget: int = 800, names: Container[str] | None = None

@@ -256,6 +256,22 @@ def test_one_code_reads_all_responses_to_the_same_query(board: Board) -> None:
     assert len(prompts_of(model, "parser")) == 1
 
 
+def test_code_that_names_one_response_does_not_read_another(board: Board) -> None:
+    model = by_role(
+        {
+            "planner": [plan("Count the tasks of projects 1 and 2"), end("Done.")],
+            "selector": [select("list_project_tasks")],
+            "caller": [call({"path": {"project_id": 1}}, {"path": {"project_id": 2}}, numbers=[1, 1])],
+            "parser": [f"print('project {number}:', data['total'], 'tasks')" for number in (1, 2)],
+        }
+    )
+    agent = board.agent(model)
+    agent.ask("How many tasks have projects 1 and 2?")
+    result = agent.state["steps"][0]["result"]
+    assert "project 1: " in result
+    assert "project 2: " in result
+
+
 def test_code_that_keeps_failing_is_replaced_by_direct_reading(board: Board) -> None:
     model = by_role(
         {

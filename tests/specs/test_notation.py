@@ -83,21 +83,21 @@ House = {
   rooms: integer
 }
 answers 200 application/json  {
-  name*: string
+  name*: string  What it is called.
   id: string
   friends: [Pet]
   owner: {
-    age: integer
+    age: integer | null
   }
   home: House | string
   tags: {string: boolean}
 }
 Pet = {
-  name*: string
+  name*: string  What it is called.
   id: string
   friends: [Pet]
   owner: {
-    age: integer
+    age: integer | null
   }
   home: House | string
   tags: {string: boolean}
@@ -149,6 +149,31 @@ def test_a_response_is_cut_to_the_words_of_its_focus() -> None:
     assert "detail_3: string" not in found
     assert "noise_39" not in found.split("more:")[0]
     assert len(found) <= 1200
+
+
+def test_an_answer_takes_a_third_of_the_docs_and_is_cut_to_their_focus() -> None:
+    fields = {f"noise_{n}": {"type": "string", "description": "nothing " * 10} for n in range(80)}
+    film = {"properties": {"runtime": {"type": "integer", "description": "In minutes."}, **fields}}
+    responses = "{200: {content: {a/json: {schema: {$ref: '#/components/schemas/Film'}}}}}"
+    operation = read(f"/a: {{get: {{responses: {responses}}}}}", Film=film).operations[0]
+    docs = operation.docs(600, "how long the film is: its runtime")
+    assert "runtime: integer  In minutes." in docs
+    assert "noise_9: " not in docs
+    assert len(docs) <= 900
+
+
+def test_of_alternatives_only_those_are_written_that_the_received_names_allow() -> None:
+    one_of = [{"$ref": "#/components/schemas/Track"}, {"$ref": "#/components/schemas/Episode"}]
+    api = read(
+        "/a: {get: {responses: {200: {content: {a/json: {schema: {$ref: '#/components/schemas/Item'}}}}}}}",
+        Item={"oneOf": one_of},
+        Track={"required": ["name", "album"], "properties": {"name": {}, "album": {}}},
+        Episode={"required": ["name", "show"], "properties": {"name": {}, "show": {}}},
+    )
+    text = api.operations[0].response_docs(200, names={"name", "album", "type"})
+    assert "Track = {" in text
+    assert "Episode" not in text
+    assert "Episode" in api.operations[0].response_docs(200, names={"name"})
 
 
 def test_a_response_is_cut_to_the_names_that_were_received() -> None:
