@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import typer
 
-from restgpt.commands.failure import UsageError, reported
+from restgpt.commands.failure import UsageError, refuse_bytes, reported
 from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs
 from restgpt.commands.terminal import Terminal
 
@@ -81,6 +81,7 @@ def _ask(
 
     if not text.strip():
         raise UsageError("The instruction is empty.")
+    refuse_bytes(text, *(named[1] or ()), *context.values())
     settings = Settings.from_env()
     name = uuid4().hex[:12] if thread is None else checked_name(thread)
     with open_persistence(settings) as persistence, persistence.lock(name):

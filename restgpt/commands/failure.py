@@ -28,6 +28,16 @@ class UsageError(Exception):
     """What was typed cannot be meant; the message says what to type instead."""
 
 
+def refuse_bytes(*given: object) -> None:
+    """Refuse texts with bytes that are no characters, which no model and no database takes; raises `UsageError`."""
+    for text in given:
+        if isinstance(text, str) and any("\ud800" <= character <= "\udfff" for character in text):
+            raise UsageError(
+                f"{text!r} holds bytes that are no text in the encoding of this terminal. Type it anew, or set "
+                "LC_ALL=C.UTF-8."
+            )
+
+
 def foreseen() -> tuple[type[BaseException], ...]:
     """The errors that a command explains, gathered only when something failed, because their modules load slowly."""
     from langgraph.errors import GraphRecursionError

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from restgpt.commands.failure import UsageError, reported
+from restgpt.commands.failure import UsageError, refuse_bytes, reported
 from restgpt.commands.options import AsJson, Quiet
 from restgpt.commands.review import Verdict
 from restgpt.commands.terminal import Terminal
@@ -27,6 +27,7 @@ def resume(
     """Go on with a paused or killed run; a change that was sent is never sent again."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
+        refuse_bytes(reject, respond, edit)
         _resume(terminal, thread, Verdict(approve, reject, respond, edit), model)
 
 

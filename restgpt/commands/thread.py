@@ -62,9 +62,10 @@ class Threads:
         return found
 
     def keep(self, record: ThreadRecord) -> None:
-        """Write a record."""
-        value = asdict(record)
-        del value["created"], value["updated"]
+        """Write a record; when the thread began is kept in it, since some stores date a value by its last change."""
+        earlier = self.find(record.thread)
+        value = {**asdict(record), "created": earlier.created if earlier else ""}
+        del value["updated"]
         self._store.put(NAMESPACE, record.thread, value, index=False)
 
     def mark(self, record: ThreadRecord, status: Status) -> ThreadRecord:
@@ -100,6 +101,6 @@ def _record(item: "Item") -> ThreadRecord:
         context=value["context"],
         turn=value["turn"],
         status=cast("Status", value["status"]),
-        created=item.created_at.isoformat(timespec="seconds"),
+        created=value.get("created") or item.created_at.isoformat(timespec="seconds"),
         updated=item.updated_at.isoformat(timespec="seconds"),
     )

@@ -1,6 +1,7 @@
-"""Guards how a run ends when the database that keeps its thread refuses."""
+"""Guards what is kept of a run, and how it ends when the database that keeps its thread refuses."""
 
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from restgpt.commands.run import run_thread
 from restgpt.commands.sources import Sources
 from restgpt.commands.terminal import Terminal
 from restgpt.commands.thread import Status, ThreadRecord, Threads
+from restgpt.graph.persistence import open_persistence
+from restgpt.tools.settings import Settings
 
 FULL = sqlite3.OperationalError("database or disk is full")
 
@@ -49,3 +52,17 @@ def test_a_run_on_a_full_disk_ends_with_a_remedy_and_its_thread(capsys: pytest.C
     assert "database or disk is full. Check that its disk has room" in said.err
     assert "restgpt resume mine" in said.err
     assert '"thread": "mine"' in said.out
+
+
+def test_a_thread_keeps_the_time_at_which_it_began(tmp_path: Path) -> None:
+    record = ThreadRecord("mine", "How many?", Sources(specs=("toy.yaml",)))
+    with open_persistence(Settings(home=tmp_path)) as persistence:
+        threads = Threads(persistence.store)
+        threads.keep(record)
+        with sqlite3.connect(tmp_path / "restgpt.db") as database:
+            database.execute("UPDATE store SET created_at = '2020-02-29 12:00:00'")
+        ends: tuple[Status, ...] = ("running", "paused", "done")
+        for status in ends:
+            threads.mark(record, status)
+        assert threads.get("mine").created == "2020-02-29T12:00:00"
+        assert threads.get("mine").updated > "2020-02-29T12:00:00"
