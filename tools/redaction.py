@@ -1,9 +1,10 @@
 """Take secrets out of whatever leaves this process or reaches a prompt: text, bytes, JSON, headers and URLs.
 
 A known secret is found in any spelling that a server, a log or a traceback may give it: as it is, percent-encoded,
-Base64 (at any alignment), JSON- or HTML-escaped, in UTF-8 or UTF-16. What is secret by its name only (an
-`Authorization` header, an `api_key` in a query) is hidden where names exist: headers, URLs and the keys of requests.
-Secrets of fewer than four characters are hidden by name only: they occur by chance in any text.
+Base64 (at any alignment), JSON- or HTML-escaped, hexadecimal, in UTF-8 or UTF-16; a URL or JSON in another, too. What
+is secret by its name only (an `Authorization` header, an `api_key` in a query) is hidden where names exist: headers,
+URLs and the keys of requests. Secrets of fewer than four characters are hidden by name only: they occur by chance in
+any text.
 """
 
 import base64
@@ -199,8 +200,11 @@ def _spellings(secret: str) -> set[bytes]:
         json.dumps(secret, ensure_ascii=False)[1:-1],
         html.escape(secret),
     }
+    # A URL in the query of another is encoded twice, and so is JSON in a string of JSON.
+    texts |= {quote(text, safe="") for text in texts} | {json.dumps(text)[1:-1] for text in texts}
     raw = secret.encode("utf-8", "surrogatepass")
     forms = {text.encode("utf-8", "surrogatepass") for text in texts}
+    forms |= {raw.hex().encode(), raw.hex().upper().encode()}
     # Pieces of a short secret's Base64 would be found by chance, the whole of it is not.
     forms |= _base64_forms(raw) if len(raw) >= 2 * SHORTEST else {base64.b64encode(raw), base64.urlsafe_b64encode(raw)}
     return forms

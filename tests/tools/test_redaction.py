@@ -29,6 +29,10 @@ SPELLINGS = {
     "Base64": base64.b64encode(SECRET.encode()).decode(),
     "Base64 after one byte": base64.b64encode(b"x" + SECRET.encode()).decode()[2:],
     "Base64 of basic credentials": base64.b64encode(f"user:{SECRET}".encode()).decode(),
+    "percent-encoded twice": quote(quote(SECRET, safe=""), safe=""),
+    "JSON in JSON": json.dumps(json.dumps(SECRET)),
+    "hexadecimal": SECRET.encode().hex(),
+    "hexadecimal in capitals": SECRET.encode().hex().upper(),
     "Base64 for URLs": base64.urlsafe_b64encode(SECRET.encode()).decode().rstrip("="),
 }
 
