@@ -187,13 +187,15 @@ class _Draft:
                 self._page = value
             elif name not in GROUPS:
                 self._add(f"/{pointer_part(str(name))}", f"is no group{self._home_of(str(name))}")
-            elif name == "body" or isinstance(value, Mapping):
+            elif name == "body":
                 groups[name] = value
+            elif isinstance(value, Mapping):
+                groups[name] = {str(key): item for key, item in value.items()}
             elif value is not None:
                 self._add(f"/{name}", "must be an object of named values")
         for name in ("path", "query", "header", "cookie"):
             for key in groups.get(name, ()):
-                self._refuse_unknown(name, str(key), groups)
+                self._refuse_unknown(name, key, groups)
         return groups
 
     def _home_of(self, name: str) -> str:

@@ -356,3 +356,10 @@ def test_a_null_in_a_form_counts_as_not_given(media: str) -> None:
 def test_an_array_of_a_form_is_json_where_its_encoding_says_so() -> None:
     found = body({}, "application/x-www-form-urlencoded", encoding={"a": {"contentType": "application/json"}})
     assert build_request(found, {"body": {"a": [1, 2]}}).body == b"a=%5B1%2C2%5D"
+
+
+def test_names_that_are_no_text_are_unknown() -> None:
+    assert problems(query(q={}), {"query": {1: 2, None: 3}}) == [
+        "/query/1: is unknown; known here: q",
+        "/query/None: is unknown; known here: q",
+    ]
