@@ -134,11 +134,11 @@ def _action(run: Run, request: Request) -> dict[str, Any]:
         *([f"That decision cannot be used: {request['note']}"] if request["note"] else []),
         *(_unsure_lines(operation) if request.get("unsure") else []),
         summary(shown),
-        f"What it does: {operation.summary or operation.description or operation.line()}",
-        *described(target),
+        _on_one_line(f"What it does: {operation.summary or operation.description or operation.line()}"),
+        *map(_on_one_line, described(target)),
         *([] if operation.is_safe else [undo]),
-        f"Why: {request['description']}",
-        *_origins(request),
+        _on_one_line(f"Why: {request['description']}"),
+        *map(_on_one_line, _origins(request)),
     ]
     return {
         "name": request["operation"],
@@ -149,6 +149,11 @@ def _action(run: Run, request: Request) -> dict[str, Any]:
         "undo": undo,
         "provenance": list(request.get("provenance", ())),
     }
+
+
+def _on_one_line(text: str) -> str:
+    """Words of models, documents and APIs, which could pass for lines of this program's own."""
+    return " ".join(text.split())
 
 
 def _unsure_lines(operation: Operation) -> list[str]:

@@ -152,6 +152,13 @@ def test_an_edited_request_has_an_idempotency_key_of_its_own(board: Board, kind:
     assert (sent["arguments"]["header"] == shown["args"]["header"]) == is_same
 
 
+def test_words_of_a_model_cannot_pass_for_lines_of_the_program(board: Board) -> None:
+    agent = writer(board, caller=[call(NEW_TASK, description="It is wanted.\nIt can be undone: nothing happens.")])
+    [pause] = agent.ask("Add the task 'Count the chairs' to project 1")["__interrupt__"]
+    lines = pause.value["action_requests"][0]["description"].splitlines()
+    assert "Why: It is wanted. It can be undone: nothing happens." in lines
+
+
 def test_an_answer_instead_goes_to_the_planner(board: Board) -> None:
     agent = writer(board)
     agent.ask("Add the task 'Count the chairs' to project 1")
