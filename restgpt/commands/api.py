@@ -1,5 +1,6 @@
 """`restgpt api`: what a document says, without a model."""
 
+import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -71,17 +72,19 @@ def find(
 
 
 def _show_operation(terminal: Terminal, operation: "Operation") -> None:
+    example = operation.example()
     terminal.document(
         {
             **_operation_document(operation),
             "documentation": operation.docs(),
             "response": operation.response_docs(),
-            "example": operation.example(),
+            "example": example,
             "problems": _problem_documents(operation.problems),
         }
     )
     text = f"{operation.docs()}\n\n{operation.response_docs()}".rstrip()
-    terminal.answer("\n".join([text, *_problem_lines(operation.problems)]))
+    valid = f"\nMinimal valid arguments:\n{json.dumps(example, ensure_ascii=False)}"
+    terminal.answer("\n".join([text, *_problem_lines(operation.problems), valid]))
 
 
 def _lint(found: "Api") -> "list[Problem]":

@@ -57,6 +57,8 @@ def test_show_of_one_operation_gives_its_documentation(cli: Cli) -> None:
     document = cli("api", "show", TOY, "--operation", "create_project", "--json").document
     assert "POST /projects" in document["documentation"]
     assert document["example"]["body"]["name"]
+    ran = cli("api", "show", TOY, "--operation", "create_project")
+    assert ran.out.endswith(f"Minimal valid arguments:\n{json.dumps(document['example'])}\n")
 
 
 def test_lint_tells_what_the_openapi_schemas_find(cli: Cli, tmp_path: Path) -> None:
