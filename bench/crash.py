@@ -150,8 +150,6 @@ def _decide(payload: Any, control_url: str) -> dict[str, Any]:
 
 
 def _was_carried_out(request: dict[str, Any], control_url: str) -> bool:
-    # The world may still be at work on the request of the process that was killed.
-    time.sleep(0.05)
     with urllib.request.urlopen(f"{control_url}/log", timeout=10) as answer:
         log = json.load(answer)
     path, _, query = request["url"].partition("?")
@@ -213,6 +211,9 @@ class Driver:
             outcome: dict[str, Any] | None = ours.recv() if ours.poll() else None
         except EOFError:
             outcome = None
+        child.join(PATIENCE_S)
+        # The next child asks the world's log what was carried out, so nothing may still be under way.
+        server.settle()
         if outcome is None and child.exitcode != -signal.SIGKILL:
             raise RuntimeError(f"a child failed with exit code {child.exitcode}")
         return outcome

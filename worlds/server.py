@@ -45,6 +45,10 @@ class WorldServer:
     ) -> None:
         self.close()
 
+    def settle(self) -> None:
+        """Wait until all that clients of the API sent before they went away is dealt with."""
+        self._servers[0].settle()
+
     def close(self) -> None:
         """Stop both servers and free their ports."""
         for server in self._servers:
@@ -59,7 +63,31 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, address: tuple[str, int], handler: type["_Handler"], world: World[Any]) -> None:
         self.world = world
+        self._open = 0
+        self._closed = threading.Condition()
         super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Count a connection that is opened."""
+        with self._closed:
+            self._open += 1
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Count a connection that is closed, its last request being answered."""
+        super().shutdown_request(request)
+        with self._closed:
+            self._open -= 1
+            self._closed.notify_all()
+
+    def settle(self) -> None:
+        """Wait until no connection is open or waits to be taken."""
+        # Connections are taken in their order, so all earlier ones are once this one is answered by its end.
+        with socket.create_connection((LOOPBACK, self.server_port)) as last:
+            last.shutdown(socket.SHUT_WR)
+            last.recv(1)
+        with self._closed:
+            self._closed.wait_for(lambda: self._open == 0)
 
     def server_bind(self) -> None:
         # HTTPServer asks DNS for the host's full name here; a loopback server has no use for it.

@@ -222,6 +222,16 @@ def test_parallel_requests_are_all_answered_and_logged(server: WorldServer) -> N
     assert len(server.world.dump()["projects"]) == 24
 
 
+def test_what_clients_sent_before_they_went_away_can_be_waited_for() -> None:
+    with serve(open_world("toy")) as server:
+        parts = urlsplit(server.url)
+        for _ in range(50):
+            with socket.create_connection((parts.hostname or "", parts.port or 0)) as client:
+                client.sendall(f"GET {parts.path}/projects{KEY} HTTP/1.1\r\n\r\n".encode())
+        server.settle()
+        assert [entry.status for entry in server.world.log] == [200] * 50
+
+
 def test_the_ports_are_free_after_closing() -> None:
     with held_port() as port:
         for _ in range(2):
