@@ -1,40 +1,27 @@
-"""Does an answer in plain words say what is true? Matching of names, numbers, dates, quotes and comparisons."""
+"""Does an answer in plain words say what is true, and commit itself to it? Names, figures, quotes, comparisons."""
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
+from itertools import permutations
 from typing import Protocol
 
-MONTHS: tuple[str, ...] = ("january", "february", "march", "april", "may", "june")
-MONTHS += ("july", "august", "september", "october", "november", "december")
-UNITS: tuple[str, ...] = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
-UNITS += ("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
-TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+from restgpt.worlds.figures import counts, dates, long_date, plain_dates
+
 # Letters that Unicode does not decompose into a base letter and a mark.
 LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "ð": "d", "þ": "th"})
 YES = frozenset({"yes", "yeah", "correct", "indeed", "true", "affirmative"})
 NO = frozenset({"no", "not", "nope", "neither", "never", "false", "different", "incorrect", "cannot", "cant", "dont"})
-NO |= {"isnt", "arent", "wasnt", "werent", "doesnt", "didnt"}
+NO |= {"isnt", "arent", "wasnt", "werent", "doesnt", "didnt", "none", "nor", "outside", "lacks", "absent"}
+DENIALS = ("not", "never", "isnt", "wasnt", "arent", "doesnt", "didnt", "hasnt")
 NOBODY = "Wendelin Quarrz"
 WINNER, LOSER = "winner#", "loser#"
 QUOTE_LENGTH = 25
+SPARE = 3
+"""So many names of the same kind as the right one an answer may mention on the way; more are a list of candidates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,78 +66,46 @@ def mentions(answer: str, name: str, *, longer: Iterable[str] = ()) -> bool:
 
 
 def mentioned(answer: str, names: Iterable[str]) -> set[str]:
-    """Which of `names` the answer mentions as whole words; a name inside a longer one of them does not count."""
-    text = f" {normal(answer)} "
+    """Which of `names` the answer mentions as whole words.
+
+    Neither a name inside a longer one of them counts, nor one that is denied: "not Titanic".
+    """
+    text = f" {_with_denials(answer)} "
     found = set()
     for name in sorted(set(names), key=lambda name: -len(normal(name))):
-        plain = f" {normal(name)} "
-        if plain.strip() and plain in text:
+        plain = f" {_with_denials(name)} "
+        if not plain.strip() or plain not in text:
+            continue
+        text = text.replace(f" zznot{plain}", " / ").replace(f" zznot the{plain}", " / ")
+        if plain in text:
             found.add(name)
             text = text.replace(plain, " / ")
     return found
 
 
-def numbers(answer: str) -> set[float]:
-    """All numbers that `answer` states, in digits (with thousands separators) or in English words."""
-    found = {float(item.replace(",", "")) for item in re.findall(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)", answer)}
-    return found | set(map(float, _numbers_in_words(normal(answer).split())))
+@lru_cache(maxsize=50_000)
+def _with_denials(text: str) -> str:
+    return re.sub(rf"\b(?:{'|'.join(DENIALS)})\b(?: (?:by|in)\b)?", "zznot", normal(text))
 
 
-def _numbers_in_words(words: Sequence[str]) -> Iterable[int]:
-    """The numbers in a row of words: `part` is what stands below a thousand, `whole` what is complete above it."""
-    whole, part = 0, None
-    for word in (*words, "."):
-        value = UNITS.index(word) if word in UNITS else 10 * (TENS.index(word) + 2) if word in TENS else None
-        if value is not None and (part is None or _fits(part, value)):
-            part = (part or 0) + value
-        elif word == "hundred" and part is not None:
-            part *= 100
-        elif word == "thousand" and part is not None:
-            whole, part = 1000 * part, 0
-        elif word != "and" and part is not None:
-            yield whole + part
-            whole, part = 0, value
+def offers_choice(answer: str, right: str, other: str) -> bool:
+    """Whether the answer says "right or other", or "right and other" without a pause, either way round."""
+    pairs = "|".join(f"{first} {_OR} {second}" for first, second in permutations(map(_with_pauses, (right, other))))
+    return re.search(rf" (?:{pairs}) ", f" {_with_pauses(answer)} ") is not None
 
 
-def _fits(part: int, value: int) -> bool:
-    """Whether `value` can go on after `part` in one number: four after twenty or a hundred, but not after three."""
-    return part % 100 == 0 or (part % 10 == 0 and part % 100 >= 20 and value < 10)
+@lru_cache(maxsize=50_000)
+def _with_pauses(text: str) -> str:
+    return normal(re.sub(r"[,;:.!?()]+", " zzpause ", text))
 
 
-def dates(answer: str) -> set[date]:
-    """All full dates in `answer`: 1999-03-30, March 30, 1999, 30 March 1999, 03/30/1999, 30.03.1999."""
-    text = answer.casefold()
-    month = "|".join(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS)
-    forms = (
-        (r"(\d{4})-(\d{1,2})-(\d{1,2})", (0, 1, 2)),
-        (rf"({month})\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})", (2, 0, 1)),
-        (rf"(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({month})\.?,?\s+(\d{{4}})", (2, 1, 0)),
-        (r"(\d{4})/(\d{1,2})/(\d{1,2})", (0, 1, 2)),
-        (r"(\d{1,2})/(\d{1,2})/(\d{4})", (2, 0, 1)),
-        (r"(1[3-9]|2\d|3[01])/(\d{1,2})/(\d{4})", (2, 1, 0)),
-        (r"(\d{1,2})\.(\d{1,2})\.(\d{4})", (2, 1, 0)),
-    )
-    found = set()
-    for pattern, order in forms:
-        for groups in re.findall(rf"(?<!\d){pattern}(?!\d)", text):
-            day = _date(*(groups[position] for position in order))
-            if day is not None:
-                found.add(day)
-    return found
-
-
-def _date(year: str, month: str, day: str) -> date | None:
-    number = int(month) if month.isdecimal() else 1 + [name[:3] for name in MONTHS].index(month[:3])
-    try:
-        return date(int(year), number, int(day))
-    except ValueError:
-        return None
+_OR = "(?:and|(?:zzpause )?(?:or|and or))(?: (?:maybe|perhaps|possibly|by|the))?"
 
 
 def affirms(answer: str) -> bool:
     """Whether `answer` says yes; a statement without a word of denial counts as yes."""
-    # "No. 5" is a place in a list, not a denial.
-    for word in normal(re.sub(r"(?i)\bno\.\s*(?=\d)", "", answer)).split():
+    # "No. 5" is a place in a list, "no doubt" and "not only" deny nothing.
+    for word in normal(re.sub(r"(?i)\bno\.\s*(?=\d)|\bno (?=doubt|question)|\bnot (?=only)", "", answer)).split():
         if word in YES:
             return True
         if word in NO:
@@ -158,23 +113,22 @@ def affirms(answer: str) -> bool:
     return bool(answer.strip())
 
 
-def long_date(day: date) -> str:
-    """`day` in English words, such as March 30, 1999."""
-    return f"{MONTHS[day.month - 1].title()} {day.day}, {day.year}"
-
-
 @dataclass(frozen=True, slots=True)
 class Names:
-    """At least `least` of `names` (all if None) and none of `forbidden`; `longer` are names that contain one."""
+    """At least `least` of `names` (all if None) and none of `forbidden`; `longer` are names that contain one.
+
+    `rivals` are the other names of the same kind: an answer may mention a few, but not leave the choice to the reader.
+    """
 
     names: tuple[str, ...]
     least: int | None = None
     forbidden: tuple[str, ...] = ()
     longer: tuple[str, ...] = ()
+    rivals: tuple[str, ...] = ()
 
     def judge(self, answer: str) -> Verdict:
         """Count the names that the answer mentions."""
-        present = mentioned(answer, (*self.names, *self.forbidden, *self.longer))
+        present = mentioned(answer, (*self.names, *self.forbidden, *self.longer, *self.rivals))
         found = [name for name in self.names if name in present]
         bad = [name for name in self.forbidden if name in present]
         if bad:
@@ -182,6 +136,16 @@ class Names:
         wanted = self._wanted()
         if wanted == 0 or len(found) < wanted:
             return Verdict(False, f"names {len(found)} of {len(self.names)} ({wanted} needed): {', '.join(found)}")
+        return self._commits(answer, found, [name for name in self.rivals if name in present])
+
+    def _commits(self, answer: str, found: list[str], others: list[str]) -> Verdict:
+        """Whether the answer stands by the names that it found, rather than listing whatever there is."""
+        if len(others) > max(SPARE, len(found)):
+            return Verdict(False, f"lists {len(others)} others beside {', '.join(found)}")
+        if self.least is None:
+            doubts = (name for name in (*others, NOBODY) if any(offers_choice(answer, right, name) for right in found))
+            if (doubt := next(doubts, None)) is not None:
+                return Verdict(False, f"does not decide between {', '.join(found)} and {doubt}")
         return Verdict(True, f"names {', '.join(found)}")
 
     def right(self) -> str:
@@ -203,10 +167,19 @@ class Dates:
     days: tuple[date, ...]
 
     def judge(self, answer: str) -> Verdict:
-        """Look for each date in any common form."""
-        found = dates(answer)
+        """Look for each date in any common form; one that is denied is not said."""
+        text = re.sub(r"\b(?:not|never)\s+(?:on\s+)?\d{4}-\d\d-\d\d", " ", plain_dates(answer))
+        found = dates(text)
         missing = [str(day) for day in self.days if day not in found]
-        return Verdict(not missing, f"does not say {missing[0]}" if missing else "says each date")
+        if missing:
+            return Verdict(False, f"does not say {missing[0]}")
+        others = found.difference(self.days)
+        if len(others) > max(SPARE, len(self.days)):
+            return Verdict(False, f"lists {len(others)} other dates")
+        for choice in re.finditer(r"(\d{4}-\d\d-\d\d),?\s+or\s+(?:on\s+)?(?=(\d{4}-\d\d-\d\d))", text):
+            if {date.fromisoformat(day) for day in choice.groups()} & others:
+                return Verdict(False, f"does not decide between {choice[1]} and {choice[2]}")
+        return Verdict(True, "says each date")
 
     def right(self) -> str:
         """The dates in long form."""
@@ -224,9 +197,8 @@ class Number:
     value: float
 
     def judge(self, answer: str) -> Verdict:
-        """Look for the number in digits or words, outside of dates and of the numbering of lists."""
-        text = re.sub(r"\d{4}-\d\d-\d\d|(?m:^\s*\d+[.)]\s)", " ", answer)
-        return Verdict(self.value in numbers(text), f"{self.value:g} wanted")
+        """Look for the number among those that the answer commits itself to."""
+        return Verdict(self.value in counts(answer), f"{self.value:g} wanted")
 
     def right(self) -> str:
         """The number in digits."""
@@ -240,6 +212,12 @@ class Number:
 _NOT_KNOWN = re.compile(
     r"\b(do not|dont|does not|could not|couldnt|cannot|cant|can not|unable to|not able to) "
     r"(know|tell|say|find|determine|answer|confirm)\b"
+    r"|^(yes|no) (or |and |and or )?(yes|no)\b(?! doubt| question)"
+)
+_OPEN = re.compile(r"\b(not sure|not certain|unsure|uncertain|unclear|unknown|maybe|perhaps|possibly|no information)\b")
+_STATES = re.compile(
+    r"\b(is|are|was|were|does|do|did|has|have|had|isnt|arent|doesnt|directed|ranks|ranked|listed|includes?|included"
+    r"|appears?|(co )?stars?|(co )?starred|plays?|shares?|lacks)\b"
 )
 
 
@@ -252,9 +230,11 @@ class YesNo:
 
     def judge(self, answer: str) -> Verdict:
         """Read the polarity of the answer; one that says that it does not know is neither."""
-        if _NOT_KNOWN.search(normal(answer)):
+        plain = normal(answer)
+        plainly = plain.partition(" ")[0] in YES | NO
+        if _NOT_KNOWN.search(plain) or not (plainly or (_STATES.search(plain) and not _OPEN.search(plain))):
             return Verdict(False, "does not commit itself")
-        if not answer.strip() or affirms(answer) != self.yes:
+        if affirms(answer) != self.yes:
             return Verdict(False, f"should say {'yes' if self.yes else 'no'}")
         return Names(self.names).judge(answer) if self.names else Verdict(True, "says so")
 
@@ -312,7 +292,15 @@ class Prefers:
         if position is None:
             return None
         subject = _subject(clause, position)
-        return None if subject is None else (subject == WINNER) == (clause[position] in self.more)
+        if subject is None:
+            return None
+        ahead = (subject == WINNER) == (clause[position] in self.more)
+        return ahead != any(word in DENIALS for word in clause[_pause(clause, position) : position])
+
+
+def _pause(clause: list[str], position: int) -> int:
+    """Where the part of the clause begins that holds `position`."""
+    return max((index for index in range(position) if clause[index] == "zzpause"), default=0)
 
 
 def _subject(clause: list[str], position: int) -> str | None:
@@ -328,8 +316,7 @@ def _subject(clause: list[str], position: int) -> str | None:
     if "latter" in clause:
         return other[marks[0]]
     # The nearest name since the last pause, or else the first of the clause.
-    pause = max((index for index in range(position) if clause[index] == "zzpause"), default=0)
-    near = [word for word in clause[pause:position] if word in marks]
+    near = [word for word in clause[_pause(clause, position) : position] if word in marks]
     return near[-1] if near else marks[0]
 
 
@@ -344,17 +331,31 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Quotes:
-    """One of `texts`: its author, its address or 25 characters of it in a row."""
+    """One of `texts`: its author, its address or 25 characters of it in a row; and none of `others`.
+
+    A passage that stands in one of `others` as well is no mark of a text.
+    """
 
     texts: tuple[Text, ...]
+    others: tuple[Text, ...] = ()
 
     def judge(self, answer: str) -> Verdict:
-        """Look for a mark of any text."""
+        """Look for a mark of any text, and for one of the others."""
         plain = normal(answer)
+        authors = {text.author for text in self.texts}
+        strays = [text for text in self.others if text.url in answer or normal(text.content) in plain]
+        named = {text.author for text in self.others if text.author not in authors and normal(text.author) in plain}
+        if strays or len(named) > SPARE:
+            return Verdict(False, f"quotes {strays[0].author if strays else min(named)}, who speaks of something else")
         for text in self.texts:
-            if mentions(answer, text.author) or text.url in answer or _shares_passage(plain, normal(text.content)):
+            if mentions(answer, text.author) or text.url in answer or self._shares_passage(plain, normal(text.content)):
                 return Verdict(True, f"quotes {text.author}")
         return Verdict(False, f"quotes none of {len(self.texts)} texts")
+
+    def _shares_passage(self, answer: str, content: str) -> bool:
+        """Whether a passage of the content is in the answer that is in no other text."""
+        passages = set(_passages(answer, content))
+        return any(not any(passage in normal(other.content) for other in self.others) for passage in passages)
 
     def right(self) -> str:
         """The first text with its author."""
@@ -365,10 +366,42 @@ class Quotes:
         return f"It is a wonderful thing, says {NOBODY}."
 
 
-def _shares_passage(answer: str, content: str) -> bool:
-    return any(
-        content[start : start + QUOTE_LENGTH] in answer for start in range(max(1, len(content) - QUOTE_LENGTH + 1))
-    )
+def _passages(answer: str, content: str) -> Iterator[str]:
+    """The longest passages of 25 characters and more, from each place of the content, that the answer holds."""
+    for start in range(max(1, len(content) - QUOTE_LENGTH + 1)):
+        end = start + QUOTE_LENGTH
+        if content[start:end] in answer:
+            while end < len(content) and content[start : end + 1] in answer:
+                end += 1
+            yield content[start:end]
+
+
+_FILE = re.compile(r"/\w{15,}\.(?:jpg|png|svg)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """The path of at least one of `paths`, and of no other image."""
+
+    paths: tuple[str, ...]
+
+    def judge(self, answer: str) -> Verdict:
+        """Look for image paths, on their own or as the end of an address."""
+        right = {path.casefold() for path in self.paths}
+        found = [path.casefold() for path in _FILE.findall(answer)]
+        strays = [path for path in found if path not in right]
+        if strays or not found:
+            return Verdict(False, f"shows {strays[0]}, which is another image" if strays else "shows no image")
+        return Verdict(True, f"shows {found[0]}")
+
+    def right(self) -> str:
+        """The first path."""
+        return self.paths[0]
+
+    def wrong(self) -> str:
+        """The first path turned round."""
+        name, _, kind = self.paths[0].removeprefix("/").partition(".")
+        return f"/{name[::-1]}.{kind}"
 
 
 @dataclass(frozen=True, slots=True)

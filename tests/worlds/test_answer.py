@@ -1,4 +1,4 @@
-"""How answers in plain words are read: names, numbers, dates, yes and no, comparisons, quotes."""
+"""How answers in plain words are read: names, numbers, dates, yes and no, comparisons, quotes, pictures."""
 
 from datetime import date
 
@@ -11,16 +11,16 @@ from restgpt.worlds.answer import (
     Expectation,
     Names,
     Number,
+    Pictures,
     Prefers,
     Quotes,
     Text,
     YesNo,
     affirms,
-    dates,
     mentions,
     normal,
-    numbers,
 )
+from restgpt.worlds.figures import dates, numbers
 
 SEQUEL = Prefers("Avatar: The Way of Water", "Avatar", ("higher", "better"), ("lower", "worse"))
 REVIEW = Text("osric_17", "Come for the sextant, stay for Quillport and its rain.", "https://films.example/review/ab")
@@ -39,6 +39,12 @@ def test_case_accents_and_punctuation_do_not_count() -> None:
         ("Watch Avatar: The Way of Water", "Avatar", ("Avatar: The Way of Water",), False),
         ("Titanically good", "Titanic", (), False),
         ("", "Titanic", (), False),
+        ("It is not Titanic, but Heat", "Titanic", (), False),
+        ("It was not directed by Sofia Coppola", "Sofia Coppola", (), True),
+        ("Not only Titanic, but Heat", "Titanic", (), True),
+        ("Watch The Godfather Part II.", "The Godfather, Part II", (), True),
+        ("the godfather: part ii", "The Godfather, Part II", (), True),
+        ("The Godfather", "The Godfather, Part II", (), False),
         ("see https://image.tmdb.org/t/p/w500/aBc123.jpg", "/aBc123.jpg", (), True),
     ],
 )
@@ -56,9 +62,14 @@ def test_a_name_counts_as_whole_words_outside_longer_names(
         ("Twenty-four, or one hundred and five?", {24, 105}),
         ("1,234 episodes at 7.5", {1234, 7.5}),
         ("two thousand three hundred", {2300}),
-        ("B2B and 3rd", set()),
+        ("B2B and 3rd, on anchor-14.example", set()),
         ("three, four and twenty twelve", {3, 4, 20, 12}),
         ("none", set()),
+        ("7,8,9", {7, 8, 9}),
+        ("12,345,677 and 1'234 and 5\u202f678", {12345677, 1234, 5678}),
+        ("a hundred and four", {104}),
+        ("a thousand and one", {1001}),
+        ("_7_ or **8**", {7, 8}),
     ],
 )
 def test_numbers_are_read_in_digits_and_words(answer: str, expected: set[float]) -> None:
@@ -79,13 +90,25 @@ def test_numbers_are_read_in_digits_and_words(answer: str, expected: set[float])
         "the 30 Mar. 1999",
         "1999/03/30",
         "30/03/1999",
+        "30-03-1999",
+        "30-Mar-1999",
+        "30. March 1999",
+        "1999.03.30",
+        "1999 March 30",
+        "March the 30th, 1999",
+        "**March 30**, 1999",
     ],
 )
 def test_dates_are_read_in_all_common_forms(form: str) -> None:
     assert dates(f"It was on {form}, they say.") == {date(1999, 3, 30)}
 
 
+def test_september_has_a_longer_short_form() -> None:
+    assert dates("Sept. 24, 2007 and 24 Sept 2007") == {date(2007, 9, 24)}
+
+
 def test_what_is_no_date_is_not_read_as_one() -> None:
+    assert dates("1. March 30, 1999; in 2007. September 24, 2008") == {date(1999, 3, 30), date(2008, 9, 24)}
     assert dates("In 1999, or 1999-13-45, or March 1999") == set()
 
 
@@ -98,6 +121,10 @@ def test_what_is_no_date_is_not_read_as_one() -> None:
         ("It is in the list.", True),
         ("They are different people.", False),
         ("It is there, as No. 5 of the list.", True),
+        ("Not only is it in the list, it is third.", True),
+        ("There is no doubt that it is.", True),
+        ("It lies outside the first ten.", False),
+        ("None of them plays in it.", False),
         ("  ", False),
     ],
 )
@@ -127,6 +154,9 @@ def test_yes_and_no_are_read_from_plain_sentences(answer: str, expected: bool) -
             True,
         ),
         ("Avatar is higher. Avatar: The Way of Water is higher.", False),
+        ("Avatar does not have a higher rating than Avatar: The Way of Water.", True),
+        ("Avatar: The Way of Water does not have a higher rating than Avatar.", False),
+        ("Avatar: The Way of Water, not Avatar, is rated higher.", True),
     ],
 )
 def test_a_comparison_is_read_clause_by_clause(answer: str, expected: bool) -> None:
@@ -140,10 +170,96 @@ def test_a_comparison_is_read_clause_by_clause(answer: str, expected: bool) -> N
         ("She directed three movies.", True),
         ("She directed 4 movies:\n1. A\n2. B\n3. C\n4. D", False),
         ("She directed 4 movies since 2003-03-03.", False),
+        ("She directed 4 movies since March 3, 2003.", False),
+        ("Of its 4 seasons, season 3 is the best.", False),
+        ("3 movies, in 2003, 2006 and 2010", True),
+        ("Since 2003, 3 movies", True),
+        ("not 3", False),
+        ("She did not direct 3 movies but 4.", False),
+        ("not only 3", True),
+        ("She directed 13, or 3.5", False),
+        ("3 or 4", False),
+        ("three or four", False),
+        ("2-3", False),
+        ("1, 2, 3, 4, 5", False),
     ],
 )
-def test_a_number_is_not_taken_from_a_date_or_the_numbering_of_a_list(answer: str, expected: bool) -> None:
+def test_a_number_is_not_taken_from_dates_lists_denials_and_choices(answer: str, expected: bool) -> None:
     assert Number(3).judge(answer).ok == expected
+
+
+def test_a_year_is_taken_from_a_date() -> None:
+    for answer in ("Founded on October 16, 1974.", "1974-10-16", "In 1974"):
+        assert Number(1974).judge(answer)
+
+
+@pytest.mark.parametrize("length", [100_000])
+def test_a_very_long_answer_is_read_in_one_go(length: int) -> None:
+    assert not Number(3).judge(", ".join(map(str, range(length // 6))))
+
+
+LEAD = Names(("Ada Quill",), rivals=("Bo Reed", "Cy Stone", "Di Thorn", "Ed Umber"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Ada Quill", True),
+        ("The lead is Ada Quill. Bo Reed and Cy Stone play in it, too.", True),
+        ("After Bo Reed and Cy Stone comes Ada Quill, and Di Thorn is last.", True),
+        ("Bo Reed, Cy Stone, Ada Quill, Di Thorn, Ed Umber", False),
+        ("Ada Quill or Bo Reed", False),
+        ("Bo Reed, or perhaps Ada Quill", False),
+        ("Ada Quill and Bo Reed", False),
+        ("Not Ada Quill but Bo Reed", False),
+        ("Ada Quill or Wendelin Quarrz", False),
+    ],
+)
+def test_a_list_of_candidates_is_no_answer(answer: str, expected: bool) -> None:
+    assert LEAD.judge(answer).ok == expected
+
+
+def test_some_of_many_may_come_with_as_many_others() -> None:
+    some = Names(("Ada Quill", "Bo Reed", "Cy Stone"), 1, rivals=("Di Thorn", "Ed Umber", "Flo Vane", "Gus West"))
+    assert some.judge("Like Di Thorn and Ed Umber: Ada Quill")
+    assert not some.judge("Di Thorn, Ed Umber, Flo Vane, Gus West, Ada Quill")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("2001-02-03", True),
+        ("Not March 1, 2000, but 3 February 2001", True),
+        ("Out on February 3, 2001; in France on March 1, 2001", True),
+        ("not 2001-02-03", False),
+        ("2001-02-03 or 2001-03-03", False),
+        ("March 3, 2001, or February 3, 2001", False),
+        ("2001-02-01, 2001-02-02, 2001-02-03, 2001-02-04, 2001-02-05", False),
+    ],
+)
+def test_a_choice_of_dates_is_no_answer(answer: str, expected: bool) -> None:
+    assert Dates((date(2001, 2, 3),)).judge(answer).ok == expected
+
+
+@pytest.mark.parametrize(
+    "answer", ["Yes or no.", "yes/no", "Yes. No.", "Maybe it is.", "I am not sure it is.", "It is unclear.", "Done."]
+)
+def test_what_does_not_commit_itself_is_neither_yes_nor_no(answer: str) -> None:
+    assert not YesNo(True).judge(answer)
+    assert not YesNo(False).judge(answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Here: https://image.tmdb.org/t/p/w500/aB3dE6gH9jK2mN5pQ8sTu.jpg", True),
+        ("/aB3dE6gH9jK2mN5pQ8sTu.jpg and /zB3dE6gH9jK2mN5pQ8sTz.jpg", False),
+        ("/zB3dE6gH9jK2mN5pQ8sTz.jpg", False),
+        ("It is on https://films.example/ada.html", False),
+    ],
+)
+def test_only_the_right_pictures_may_be_shown(answer: str, expected: bool) -> None:
+    assert Pictures(("/aB3dE6gH9jK2mN5pQ8sTu.jpg", "/cB3dE6gH9jK2mN5pQ8sTu.jpg")).judge(answer).ok == expected
 
 
 def test_a_possessive_still_names_its_owner() -> None:
@@ -165,6 +281,18 @@ def test_a_review_is_known_by_author_passage_or_address(answer: str, expected: b
     assert Quotes((REVIEW,)).judge(answer).ok == expected
 
 
+def test_a_passage_of_other_reviews_as_well_is_no_mark_of_one() -> None:
+    other = Text(
+        "hana_12", "Come for the sextant, stay for Netherfold. Never again.", "https://films.example/review/cd"
+    )
+    quotes = Quotes((REVIEW,), (other,))
+    assert quotes.judge("'Come for the sextant, stay for Quillport'")
+    assert not quotes.judge("'Come for the sextant, stay for'")
+    assert not quotes.judge(other.content)
+    assert not quotes.judge(f"{REVIEW.content} And: {other.content}")
+    assert not quotes.judge(f"osric_17 says so, see {other.url}")
+
+
 EXPECTATIONS: list[Expectation] = [
     Names(("Copper Orchard", "Ivory Echo")),
     Names(("Copper Orchard", "Ivory Echo"), 1, ("Paper Comet",)),
@@ -174,6 +302,7 @@ EXPECTATIONS: list[Expectation] = [
     YesNo(False),
     SEQUEL,
     Quotes((REVIEW,)),
+    Pictures(("/aB3dE6gH9jK2mN5pQ8sTu.jpg",)),
     AllOf((Number(3), Names(("Ivory Echo",)))),
     AnyOf((Dates((date(2001, 2, 3),)), Number(2001))),
 ]

@@ -15,6 +15,8 @@ from restgpt.worlds import CREDENTIAL, World, open_tasks, open_world
 from restgpt.worlds.exchange import Reply
 from restgpt.worlds.server import serve
 from restgpt.worlds.task import PlannedCall, follows, shape
+from restgpt.worlds.tmdb import words, writing
+from restgpt.worlds.tmdb.catalogue import Catalogue
 
 Solver = Callable[[list[Any]], str]
 # Where the published path cannot give the answer, or gives a wrong one.
@@ -115,11 +117,65 @@ def test_the_first_of_a_cast_is_seldom_the_lead() -> None:
     assert taken < 3
 
 
+def test_a_whole_collection_with_another_movie_fails() -> None:
+    world, (task, replay) = replayed("37")
+    assert task.check(world, world.log, replay.answer)
+    assert not task.check(world, world.log, f"{replay.answer}, Titanic")
+
+
 def test_a_list_with_a_decoy_fails() -> None:
     world, (task, replay) = replayed("79")
     miss = next(movie for movie in world.state.movies.values() if movie.vote_average == 6.9)
     assert task.check(world, world.log, replay.answer)
     assert not task.check(world, world.log, f"{replay.answer}, {miss.name}")
+
+
+def everything(catalogue: Catalogue) -> str:
+    """All names, dates and numbers that the world may speak of, one after the other."""
+    titles = [title for table in (catalogue.movies, catalogue.shows) for title in table.values()]
+    seasons = [season for show in catalogue.shows.values() for season in show.seasons.values()]
+    names = [record.name for record in (*catalogue.people.values(), *titles)]
+    names += [writing.title_of(catalogue.seed, episode.id) for season in seasons for episode in season.episodes]
+    names += [*catalogue.keywords.values(), *words.TOWNS, *words.MOVIE_GENRES, *words.TV_GENRES]
+    names += [*words.OBJECTS, *words.TRADES, *words.FIRST_NAMES, *map(str, range(2100))]
+    names += [network.homepage for network in catalogue.networks.values()]
+    names += [record.birthday.isoformat() for record in catalogue.people.values()]
+    names += [record.released.isoformat() for record in titles]
+    return ", ".join([*names, *(season.air_date.isoformat() for season in seasons)])
+
+
+def test_who_lists_everything_answers_nothing() -> None:
+    world = open_world("tmdb")
+    listed = everything(world.state)
+    passed = []
+    for task in (*open_tasks("tmdb")[::3], *open_tasks("tmdb", own=True)):
+        if task.key == "96":
+            continue  # Yes or no is one word.
+        world.reset()
+        task.replay(world)
+        if task.check(world, world.log, listed):
+            passed.append(task.key)
+    assert passed == []
+
+
+def test_a_review_of_another_movie_is_none_of_this_one() -> None:
+    for key in ("6", "23", "38", "74"):
+        world, (task, replay) = replayed(key)
+        right = replay.results[-1]["results"]
+        other = world.call("GET /movie/{movie_id}/reviews", path={"movie_id": world.state.movie("Barbie").id}).body
+        for review in other["results"]:
+            assert not task.check(world, world.log, review["content"]), (key, review["content"])
+        for review in right:
+            assert task.check(world, world.log, review["content"]), (key, review["content"])
+
+
+@pytest.mark.parametrize("key", ["1", "2", "8", "18", "31", "49", "76", "83", "90"])
+def test_the_right_answer_beside_a_wrong_one_is_none(key: str) -> None:
+    world, (task, replay) = replayed(key)
+    wrong = "Wendelin Quarrz"
+    assert task.check(world, world.log, f"It is {replay.answer}, not {wrong}.")
+    for answer in (f"{replay.answer} or {wrong}", f"It is {wrong} or {replay.answer}.", f"Not {replay.answer}."):
+        assert not task.check(world, world.log, answer), answer
 
 
 def test_parts_appended_to_details_count_as_asked() -> None:

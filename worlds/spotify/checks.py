@@ -1,6 +1,6 @@
 """Judges of the published Spotify instructions, by index; the instructions themselves are published elsewhere."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from restgpt.worlds.answer import Expectation, Names
@@ -314,14 +314,14 @@ def _nothing(account: Account, uris: list[str]) -> str | None:
 
 
 def one(name: str, others: Iterable[str] = ()) -> Expectation:
-    """That the answer names `name`, and not only as a part of one of the `others`."""
-    return Names((name,), longer=tuple(others))
+    """That the answer names `name`, not only as a part of one of the `others`, and few of those."""
+    return Names((name,), rivals=tuple(other for other in others if other != name))
 
 
 def _albums_saved(account: Account) -> Expectation:
     albums = account.catalogue.albums
     names = tuple(albums[split_uri(item.uri)[1]].name for item in account.saved_albums)
-    return Names(names, longer=tuple(album.name for album in albums.values()))
+    return Names(names, forbidden=tuple(sorted({album.name for album in albums.values()}.difference(names))))
 
 
 def _same_genre(account: Account) -> Expectation:
@@ -332,19 +332,36 @@ def _same_genre(account: Account) -> Expectation:
         for track in music.tracks.values()
         if track.id != playing.id and genres & set(music.artists[track.artists[0]].genres)
     ]
-    return Names(tuple(names), least=1)
+    return _some_songs(account, names)
 
 
 def _songs_of_favourite(account: Account) -> Expectation:
     songs = account.catalogue.songs(favourite(account))
-    return Names(tuple(track.name for track in songs), least=1)
+    return _some_songs(account, [track.name for track in songs])
+
+
+def _some_songs(account: Account, names: Sequence[str]) -> Expectation:
+    """That the answer names one of these songs, and few others."""
+    others = {track.name for track in account.catalogue.tracks.values()}.difference(names)
+    return Names(tuple(names), least=1, rivals=tuple(sorted(others)))
+
+
+def song(account: Account, track: Track) -> Expectation:
+    """That the answer names `track`, and few other songs."""
+    return one(track.name, (other.name for other in account.catalogue.tracks.values()))
+
+
+def album_named(account: Account, album: Album) -> Expectation:
+    """That the answer names `album`, and few others."""
+    return one(album.name, (other.name for other in account.catalogue.albums.values()))
 
 
 def similar_to(account: Account, artist: Artist, *, least: int) -> Expectation:
     """That the answer names at least `least` artists similar to `artist`."""
     music = account.catalogue
-    everybody = tuple(item.name for item in music.artists.values())
-    return Names(tuple(music.artists[key].name for key in artist.related), least=least, longer=everybody)
+    names = tuple(music.artists[key].name for key in artist.related)
+    others = tuple(item.name for item in music.artists.values() if item.name not in (*names, artist.name))
+    return Names(names, least=least, longer=(artist.name,), rivals=others)
 
 
 def artist_named(account: Account, artist: Artist) -> Expectation:
@@ -371,7 +388,7 @@ PUBLISHED: dict[int, Judge] = {
     13: Becomes(lambda a: unfollow(a, current(a).artists[0])),
     14: Meets(_softer, ("devices",), (PAUSE, PLAY)),
     15: Creates("Current", _the_queue),
-    16: Says(lambda a: one(current(a).name)),
+    16: Says(lambda a: song(a, current(a))),
     17: Becomes(_unsave_first_album),
     18: Says(_albums_saved),
     19: Becomes(_follow_current),
@@ -381,10 +398,10 @@ PUBLISHED: dict[int, Judge] = {
     23: Says(lambda a: artist_named(a, favourite(a))),
     24: Says(_songs_of_favourite),
     25: Becomes(_empty_and_rename),
-    26: Says(lambda a: one(a.catalogue.albums[current(a).album].name)),
+    26: Says(lambda a: album_named(a, a.catalogue.albums[current(a).album])),
     27: Becomes(_pause_on_my_pc),
     28: Becomes(_move_to_my_pc, (PAUSE, PLAY)),
-    29: Says(lambda a: one(newest(a, "Maroon 5").name)),
+    29: Says(lambda a: album_named(a, newest(a, "Maroon 5"))),
     30: Says(lambda a: similar_to(a, first_followed(a), least=2)),
     31: Becomes(_unfollow_and_skip),
     32: Becomes(lambda a: follow(a, a.catalogue.artist("Taylor Swift").id)),

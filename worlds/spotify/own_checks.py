@@ -1,6 +1,6 @@
 """Judges of our own Spotify instructions, by the key of the task."""
 
-from restgpt.worlds.answer import Names, Number
+from restgpt.worlds.answer import Number
 from restgpt.worlds.spotify.account import Account
 from restgpt.worlds.spotify.catalogue import split_uri
 from restgpt.worlds.spotify.checks import (
@@ -20,6 +20,7 @@ from restgpt.worlds.spotify.checks import (
     save_track,
     set_volume,
     similar_to,
+    song,
     unfollow,
 )
 from restgpt.worlds.spotify.judges import Becomes, Creates, Judge, Meets, Says
@@ -58,7 +59,7 @@ def _plays_on_and_on(before: Account, after: Account) -> str | None:
 
 OWN: dict[str, Judge] = {
     "email": Says(lambda a: one(a.profile.email)),
-    "last-song": Says(lambda a: one(a.catalogue.tracks[split_uri(a.player.history[0].track)[1]].name)),
+    "last-song": Says(lambda a: song(a, a.catalogue.tracks[split_uri(a.player.history[0].track)[1]])),
     "volume": Becomes(lambda a: set_volume(a, 35)),
     "count": Says(lambda a: Number(len(a.saved_tracks))),
     "save-album": Becomes(lambda a: save_album(a, album_called(a, "Copper Weather", "Kestrel Avenue"))),
@@ -66,7 +67,7 @@ OWN: dict[str, Judge] = {
     "rename": Becomes(_rename),
     "back": Becomes(_go_back),
     "similar": Says(lambda a: similar_to(a, a.catalogue.artists[current(a).artists[0]], least=3)),
-    "opening": Says(lambda a: Names((a.catalogue.album_tracks(newest(a, "The Paper Herons"))[0].name,))),
+    "opening": Says(lambda a: song(a, a.catalogue.album_tracks(newest(a, "The Paper Herons"))[0])),
     "drop-last": Becomes(lambda a: drop(playlist(a, "Long Drives"), -1)),
     "queue-top": Becomes(lambda a: enqueue(a, a.catalogue.songs(a.catalogue.artist("Mirabel Anand"))[0])),
     "herons": Creates("Herons", _two_of_herons),

@@ -3,13 +3,25 @@
 Everything is computed from the catalogue of the world's seed, so the answer is never one that a model remembers.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from urllib.parse import urlsplit
 
-from restgpt.worlds.answer import AllOf, AnyOf, Dates, Expectation, Names, Number, Prefers, Quotes, YesNo
-from restgpt.worlds.tmdb import movies, shows, views, writing
+from restgpt.worlds.answer import (
+    AllOf,
+    AnyOf,
+    Dates,
+    Expectation,
+    Names,
+    Number,
+    Pictures,
+    Prefers,
+    Quotes,
+    Text,
+    YesNo,
+)
+from restgpt.worlds.tmdb import movies, shows, views, words, writing
 from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Movie, Show, Title
 from restgpt.worlds.tmdb.words import DIRECTOR
 from restgpt.worlds.world import TODAY
@@ -103,11 +115,25 @@ def _newest_first(titles: Iterable[Title]) -> list[Title]:
 # What an answer must say of it.
 
 
-def people(catalogue: Catalogue, numbers: Iterable[int], least: int | None = None) -> Names:
-    """All (or at least some) of these people."""
-    names = tuple(catalogue.people[number].name for number in numbers)
-    every = [person.name for person in catalogue.people.values()]
-    return Names(names, least, longer=_containing(names, every))
+def people(
+    catalogue: Catalogue, numbers: Iterable[int], least: int | None = None, *, beside: Iterable[int] = ()
+) -> Names:
+    """All (or at least some) of these people; an answer may name few others than them and those `beside` them."""
+    names = _names_of(catalogue, numbers)
+    every = _names_of(catalogue, catalogue.people)
+    return Names(
+        names, least, longer=_containing(names, every), rivals=_others(every, names, _names_of(catalogue, beside))
+    )
+
+
+def _names_of(catalogue: Catalogue, numbers: Iterable[int]) -> tuple[str, ...]:
+    return tuple(catalogue.people[number].name for number in numbers)
+
+
+def _others(every: Iterable[str], *known: Iterable[str]) -> tuple[str, ...]:
+    """The names that are in none of the known ones, each once."""
+    left_out = {name for names in known for name in names}
+    return tuple(dict.fromkeys(name for name in every if name not in left_out))
 
 
 def lead(catalogue: Catalogue, title: Title) -> Names:
@@ -117,18 +143,28 @@ def lead(catalogue: Catalogue, title: Title) -> Names:
 
 def stars(catalogue: Catalogue, title: Title) -> AllOf:
     """Who plays the lead, and one more of the first five."""
+    cast = [role.person for role in title.cast]
     others = [role.person for role in title.cast if 0 < role.order < 5]
-    return AllOf((lead(catalogue, title), people(catalogue, others, 1)))
+    return AllOf((people(catalogue, [title.lead], beside=cast), people(catalogue, others, 1, beside=cast)))
 
 
 def titles(
-    catalogue: Catalogue, found: Sequence[Title], least: int | None = None, *, forbidden: Iterable[Title] = ()
+    catalogue: Catalogue,
+    found: Sequence[Title],
+    least: int | None = None,
+    *,
+    forbidden: Iterable[Title] = (),
+    beside: Iterable[Title] = (),
 ) -> Names:
-    """All (or at least some) of these titles, and none that is forbidden; a title inside another does not count."""
+    """All (or at least some) of these titles, and none that is forbidden; a title inside another does not count.
+
+    An answer may name few others than them and those `beside` them.
+    """
     names = tuple(title.name for title in found)
     every = [title.name for table in (catalogue.movies, catalogue.shows) for title in table.values()]
     wrong = tuple(title.name for title in forbidden if title.name not in names)
-    return Names(names, least, wrong, _containing(names, every))
+    rivals = _others(every, names, wrong, (title.name for title in beside))
+    return Names(names, least, wrong, _containing(names, every), rivals)
 
 
 def _containing(names: Sequence[str], others: Iterable[str]) -> tuple[str, ...]:
@@ -152,45 +188,47 @@ def _same_table(catalogue: Catalogue, title: Title) -> Mapping[int, Title]:
 
 def keywords(catalogue: Catalogue, found: Iterable[Title], least: int) -> Names:
     """Some keywords of these titles."""
-    return Names(tuple(dict.fromkeys(catalogue.keywords[key] for title in found for key in title.keywords)), least)
+    names = tuple(dict.fromkeys(catalogue.keywords[key] for title in found for key in title.keywords))
+    return Names(names, least, rivals=_others(catalogue.keywords.values(), names))
 
 
 def quotes(catalogue: Catalogue, found: Iterable[Title]) -> Quotes:
-    """A mark of a review of any of these titles."""
-    return Quotes(
-        tuple(
-            text
-            for title in found
-            for _, text in writing.reviews(catalogue.seed, views.kind_of(title), title.id, title.reviews)
-        )
-    )
+    """A mark of a review of any of these titles, and none of a review of another one."""
+    wanted = list(found)
+    others = [title for table in (catalogue.movies, catalogue.shows) for title in table.values() if title not in wanted]
+    return Quotes(tuple(_reviews(catalogue, wanted)), tuple(_reviews(catalogue, others)))
 
 
-def pictures(catalogue: Catalogue, kind: str, numbers: Iterable[int], *whats: str) -> Names:
+def _reviews(catalogue: Catalogue, found: Iterable[Title]) -> Iterator[Text]:
+    for title in found:
+        for _, text in writing.reviews(catalogue.seed, views.kind_of(title), title.id, title.reviews):
+            yield text
+
+
+def pictures(catalogue: Catalogue, kind: str, numbers: Iterable[int], *whats: str) -> Pictures:
     """The path of any such image of these records."""
-    return Names(
+    return Pictures(
         tuple(
             image["file_path"]
             for number in numbers
             for what in whats
             for image in writing.images(catalogue.seed, what, kind, number)
-        ),
-        1,
+        )
     )
 
 
-def covers(catalogue: Catalogue, found: Iterable[Title]) -> Names:
+def covers(catalogue: Catalogue, found: Iterable[Title]) -> Pictures:
     """The path of a poster or backdrop of any of these titles."""
     found = list(found)
     return pictures(catalogue, views.kind_of(found[0]), [title.id for title in found], "poster", "backdrop")
 
 
-def profiles(catalogue: Catalogue, person: int) -> Names:
+def profiles(catalogue: Catalogue, person: int) -> Pictures:
     """The path of a picture of a person."""
     return pictures(catalogue, "person", [person], "profile")
 
 
-def stills(catalogue: Catalogue, shown: Episode) -> Names:
+def stills(catalogue: Catalogue, shown: Episode) -> Pictures:
     """The path of a still of an episode."""
     return pictures(catalogue, "episode", [shown.id], "still")
 
@@ -202,7 +240,8 @@ def birthday(catalogue: Catalogue, person: int) -> Dates:
 
 def town(place: str) -> Names:
     """The town of a place such as "town, country"."""
-    return Names((place.partition(",")[0],))
+    name = place.partition(",")[0]
+    return Names((name,), rivals=_others(words.TOWNS, (name,)))
 
 
 def headquarters(catalogue: Catalogue, title: Title) -> Names:
@@ -210,20 +249,22 @@ def headquarters(catalogue: Catalogue, title: Title) -> Names:
     return town(catalogue.companies[title.companies[0]].headquarters)
 
 
-def host(address: str) -> Names:
+def host(address: str) -> str:
     """The host of a homepage, without www."""
-    return Names((urlsplit(address).netloc.removeprefix("www."),))
+    return urlsplit(address).netloc.removeprefix("www.")
 
 
 def network_page(catalogue: Catalogue, show: Show) -> Names:
     """The homepage of the only network of a show."""
-    return host(catalogue.networks[show.networks[0]].homepage)
+    name = host(catalogue.networks[show.networks[0]].homepage)
+    return Names((name,), rivals=_others((host(network.homepage) for network in catalogue.networks.values()), (name,)))
 
 
 def genres(catalogue: Catalogue, title: Title) -> Names:
     """All genres of a title."""
     table = catalogue.movie_genres if isinstance(title, Movie) else catalogue.tv_genres
-    return Names(tuple(table[number] for number in title.genres))
+    names = tuple(table[number] for number in title.genres)
+    return Names(names, rivals=_others(table.values(), names))
 
 
 def plot(catalogue: Catalogue, shown: Episode) -> Names:
@@ -236,7 +277,19 @@ def plot(catalogue: Catalogue, shown: Episode) -> Names:
         for mark in writing.synopsis(catalogue.seed, "episode", other.id).marks
     }
     marks = writing.synopsis(catalogue.seed, "episode", shown.id).marks
-    return Names(tuple(mark for mark in marks if mark not in others) if len(set(marks) - others) > 1 else marks, 2)
+    own = tuple(mark for mark in marks if mark not in others)
+    return Names(own if len(own) > 1 else marks, 2, rivals=_others(sorted(others), marks))
+
+
+def episode_title(catalogue: Catalogue, name: str, season: int, number: int) -> Names:
+    """What an episode is called."""
+    every = [
+        writing.title_of(catalogue.seed, other.id)
+        for other_season in catalogue.show(name).seasons.values()
+        for other in other_season.episodes
+    ]
+    title = writing.title_of(catalogue.seed, episode(catalogue, name, season, number).id)
+    return Names((title,), rivals=_others(every, (title,)))
 
 
 def ahead(names: tuple[str, str], scores: tuple[float, float], contest: Contest) -> Prefers:
@@ -269,7 +322,7 @@ def _top_movie_and_keyword(catalogue: Catalogue) -> Expectation:
 
 def _near_coppola(catalogue: Catalogue) -> Expectation:
     films = directed(catalogue, "Francis Ford Coppola")
-    return titles(catalogue, [other for film in films for other in similar(catalogue, film)], 1)
+    return titles(catalogue, [other for film in films for other in similar(catalogue, film)], 1, beside=films)
 
 
 def _cast_on_the_air(catalogue: Catalogue) -> Expectation:
@@ -411,7 +464,7 @@ PUBLISHED: Mapping[int, Truth] = {
     34: lambda c: covers(c, parts(c, "Harry Potter")),
     35: lambda c: keywords(c, parts(c, "The Hunger Games"), 1),
     36: lambda c: Dates(tuple(film.released for film in parts(c, "The Hobbit"))),
-    37: lambda c: titles(c, parts(c, "The Fast and the Furious")),
+    37: lambda c: titles(c, parts(c, "The Fast and the Furious"), forbidden=c.movies.values()),
     38: lambda c: quotes(c, parts(c, "The Fast and the Furious")),
     39: lambda c: Dates((parts(c, "The Lord of the Rings")[0].released,)),
     40: lambda c: people(c, season_directors(c, "House of Cards", 1)),
@@ -457,7 +510,7 @@ PUBLISHED: Mapping[int, Truth] = {
     80: _tallest_ring,
     81: lambda c: birthday(c, _most_popular_person(c)),
     82: lambda c: pictures(c, "season", [c.show("The Big Bang Theory").seasons[2].id], "poster"),
-    83: lambda c: Names((writing.title_of(c.seed, episode(c, "The Mandalorian", 2, 3).id),)),
+    83: lambda c: episode_title(c, "The Mandalorian", 2, 3),
     84: lambda c: birthday(c, c.movie("The Shawshank Redemption").lead),
     85: lambda c: birthday(c, c.movie("The Shawshank Redemption").directors[0]),
     86: lambda c: headquarters(c, c.movie("The Shawshank Redemption")),
@@ -467,7 +520,7 @@ PUBLISHED: Mapping[int, Truth] = {
     90: lambda c: town(c.people[c.movie("Mulholland Drive").directors[0]].place_of_birth),
     91: lambda c: YesNo(c.movie("Mulholland Drive") in movies.best_rated(c)[:10]),
     92: _masters,
-    93: lambda c: titles(c, directed_shows(c, c.movie("Mulholland Drive").directors[0])),
+    93: lambda c: titles(c, directed_shows(c, c.movie("Mulholland Drive").directors[0]), forbidden=c.shows.values()),
     94: lambda c: birthday(c, c.person("Scarlett Johansson").id),
     95: lambda c: Number(len(c.show("Sword Art Online").seasons)),
     96: _both_married,
@@ -477,7 +530,7 @@ PUBLISHED: Mapping[int, Truth] = {
 }
 
 OWN: Mapping[str, Truth] = {
-    "airing": lambda c: titles(c, [c.shows[number] for number in c.charts.airing_today]),
+    "airing": lambda c: titles(c, [c.shows[number] for number in c.charts.airing_today], forbidden=c.shows.values()),
     "trending-person": lambda c: people(c, c.charts.trending["person", "week"][:1]),
     "twenty-fifth": lambda c: titles(c, movies.best_rated(c)[24:25]),
     "japanese": lambda c: titles(c, _japanese(c), 2, forbidden=[s for s in c.shows.values() if s not in _japanese(c)]),
