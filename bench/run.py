@@ -264,7 +264,7 @@ def _record(
         success=ok,
         why=verdict.why if failure is None else f"the run broke off: {failure.type}",
         answer=answer,
-        told=item.task.check(world, world.log, extracted).ok,
+        told=item.task.check(world, world.log, extracted).holds,
         log=[{**entry.to_json(), "covers": asked(entry)} for entry in world.log],
         steps=steps,
         plans=plans,

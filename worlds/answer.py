@@ -3,20 +3,20 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
 from itertools import permutations
 from typing import Protocol
 
-from restgpt.worlds.figures import counts, dates, long_date, plain_dates
+from restgpt.worlds.figures import counts, dates, long_date, numbers, plain_dates
 
 # Letters that Unicode does not decompose into a base letter and a mark.
 LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "ð": "d", "þ": "th"})
 YES = frozenset({"yes", "yeah", "correct", "indeed", "true", "affirmative"})
 NO = frozenset({"no", "not", "nope", "neither", "never", "false", "different", "incorrect", "cannot", "cant", "dont"})
 NO |= {"isnt", "arent", "wasnt", "werent", "doesnt", "didnt", "none", "nor", "outside", "lacks", "absent"}
-DENIALS = ("not", "never", "isnt", "wasnt", "arent", "doesnt", "didnt", "hasnt")
+DENIALS = ("not", "never", "isnt", "wasnt", "arent", "doesnt", "didnt")
 NOBODY = "Wendelin Quarrz"
 WINNER, LOSER = "winner#", "loser#"
 QUOTE_LENGTH = 25
@@ -26,13 +26,22 @@ SPARE = 3
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a run was a success, and why in one line."""
+    """Whether a run was a success, and why in one line; `there` says that what was judged holds the truth all the same.
+
+    That is so where the truth stands in a list of candidates, from which one who answers has yet to choose.
+    """
 
     ok: bool
     why: str
+    there: bool = False
 
     def __bool__(self) -> bool:
         return self.ok
+
+    @property
+    def holds(self) -> bool:
+        """Whether the truth is in what was judged, however much else is."""
+        return self.ok or self.there
 
 
 class Expectation(Protocol):
@@ -131,9 +140,9 @@ class Names:
         present = mentioned(answer, (*self.names, *self.forbidden, *self.longer, *self.rivals))
         found = [name for name in self.names if name in present]
         bad = [name for name in self.forbidden if name in present]
-        if bad:
-            return Verdict(False, f"names {bad[0]}, which is wrong")
         wanted = self._wanted()
+        if bad:
+            return Verdict(False, f"names {bad[0]}, which is wrong", there=0 < wanted <= len(found))
         if wanted == 0 or len(found) < wanted:
             return Verdict(False, f"names {len(found)} of {len(self.names)} ({wanted} needed): {', '.join(found)}")
         return self._commits(answer, found, [name for name in self.rivals if name in present])
@@ -141,11 +150,11 @@ class Names:
     def _commits(self, answer: str, found: list[str], others: list[str]) -> Verdict:
         """Whether the answer stands by the names that it found, rather than listing whatever there is."""
         if len(others) > max(SPARE, len(found)):
-            return Verdict(False, f"lists {len(others)} others beside {', '.join(found)}")
+            return Verdict(False, f"lists {len(others)} others beside {', '.join(found)}", there=True)
         if self.least is None:
             doubts = (name for name in (*others, NOBODY) if any(offers_choice(answer, right, name) for right in found))
             if (doubt := next(doubts, None)) is not None:
-                return Verdict(False, f"does not decide between {', '.join(found)} and {doubt}")
+                return Verdict(False, f"does not decide between {', '.join(found)} and {doubt}", there=True)
         return Verdict(True, f"names {', '.join(found)}")
 
     def right(self) -> str:
@@ -175,10 +184,10 @@ class Dates:
             return Verdict(False, f"does not say {missing[0]}")
         others = found.difference(self.days)
         if len(others) > max(SPARE, len(self.days)):
-            return Verdict(False, f"lists {len(others)} other dates")
+            return Verdict(False, f"lists {len(others)} other dates", there=True)
         for choice in re.finditer(r"(\d{4}-\d\d-\d\d),?\s+or\s+(?:on\s+)?(?=(\d{4}-\d\d-\d\d))", text):
             if {date.fromisoformat(day) for day in choice.groups()} & others:
-                return Verdict(False, f"does not decide between {choice[1]} and {choice[2]}")
+                return Verdict(False, f"does not decide between {choice[1]} and {choice[2]}", there=True)
         return Verdict(True, "says each date")
 
     def right(self) -> str:
@@ -198,7 +207,7 @@ class Number:
 
     def judge(self, answer: str) -> Verdict:
         """Look for the number among those that the answer commits itself to."""
-        return Verdict(self.value in counts(answer), f"{self.value:g} wanted")
+        return Verdict(self.value in counts(answer), f"{self.value:g} wanted", there=self.value in numbers(answer))
 
     def right(self) -> str:
         """The number in digits."""
@@ -345,12 +354,16 @@ class Quotes:
         authors = {text.author for text in self.texts}
         strays = [text for text in self.others if text.url in answer or normal(text.content) in plain]
         named = {text.author for text in self.others if text.author not in authors and normal(text.author) in plain}
+        marked = [text.author for text in self.texts if self._is_marked(text, answer)]
         if strays or len(named) > SPARE:
-            return Verdict(False, f"quotes {strays[0].author if strays else min(named)}, who speaks of something else")
-        for text in self.texts:
-            if mentions(answer, text.author) or text.url in answer or self._shares_passage(plain, normal(text.content)):
-                return Verdict(True, f"quotes {text.author}")
-        return Verdict(False, f"quotes none of {len(self.texts)} texts")
+            who = strays[0].author if strays else min(named)
+            return Verdict(False, f"quotes {who}, who speaks of something else", there=bool(marked))
+        return Verdict(bool(marked), f"quotes {marked[0] if marked else f'none of {len(self.texts)} texts'}")
+
+    def _is_marked(self, text: Text, answer: str) -> bool:
+        if mentions(answer, text.author) or text.url in answer:
+            return True
+        return self._shares_passage(normal(answer), normal(text.content))
 
     def _shares_passage(self, answer: str, content: str) -> bool:
         """Whether a passage of the content is in the answer that is in no other text."""
@@ -391,7 +404,8 @@ class Pictures:
         found = [path.casefold() for path in _FILE.findall(answer)]
         strays = [path for path in found if path not in right]
         if strays or not found:
-            return Verdict(False, f"shows {strays[0]}, which is another image" if strays else "shows no image")
+            why = f"shows {strays[0]}, which is another image" if strays else "shows no image"
+            return Verdict(False, why, there=len(strays) < len(found))
         return Verdict(True, f"shows {found[0]}")
 
     def right(self) -> str:
@@ -413,7 +427,8 @@ class AllOf:
     def judge(self, answer: str) -> Verdict:
         """The first part that fails decides."""
         verdicts = [part.judge(answer) for part in self.parts]
-        return next((verdict for verdict in verdicts if not verdict), verdicts[-1])
+        failed = next((verdict for verdict in verdicts if not verdict), verdicts[-1])
+        return replace(failed, there=all(verdict.holds for verdict in verdicts))
 
     def right(self) -> str:
         """All parts, in sentences."""
@@ -433,7 +448,8 @@ class AnyOf:
     def judge(self, answer: str) -> Verdict:
         """The first part that holds decides."""
         verdicts = [part.judge(answer) for part in self.parts]
-        return next((verdict for verdict in verdicts if verdict), verdicts[-1])
+        held = next((verdict for verdict in verdicts if verdict), verdicts[-1])
+        return replace(held, there=any(verdict.holds for verdict in verdicts))
 
     def right(self) -> str:
         """The first part."""

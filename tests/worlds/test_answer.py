@@ -219,6 +219,24 @@ def test_a_list_of_candidates_is_no_answer(answer: str, expected: bool) -> None:
     assert LEAD.judge(answer).ok == expected
 
 
+@pytest.mark.parametrize(
+    ("expectation", "text"),
+    [
+        (LEAD, "Bo Reed, Cy Stone, Ada Quill, Di Thorn, Ed Umber"),
+        (Names(("Ada Quill",), forbidden=("Bo Reed",)), "Bo Reed, Ada Quill"),
+        (Dates((date(2001, 2, 3),)), ", ".join(f"2001-02-0{day}" for day in range(1, 9))),
+        (Number(7), "[5, 6, 7, 8]"),
+        (Pictures(("/aB3dE6gH9jK2mN5pQ8sTu.jpg",)), "/aB3dE6gH9jK2mN5pQ8sTu.jpg /zB3dE6gH9jK2mN5pQ8sTz.jpg"),
+        (AllOf((Number(7), LEAD)), "[5, 6, 7], Ada Quill"),
+        (AnyOf((Number(9), Number(7))), "[5, 6, 7]"),
+    ],
+)
+def test_a_list_of_candidates_still_holds_the_answer(expectation: Expectation, text: str) -> None:
+    verdict = expectation.judge(text)
+    assert (verdict.ok, verdict.holds) == (False, True)
+    assert not expectation.judge("nothing of it").holds
+
+
 def test_some_of_many_may_come_with_as_many_others() -> None:
     some = Names(("Ada Quill", "Bo Reed", "Cy Stone"), 1, rivals=("Di Thorn", "Ed Umber", "Flo Vane", "Gus West"))
     assert some.judge("Like Di Thorn and Ed Umber: Ada Quill")
