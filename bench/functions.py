@@ -12,14 +12,25 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from restgpt.bench.functions_grading import Grade, Mode, Said, Score, grade, report, score
-from restgpt.bench.functions_tasks import LIVE, OPENFUNCTIONS, FunctionTask, load_tasks, reading, shown_functions
+from restgpt.bench.functions_grading import Grade, Mode, Outcome, Said, Score, grade, report, score
+from restgpt.bench.functions_tasks import (
+    LIVE,
+    OPENFUNCTIONS,
+    FunctionTask,
+    SuiteError,
+    load_tasks,
+    reading,
+    shown_functions,
+)
 from restgpt.bench.matcher import MatchRules
 from restgpt.graph.functions import build_functions_graph
 from restgpt.nodes.functions_context import FunctionContext
 from restgpt.specs.functions import to_canonical
 from restgpt.tools.calls import Call, to_plain
 from restgpt.tools.model import ModelReplyError, ModelUnavailableError
+
+UNAVAILABLE = "unavailable"
+"""The outcome of a task for which the model could not be reached, and the kind of its fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,30 +62,44 @@ def run_suite(
 ) -> FunctionRun:
     """Run a suite with a model and score it; `only` picks tasks by position.
 
-    With `out`, results are kept there in the leaderboard's layout and reused. Raises `SuiteError` when the published
-    data is missing, and `ModelError` when the model cannot be used at all.
+    With `out`, results are kept there in the leaderboard's layout and reused; a task for which the model could not be
+    reached has no result, so that the next run tries it again. Raises `SuiteError` when the published data is missing,
+    when a position is not in the suite, or when `out` holds results of other settings, and `ModelError` when the model
+    cannot be used at all.
     """
     tasks = load_tasks(suite, data)
     if only is not None:
-        tasks = [tasks[number] for number in only if 0 <= number < len(tasks)]
+        tasks = _picked(suite, tasks, only)
     settings = FunctionContext(**{**_defaults(suite), **(context or {})})
     path = result_path(out, suite, model) if out is not None else None
+    _claim(path, settings)
     known = _read_results(path)
     records = []
     for done, task in enumerate(tasks, start=1):
         record = known.get(task.id)
         if record is None:
             record = _run_task(task, model, settings)
-            _append(path, record)
+            if record["outcome"] != UNAVAILABLE:
+                _append(path, record)
         records.append(record)
         progress(done, len(tasks))
-    grades = tuple(
-        grade(task, said_in(record), mode=mode, rules=rules) for task, record in zip(tasks, records, strict=True)
-    )
+    grades = tuple(_grade(task, record, mode=mode, rules=rules) for task, record in zip(tasks, records, strict=True))
     run = FunctionRun(suite, grades, score(grades), _usage(records))
     if path is not None:
         _write_score(path, run)
     return run
+
+
+def _picked(suite: str, tasks: list[FunctionTask], only: Sequence[int]) -> list[FunctionTask]:
+    if unknown := [number for number in only if not 0 <= number < len(tasks)]:
+        raise SuiteError(f"{suite} has no task {unknown[0]}; its {len(tasks)} tasks are counted from 0")
+    return [tasks[number] for number in dict.fromkeys(only)]
+
+
+def _grade(task: FunctionTask, record: Mapping[str, Any], *, mode: Mode, rules: MatchRules | None) -> Grade:
+    if record.get("outcome") == UNAVAILABLE:
+        return Grade(task.id, Outcome.FAILURE, False, UNAVAILABLE, record["result"])
+    return grade(task, said_in(record), mode=mode, rules=rules)
 
 
 def _defaults(suite: str) -> dict[str, Any]:
@@ -93,7 +118,8 @@ def _run_task(task: FunctionTask, model: str | BaseChatModel, settings: Function
     try:
         state = graph.invoke(given)
     except (ModelReplyError, ModelUnavailableError) as error:
-        state = {"outcome": "failed", "calls": [], "question": "", "answer": str(error), "usage": {}}
+        outcome = "failed" if isinstance(error, ModelReplyError) else UNAVAILABLE
+        state = {"outcome": outcome, "calls": [], "question": "", "answer": str(error), "usage": {}}
     usage = state.get("usage") or {}
     calls = [{call["name"]: json.dumps(call["arguments"], ensure_ascii=False)} for call in state["calls"]]
     return {
@@ -128,8 +154,20 @@ def result_path(out: Path, suite: str, model: str | BaseChatModel) -> Path:
     return folder / ("live" if category in LIVE else "non_live") / f"BFCL_v4_{category}_result.json"
 
 
+def _claim(path: Path | None, settings: FunctionContext) -> None:
+    """Keep the settings beside the results; raises `SuiteError` if the results there were made with others."""
+    if path is None:
+        return
+    place = path.with_name(path.name.replace("_result.json", "_settings.json"))
+    now = json.dumps(settings.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n"
+    if place.is_file() and place.read_text(encoding="utf-8") != now:
+        raise SuiteError(f"{path} holds results of other settings; give the same settings, or another --out")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(now, encoding="utf-8")
+
+
 def _read_results(path: Path | None) -> dict[str, dict[str, Any]]:
-    """The records that an earlier run left; a last line that was cut off is dropped."""
+    """The records that an earlier run left; a line that was cut off is taken out, so that the file can go on."""
     if path is None or not path.is_file():
         return {}
     found = {}
@@ -139,13 +177,16 @@ def _read_results(path: Path | None) -> dict[str, dict[str, Any]]:
         except json.JSONDecodeError:
             continue
         found[record["id"]] = record
+    partial = path.with_name(f".{path.name}.partial")
+    lines = [f"{json.dumps(record, ensure_ascii=False)}\n" for record in found.values()]
+    partial.write_text("".join(lines), encoding="utf-8")
+    partial.replace(path)
     return found
 
 
 def _append(path: Path | None, record: Mapping[str, Any]) -> None:
     if path is None:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(record, ensure_ascii=False) + "\n")
 

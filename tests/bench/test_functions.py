@@ -9,12 +9,13 @@ import pytest
 from langchain_core.messages import BaseMessage
 from scripted import Reply, ScriptedModel
 
-from restgpt.bench.functions import run_suite, said_in
+from restgpt.bench.functions import result_path, run_suite, said_in
 from restgpt.bench.functions_grading import Outcome, Said, grade, read_answer, report, score
 from restgpt.bench.functions_tasks import OPENFUNCTIONS, FunctionTask, SuiteError, load_tasks
 from restgpt.bench.matcher import LEADERBOARD, MatchRules
 from restgpt.specs.functions import read_function
 from restgpt.tools.calls import Call
+from restgpt.tools.model import ModelUnavailableError
 
 UNDER_SPECIFIED = 42
 
@@ -240,6 +241,38 @@ def test_results_are_in_the_leaderboards_layout_and_reused(leaderboard: Path, tm
     assert again.score == first.score
     summary = json.loads(path.with_name("BFCL_v4_simple_python_score.json").read_text(encoding="utf-8"))
     assert (summary["n"], summary["accuracy"]) == (1, 1.0)
+
+
+def test_a_line_that_was_cut_off_does_not_swallow_the_next_result(leaderboard: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    path = result_path(out, "bfcl:simple_python", ScriptedModel([]))
+    path.parent.mkdir(parents=True)
+    path.write_text('{"id": "simple_python_0", "resu', encoding="utf-8")
+    run_suite("bfcl:simple_python", ScriptedModel([RIGHT["simple_python"]]), data=leaderboard, out=out)
+    (line,) = path.read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["id"] == "simple_python_0"
+    assert run_suite("bfcl:simple_python", ScriptedModel([]), data=leaderboard, out=out).score.right == 1
+
+
+def test_results_of_other_settings_are_not_taken_for_these(leaderboard: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_suite("bfcl:simple_python", ScriptedModel([RIGHT["simple_python"]]), data=leaderboard, out=out)
+    with pytest.raises(SuiteError, match="other settings"):
+        run_suite("bfcl:simple_python", ScriptedModel([]), data=leaderboard, out=out, context={"prompting": "tools"})
+
+
+def test_a_task_without_a_reachable_model_is_tried_again(leaderboard: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    away = ScriptedModel([ModelUnavailableError("The provider cannot be reached.")])
+    first = run_suite("bfcl:irrelevance", away, data=leaderboard, out=out, rules=LEADERBOARD)
+    assert first.score.kinds == {"unavailable": 1}
+    again = run_suite("bfcl:irrelevance", ScriptedModel([RIGHT["irrelevance"]]), data=leaderboard, out=out)
+    assert again.score.right == 1
+
+
+def test_a_position_that_the_suite_does_not_have_is_named(leaderboard: Path) -> None:
+    with pytest.raises(SuiteError, match="no task 7"):
+        run_suite("bfcl:simple_python", ScriptedModel([]), data=leaderboard, only=[0, 7])
 
 
 def test_results_of_other_programs_are_read() -> None:
