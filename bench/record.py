@@ -98,8 +98,8 @@ class Record:
     `gold` is the published path, `paths` all that are as good, `calls` the gold calls of the repaired one. `log` is the
     world's own request log; each entry names in `covers` the operations that the request stands for. `steps` is the
     agent's trajectory; `plans` are all API plans, those too that the caller sent back, with its reasons in `hints`.
-    `operations` maps the names in plans to "METHOD /template". `told` says whether the extracted results, taken as the
-    answer, satisfy the judge. `usage` is that of the agent's state; `wall_s` and `cpu_s` are seconds, the latter of the
+    `operations` maps the names in plans to "METHOD /template". `told` says whether the extracted results hold a true
+    answer, among whatever else. `usage` is that of the agent's state; `wall_s` and `cpu_s` are seconds, the latter of the
     thread that ran the graph. `offered` counts the operations that the agent had.
     """
 
