@@ -292,7 +292,7 @@ def _prompt(
                     f"{number}. {planned[number - 1]['operation']}: {planned[number - 1]['purpose']}"
                     for number in numbers
                 ),
-                documentation="\n\n".join(documentation),
+                documentation=fenced("document", "\n\n".join(documentation)),
             )
         ),
     ]

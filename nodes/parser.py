@@ -184,7 +184,7 @@ def _prompt(run: Run, request: Request, body: Body) -> list[BaseMessage]:
                 call=f"{operation.method} {operation.path}",
                 arguments=json.dumps(request["arguments"], ensure_ascii=False),
                 description=request["description"],
-                schema=schema,
+                schema=fenced("document", schema),
                 shape=fenced("shape", request["response"]["sketch"]),
                 query=request["output_instruction"],
             )

@@ -82,7 +82,9 @@ def _ended(run: Run, steps: Sequence[Step], answer: str, *, fulfilled: bool) -> 
 def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> list[BaseMessage]:
     """The rules as a stable prefix, then the turn so far, append-only, so that a provider's prompt cache is hit."""
     prompt: list[BaseMessage] = [
-        SystemMessage(render("planner", apis=run.describe_apis(), examples=run.examples("planner"))),
+        SystemMessage(
+            render("planner", apis=fenced("document", run.describe_apis()), examples=run.examples("planner"))
+        ),
         HumanMessage(
             render(
                 "planner_turn",

@@ -69,7 +69,11 @@ def _prompt(run: Run, state: SelectorState) -> list[BaseMessage]:
     """The original sub-task, then each attempt with its result and the planner's next words (equation 2)."""
     tried = attempts(state["steps"], task=state["task"], turn=state["turn"])
     prompt: list[BaseMessage] = [
-        SystemMessage(render("selector", operations=_operations(run, state), examples=run.examples("selector"))),
+        SystemMessage(
+            render(
+                "selector", operations=fenced("document", _operations(run, state)), examples=run.examples("selector")
+            )
+        ),
         HumanMessage(
             render(
                 "selector_task",

@@ -43,7 +43,7 @@ def exhausted(run: Run, state: MethodState) -> str:
 def turn_prompt(run: Run, state: MethodState, rules: str, *, reflections: str = "") -> list[BaseMessage]:
     """The rules with the operations, the instruction, then each API plan with its result."""
     prompt: list[BaseMessage] = [
-        SystemMessage(render(rules, operations=operation_lines(run, state["instruction"]))),
+        SystemMessage(render(rules, operations=fenced("document", operation_lines(run, state["instruction"])))),
         HumanMessage(
             render("method_turn", today=run.today(), reflections=reflections, instruction=state["instruction"])
         ),
