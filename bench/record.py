@@ -99,8 +99,8 @@ class Record:
     world's own request log; each entry names in `covers` the operations that the request stands for. `steps` is the
     agent's trajectory; `plans` are all API plans, those too that the caller sent back, with its reasons in `hints`.
     `operations` maps the names in plans to "METHOD /template". `told` says whether the extracted results hold a true
-    answer, among whatever else. `usage` is that of the agent's state; `wall_s` and `cpu_s` are seconds, the latter of the
-    thread that ran the graph. `offered` counts the operations that the agent had.
+    answer, among whatever else. `usage` is that of the agent's state; `wall_s` and `cpu_s` are seconds, the latter of
+    the thread that ran the graph. `offered` counts the operations that the agent had.
     """
 
     key: str
