@@ -12,9 +12,9 @@ from restgpt.specs.index import Index, build_index
 from restgpt.specs.kind import slice_document
 from restgpt.specs.operation import Operation
 from restgpt.specs.pointer import format_pointer
-from restgpt.specs.problem import Problem, UnknownOperationError
+from restgpt.specs.problem import Problem, SpecError, UnknownOperationError
 from restgpt.specs.security import KINDS, Requirement, SecurityScheme, read_requirements, read_scheme
-from restgpt.specs.server import Server, absolute_url, read_servers
+from restgpt.specs.server import Server, absolute_url, read_servers, server_problems
 from restgpt.specs.source import read_source
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class Api:
     ) -> None:
         self.document = document
         self.source = source
+        if base_url and ("?" in base_url or "#" in base_url):
+            raise SpecError("the base URL has a query or a fragment: give it without, as query of apis.yaml if needed")
         self.base_url = base_url.rstrip("/") if base_url else None
         self.auth: Mapping[str, str] = dict(auth or {})
         self.operations: Sequence[Operation] = tuple(Operation(self, entry) for entry in index.entries)
@@ -76,14 +78,16 @@ class Api:
     @cached_property
     def problems(self) -> list[Problem]:
         """What is wrong with the document, each place with its JSON pointer; looked for on first use."""
-        from restgpt.specs.references import broken_references
+        from restgpt.specs.references import broken_slices
 
         found = [*self._index_problems, *self._server_problems(), *self._security_problems()]
-        return [*found, *broken_references(self.document)]
+        return [*found, *broken_slices(self.document)]
 
     def _server_problems(self) -> list[Problem]:
-        if self.base_url is not None or any(absolute_url(server, self.location) for server in self.servers):
+        if self.base_url is not None:
             return []
+        if any(absolute_url(server, self.location) for server in self.servers):
+            return server_problems(self.servers, "/servers")
         return [Problem("/servers", "the document names no host; give one with --base-url or base_url=")]
 
     def _security_problems(self) -> list[Problem]:

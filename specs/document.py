@@ -30,6 +30,8 @@ DEPTHS = {
 _LEVEL = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ANY = msgspec.json.Decoder()
 CHAIN = 64
+# How many levels of a slice are read: far more than any published document has, and few enough to walk by recursion.
+DEEPEST = 100
 
 
 class Parts(Protocol):
@@ -54,6 +56,8 @@ class MemoryParts:
             root = _LEVEL.decode(data)
         except msgspec.ValidationError:
             raise SpecError("the document is not an object: expected the keys openapi, info and paths") from None
+        except RecursionError:
+            raise SpecError("the document is nested too deeply") from None
         except msgspec.DecodeError as error:
             raise SpecError(f"the document is not valid JSON: {error}") from None
         self._levels: dict[Tokens, dict[str, msgspec.Raw]] = {(): root}
@@ -79,10 +83,10 @@ class MemoryParts:
 
 
 def slice_object(raw: "bytes | msgspec.Raw") -> dict[str, msgspec.Raw]:
-    """Slice one JSON object by its keys; anything that is not an object has none."""
+    """Slice one JSON object by its keys; anything that is not an object, or is nested too deeply, has none."""
     try:
         return _LEVEL.decode(raw)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return {}
 
 
@@ -167,6 +171,9 @@ class Document:
             node = _ANY.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise BrokenReference(f"{format_pointer(address)} cannot be decoded: {error}") from None
+        if _may_be_deep(raw):
+            for part in _deepest(node):
+                part.clear()
         return repair(node) if self.stringly and has_spelled_boolean(bytes(raw)) else node
 
     def resolve(self, reference: str) -> Any:
@@ -287,6 +294,33 @@ def nodes_of(tree: Any) -> Iterator[dict[str, Any]]:
             stack.extend(node.values())
         elif isinstance(node, list):
             stack.extend(node)
+
+
+def depth_fault(raw: "bytes | msgspec.Raw") -> str:
+    """Return why a slice is not read to its end, or an empty string."""
+    if _may_be_deep(raw):
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
+            try:
+                is_deep = any(_deepest(_ANY.decode(raw)))
+            except RecursionError:
+                is_deep = True
+            if is_deep:
+                return f"it nests more than {DEEPEST} levels deep; what is deeper is left out"
+    return ""
+
+
+def _may_be_deep(raw: "bytes | msgspec.Raw") -> bool:
+    data = bytes(raw)
+    return data.count(b"{") + data.count(b"[") > DEEPEST
+
+
+def _deepest(tree: Any) -> "list[dict[str, Any] | list[Any]]":
+    """Return the objects and lists on the deepest level that is read; what they hold is below it."""
+    level = [tree]
+    for _ in range(DEEPEST):
+        children = (node.values() if isinstance(node, dict) else node for node in level)
+        level = [child for inner in children for child in inner if isinstance(child, dict | list)]
+    return level
 
 
 def _step(node: Any, token: str, tokens: Tokens) -> Any:

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from referencing import Registry
 
 from restgpt.specs.operation import MediaType, Operation, Parameter
 from restgpt.specs.pattern import LONGEST, matching_text
 from restgpt.specs.problem import Problem
 from restgpt.specs.repair import coerce
 from restgpt.specs.schema import has_type, json_schema, schema_types
+from restgpt.specs.validator import first_fault
 
 FORMATS = {
     "date": "2024-01-31",
@@ -62,21 +62,16 @@ def example_problems(operation: Operation, arguments: dict[str, Any]) -> list[Pr
     for parameter in operation.parameters:
         if parameter.required:
             value = arguments.get(parameter.location, {}).get(parameter.name)
-            fault = _fault(operation.json_schema(parameter.schema), value)
+            fault = first_fault(value, operation.json_schema(parameter.schema))
             if fault:
                 name = f"{parameter.location} {parameter.name}"
                 found.append(Problem(operation.pointer, f"no value was found that fits {name}: {fault}"))
     if "body" in arguments and operation.body is not None:
-        fault = _fault(operation.json_schema(operation.body.preferred.schema, request=True), arguments["body"])
+        schema = operation.json_schema(operation.body.preferred.schema, request=True)
+        fault = first_fault(arguments["body"], schema)
         if fault:
             found.append(Problem(f"{operation.pointer}/requestBody", f"no value was found that fits the body: {fault}"))
     return found
-
-
-def _fault(schema: Schema, value: Any) -> str:
-    """Return why a value does not fit its schema, or an empty string."""
-    error = next(Draft202012Validator(schema, registry=Registry()).iter_errors(value), None)
-    return "" if error is None else error.message[:200]
 
 
 def parameter_example(operation: Operation, parameter: Parameter) -> Any:
@@ -103,15 +98,13 @@ def body_example(operation: Operation, media: MediaType) -> Any:
 def schema_example(operation: Operation, schema: Schema, *, request: bool) -> Any:
     """Build a small value that a raw schema accepts; documented examples are preferred while they are valid."""
     closure = json_schema(operation.api.document, schema, request=request, hints=True)
-    # An empty registry: a reference that leaves the schema is not fetched.
-    validator = Draft202012Validator(closure, registry=Registry())
     value: Any = None
     for hints, branch in ATTEMPTS:
         try:
             value = _Builder(closure, hints=hints, branch=branch).value(closure, (), 0)
         except NoExample:
             continue
-        if validator.is_valid(value):
+        if not first_fault(value, closure):
             break
     return value
 
@@ -143,8 +136,10 @@ class _Builder:
                 return None
             raise
 
-    def _flatten(self, schema: Schema, seen: tuple[str, ...]) -> tuple[Schema, tuple[str, ...]]:
+    def _flatten(self, schema: Schema, seen: tuple[str, ...], depth: int = 0) -> tuple[Schema, tuple[str, ...]]:
         """Merge the target of `$ref` and the members of `allOf` into one schema."""
+        if depth > DEPTH:
+            raise NoExample("the schema nests without end")
         flat = {key: value for key, value in schema.items() if key not in ("$ref", "allOf", "$defs")}
         members = list(schema.get("allOf", ()))
         if "$ref" in schema:
@@ -155,7 +150,7 @@ class _Builder:
             members.insert(0, self._definitions.get(name, {}))
         for member in members:
             if isinstance(member, dict):
-                inner, seen = self._flatten(member, seen)
+                inner, seen = self._flatten(member, seen, depth + 1)
                 _merge(flat, inner)
         return flat, seen
 

@@ -35,6 +35,8 @@ TEXT_PARAMETERS = frozenset(
 )
 CURRENT = frozenset({"me", "self", "current", "whoami", "profile"})
 DEPTH = 4
+# How many references and alternatives may stand in one another.
+CHAIN = 100
 LIMIT = 250
 
 
@@ -95,7 +97,7 @@ class FieldNames:
 
     def of(self, schema: Any, depth: int = DEPTH, seen: tuple[str, ...] = ()) -> frozenset[str]:
         """Return the names; those of schemas start with an exclamation mark."""
-        if not isinstance(schema, dict) or depth < 0:
+        if not isinstance(schema, dict) or depth < 0 or len(seen) > CHAIN:
             return frozenset()
         if isinstance(schema.get("$ref"), str):
             return self._referred(schema["$ref"], depth, seen)
@@ -110,7 +112,7 @@ class FieldNames:
         for key in ("allOf", "oneOf", "anyOf"):
             members = schema.get(key)
             for member in members if isinstance(members, list) else ():
-                found |= self.of(member, depth, seen)
+                found |= self.of(member, depth, (*seen, ""))
         return frozenset(found)
 
     def _referred(self, reference: str, depth: int, seen: tuple[str, ...]) -> frozenset[str]:

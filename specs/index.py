@@ -59,7 +59,7 @@ def build_index(document: Document) -> Index:
     for method, path, pointer, raw in _operations(document, problems):
         try:
             head = _HEAD.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             problems.append(Problem(pointer, f"the operation cannot be read: {error}"))
             continue
         identifier = head.operationId.strip() if isinstance(head.operationId, str) else ""

@@ -32,6 +32,8 @@ RESPONSE_SHARE = 0.15
 RESPONSE_PART = 3
 ENUM_MOST, BRANCH_MOST, PATTERN_MOST, DEFAULT_MOST = 24, 8, 60, 40
 NESTING = 3
+# How many schemas are written in one another, and how many of them may be named ones that are written in place.
+DEEPEST, IN_PLACE = 64, 8
 FEW_FIELDS = 6
 # Kept in a cut response whatever is asked: they name things and say how many there are.
 ALWAYS = frozenset({"id", "name", "title", "total", "count", "next", "results", "items", "data", "error", "message"})
@@ -179,6 +181,8 @@ class Notation:
         self._names: dict[str, str] = {}
         self._waiting: list[str] = []
         self._relevant: dict[str, bool] = {}
+        self._open: list[str] = []
+        self._depth = 0
         self.left_out: list[str] = []
 
     def body(self, media: MediaType) -> str:
@@ -203,14 +207,30 @@ class Notation:
 
     def type_of(self, schema: Any, *, expand: bool = False, level: int = 0) -> str:
         """Write a schema; `expand` writes the fields of a named one instead of its name."""
-        if not isinstance(schema, dict) or not schema:
+        if not isinstance(schema, dict) or not schema or self._depth > DEEPEST:
             return "any"
+        self._depth += 1
         reference = schema.get("$ref")
-        if isinstance(reference, str):
-            target = self._resolve(reference)
-            if not expand and _is_worth_a_name(target):
-                return self._name(reference)
-            return self.type_of({**target, **_siblings(schema)}, expand=expand, level=level)
+        text = (
+            self._referred(reference, schema, expand, level)
+            if isinstance(reference, str)
+            else self._own_type(schema, level)
+        )
+        self._depth -= 1
+        return text
+
+    def _referred(self, reference: str, schema: Schema, expand: bool, level: int) -> str:
+        """Write a reference by name, or in place where it is short; one that holds itself is a name there."""
+        target = self._resolve(reference)
+        is_circle = reference in self._open or reference in self._names or len(self._open) > IN_PLACE
+        if not expand and (is_circle or _is_worth_a_name(target)):
+            return self._name(reference)
+        self._open.append(reference)
+        text = self.type_of({**target, **_siblings(schema)}, expand=expand, level=level)
+        self._open.pop()
+        return text
+
+    def _own_type(self, schema: Schema, level: int) -> str:
         flat = merge_all_of(self._document, schema)
         kinds = schema_types(flat)
         text = self._plain_type(flat, kinds, level)

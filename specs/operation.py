@@ -10,7 +10,7 @@ from restgpt.specs.index import VARIABLE, Entry, owner_of
 from restgpt.specs.pointer import format_pointer, parse_pointer
 from restgpt.specs.problem import BrokenReference, Problem, SpecError
 from restgpt.specs.security import Requirement, read_requirements
-from restgpt.specs.server import Server, absolute_url, read_servers
+from restgpt.specs.server import Server, absolute_url, read_servers, server_problems
 
 if TYPE_CHECKING:
     from restgpt.specs.api import Api
@@ -150,7 +150,12 @@ class Operation:
         self._read_parameters(found)
         self._read_body(found)
         self._read_responses(found)
-        return (*found, *self._example_problems())
+        return (*found, *self._server_problems(), *self._example_problems())
+
+    def _server_problems(self) -> list[Problem]:
+        """Name what is left out of servers of its own; those of the document are problems of the API."""
+        is_own = self.api.base_url is None and self.servers != self.api.servers
+        return server_problems(self.servers, f"{self.pointer}/servers") if is_own else []
 
     def _example_problems(self) -> list[Problem]:
         from restgpt.specs.example import example_problems
@@ -394,14 +399,17 @@ class Operation:
                 return self.responses[key]
         return None
 
-    def json_schema(self, schema: Mapping[str, Any] | None, *, request: bool = False) -> dict[str, Any]:
+    def json_schema(
+        self, schema: Mapping[str, Any] | None, *, request: bool = False, patterns: bool = True
+    ) -> dict[str, Any]:
         """Turn a raw schema into a self-contained JSON Schema 2020-12, with the definitions it reaches.
 
-        With `request`, read-only properties are neither required nor described.
+        With `request`, read-only properties are neither required nor described. Without `patterns`, no regular
+        expression is in it.
         """
         from restgpt.specs.schema import json_schema
 
-        return json_schema(self.api.document, schema, request=request)
+        return json_schema(self.api.document, schema, request=request, patterns=patterns)
 
     def example(self) -> dict[str, Any]:
         """Build the smallest valid arguments, grouped by their place in the request."""

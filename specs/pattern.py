@@ -1,19 +1,66 @@
-"""A short text that matches a regular expression, for example values."""
+"""Regular expressions of documents: whether a text matches one, in bounded time, and a short text that does."""
 
+import math
 import re
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
 LIKED = "a0A1b_-. "
 LONGEST = 4096
 LARGEST = 100_000
+MOST_WAYS = 10_000_000
+REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
+
+
+def is_found(pattern: str, text: str) -> bool | None:
+    """Tell whether a pattern is found in a text; None, untried, where trying is not quick.
+
+    Raises what `re.compile` raises.
+    """
+    return bool(re.search(pattern, text)) if is_quick(pattern, len(text)) else None
+
+
+@lru_cache(maxsize=4096)
+def is_quick(pattern: str, length: int) -> bool:
+    """Tell whether a pattern has few ways to match in a text of this length; raises what `re.compile` raises.
+
+    Python tries one way after the other and cannot be stopped: `(a+)+$` has 2^n of them in n letters.
+    """
+    tree = import_module("re._parser").parse(pattern)
+    is_anchored = str(tree[:1]).startswith("[(AT, AT_BEGINNING") and not tree.state.flags & re.MULTILINE
+    places = 1 if is_anchored else length + 1
+    return math.log(places) + _ways(tree, length) <= math.log(MOST_WAYS)
+
+
+def _ways(tree: Any, length: int) -> float:
+    """Return the logarithm of an upper bound of the ways to match in a text of this length."""
+    return sum(_ways_of(str(operator), argument, length) for operator, argument in tree)
+
+
+def _ways_of(operator: str, argument: Any, length: int) -> float:
+    if operator in REPEATS:
+        low, high, inner = argument
+        most: int = min(int(high), max(low, length))
+        return math.log(most - low + 1) + most * _ways(inner, length)
+    if operator == "BRANCH":
+        branches = argument[1]
+        return math.log(len(branches)) + max(_ways(branch, length) for branch in branches)
+    if operator == "GROUPREF_EXISTS":
+        return sum(_ways(branch, length) for branch in argument[1:] if branch is not None)
+    if operator in ("SUBPATTERN", "ASSERT", "ASSERT_NOT"):
+        return _ways(argument[-1], length)
+    return _ways(argument, length) if operator == "ATOMIC_GROUP" else 0.0
 
 
 def matching_text(pattern: str, shortest: int = 0, longest: int = LONGEST) -> str | None:
-    """Build a text of `shortest` to `longest` characters in which `pattern` is found; None where that fails."""
+    """Build a text of `shortest` to `longest` characters in which `pattern` is found; None where that fails.
+
+    Where it takes too long to tell, the text is not tried.
+    """
     try:
         tree = import_module("re._parser").parse(pattern)
-        compiled = re.compile(pattern)
+        re.compile(pattern)
     except (re.error, RecursionError, OverflowError):
         return None
     for times in (0, 1, _fewest_repeats(tree, shortest)):
@@ -22,7 +69,7 @@ def matching_text(pattern: str, shortest: int = 0, longest: int = LONGEST) -> st
             return None
         # A pattern without an end allows anything after it.
         text = text.ljust(shortest, "a")
-        if len(text) <= longest and compiled.search(text):
+        if len(text) <= longest and is_found(pattern, text) is not False:
             return text
     return None
 
@@ -60,7 +107,7 @@ def _part(operator: str, argument: Any, times: int, groups: dict[int, str]) -> s
         return _member(argument)
     if operator == "BRANCH":
         return _sequence(argument[1][0], times, groups)
-    if operator in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+    if operator in REPEATS:
         low, high, inner = argument
         text = _sequence(inner, times, groups)
         count = min(max(low, times), int(high), LONGEST)

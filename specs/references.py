@@ -1,4 +1,4 @@
-"""References of a document that lead nowhere, found in its raw slices without decoding them."""
+"""References of a document that lead nowhere, and nesting that is not read to its end, found in its raw slices."""
 
 import json
 import re
@@ -6,17 +6,19 @@ from collections.abc import Iterator
 
 import msgspec
 
-from restgpt.specs.document import DEPTHS, Document, Tokens
+from restgpt.specs.document import DEPTHS, Document, Tokens, depth_fault
 from restgpt.specs.pointer import format_pointer, parse_fragment
 from restgpt.specs.problem import BrokenReference, Problem
 
 REFERENCE = re.compile(rb'"\$ref"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
-def broken_references(document: Document) -> Iterator[Problem]:
-    """Yield a problem for every slice that holds a reference to nothing, each reference once a slice."""
+def broken_slices(document: Document) -> Iterator[Problem]:
+    """Yield a problem for every slice that is too deep or refers to nothing, each reference once a slice."""
     verdicts: dict[str, str] = {}
     for address, raw in _slices(document):
+        if fault := depth_fault(raw):
+            yield Problem(format_pointer(address), fault)
         found = {json.loads(text) for text in REFERENCE.findall(raw)}
         for reference in sorted(found):
             if reference not in verdicts:

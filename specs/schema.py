@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from restgpt.specs.document import Document
+from restgpt.specs.document import CHAIN, Document
+from restgpt.specs.pattern import is_quick
 from restgpt.specs.problem import BrokenReference
 from restgpt.specs.repair import coerce
 
@@ -42,7 +43,6 @@ PYTHON_TYPES: dict[str, tuple[type, ...]] = {
 }
 KEPT = frozenset({"title", "description", "default", "format", "const", "contentEncoding", "contentMediaType"})
 SUBSCHEMA = ("not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties")
-SUBSCHEMA_MAPS = ("patternProperties", "dependentSchemas")
 SUBSCHEMA_LISTS = ("oneOf", "anyOf", "prefixItems")
 SIZES = (
     "minLength",
@@ -54,6 +54,7 @@ SIZES = (
     "minContains",
     "maxContains",
 )
+LONGEST_NAME = 1000
 LIMITS = frozenset({*SIZES, "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "pattern"})
 ILLEGAL = re.compile(r"[^A-Za-z0-9_.-]+")
 # Python warns that these may become operations on character classes.
@@ -62,25 +63,31 @@ LITERAL = re.compile(r"/(\^?.*\$?)/([gimsuy]*)\Z", re.DOTALL)
 
 
 def json_schema(
-    document: Document, schema: Mapping[str, Any] | None, *, request: bool = False, hints: bool = False
+    document: Document,
+    schema: Mapping[str, Any] | None,
+    *,
+    request: bool = False,
+    hints: bool = False,
+    patterns: bool = True,
 ) -> dict[str, Any]:
     """Convert a raw schema for `jsonschema.Draft202012Validator`, its references closed over in `$defs`.
 
     With `request`, read-only properties are left out; without, write-only ones are not required. A reference that
     leads nowhere accepts anything. `oneOf` becomes `anyOf`: alternatives overlap in real documents, and a value that
     fits two of them is no reason to refuse it. With `hints`, scalar examples and discriminators are kept for those
-    who build values.
+    who build values. Without `patterns`, no regular expression is in it, and what one would judge is accepted.
     """
-    return _Closure(document, request, hints).build(dict(schema or {}))
+    return _Closure(document, request, hints, patterns).build(dict(schema or {}))
 
 
 class _Closure:
     """Converts one schema and the definitions it reaches, each of them once."""
 
-    def __init__(self, document: Document, request: bool, hints: bool) -> None:
+    def __init__(self, document: Document, request: bool, hints: bool, patterns: bool) -> None:
         self._document = document
         self._request = request
         self._hints = hints
+        self._patterns = patterns
         self._names: dict[str, str] = {}
         self._queue: list[str] = []
         self._defs: dict[str, Any] = {}
@@ -102,20 +109,20 @@ class _Closure:
         return {**root, "$defs": self._defs} if self._defs else root
 
     def _cut_circles(self) -> None:
-        """Open circles of references that never descend into a value: validating them would not end."""
+        """Open circles and long chains of references that never descend into a value: validating would not end."""
         state: dict[str, int] = {}
 
-        def visit(name: str) -> None:
+        def visit(name: str, depth: int) -> None:
             state[name] = 1
             for edge in self._edges.get(name, ()):
                 target = edge["$ref"].removeprefix("#/$defs/")
-                if state.get(target) == 1:
+                if state.get(target) == 1 or depth > CHAIN:
                     edge.clear()
                 elif target not in state:
-                    visit(target)
+                    visit(target, depth + 1)
             state[name] = 2
 
-        visit("")
+        visit("", 0)
 
     def _reference(self, reference: str, in_place: bool) -> dict[str, Any]:
         if reference not in self._names:
@@ -202,7 +209,7 @@ class _Closure:
         if step is not None and step > 0 and step == int(step):
             out["multipleOf"] = int(step)
         pattern = plain_pattern(node.get("pattern"))
-        if pattern is not None:
+        if pattern is not None and self._patterns:
             out["pattern"] = pattern
 
     def _convert_object(self, node: dict[str, Any], out: dict[str, Any]) -> None:
@@ -247,11 +254,19 @@ class _Closure:
         for key in SUBSCHEMA:
             if isinstance(node.get(key), bool | dict):
                 out[key] = self._convert(node[key], in_place=key in ("not", "if", "then", "else"))
-        for key in SUBSCHEMA_MAPS:
-            if isinstance(node.get(key), dict):
-                out[key] = {
-                    name: self._convert(item) for name, item in node[key].items() if key[0] == "d" or is_pattern(name)
-                }
+        dependent, named = node.get("dependentSchemas"), node.get("patternProperties")
+        if isinstance(dependent, dict):
+            out["dependentSchemas"] = {name: self._convert(item) for name, item in dependent.items()}
+        if isinstance(named, dict):
+            judged = {
+                name: item
+                for name, item in named.items()
+                if self._patterns and is_pattern(name) and is_quick(name, LONGEST_NAME)
+            }
+            out["patternProperties"] = {name: self._convert(item) for name, item in judged.items()}
+            if len(judged) < len(named):
+                # Any name may be meant by a pattern that is not tried.
+                out["additionalProperties"] = True
         for key in ("allOf", *SUBSCHEMA_LISTS):
             members = node.get(key)
             if isinstance(members, list) and members:
@@ -381,6 +396,10 @@ def merge_all_of(document: Document, schema: Mapping[str, Any], seen: tuple[str,
 
 
 def _flat_member(document: Document, member: Any, seen: tuple[str, ...]) -> dict[str, Any] | None:
+    # A member without a name counts as well.
+    seen = (*seen, "")
+    if len(seen) > CHAIN:
+        return None
     while isinstance(member, dict) and isinstance(member.get("$ref"), str):
         reference = member["$ref"]
         if reference in seen:

@@ -1,10 +1,12 @@
 """Servers of a document and the base URL that an operation is sent to (OpenAPI Server Object)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin, urlsplit
+
+from restgpt.specs.problem import Problem
 
 VARIABLE = re.compile(r"\{([^{}]*)\}")
 
@@ -49,6 +51,21 @@ def read_servers(raw: Any) -> tuple[Server, ...]:
     )
 
 
+def server_problems(servers: Iterable[Server], pointer: str) -> list[Problem]:
+    """Name the servers whose URL has a query, which the Server Object does not allow and no request is sent with."""
+    return [
+        Problem(pointer, f"the query of the server URL ({_names(server.url)}) is left out of every request")
+        for server in servers
+        if "?" in server.url.partition("#")[0]
+    ]
+
+
+def _names(url: str) -> str:
+    """The names in a query; a value may be a secret."""
+    query = url.partition("#")[0].partition("?")[2]
+    return ", ".join(part.partition("=")[0] for part in query.split("&"))
+
+
 def _variables(raw: Any) -> dict[str, ServerVariable]:
     if not isinstance(raw, dict):
         return {}
@@ -64,7 +81,7 @@ def _variables(raw: Any) -> dict[str, ServerVariable]:
 
 
 def absolute_url(server: Server, location: str | None) -> str | None:
-    """Return the base URL of a server without a trailing slash, or None where it has no host or no value."""
+    """Return the base URL of a server without query and trailing slash, or None where it has no host or no value."""
     url = server.fill()
     try:
         if location is not None and location.startswith(("http://", "https://")):

@@ -14,9 +14,9 @@ from typing import Any
 
 import jsonschema
 from jsonschema.exceptions import ValidationError, best_match
-from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from restgpt.specs.validator import errors_of
 from restgpt.tools.errors import ArgumentProblem
 from restgpt.tools.files import Blob, BlobText
 
@@ -186,9 +186,7 @@ def unwritable(value: Any, pointer: str = "") -> list[ArgumentProblem]:
 def validate(value: Any, schema: Schema, pointer: str) -> list[ArgumentProblem]:
     """Validate by JSON Schema 2020-12; a schema too broken to judge by finds nothing wrong."""
     try:
-        # An empty registry: a reference that leaves the schema is not fetched.
-        validator = jsonschema.Draft202012Validator(schema, registry=Registry())
-        errors = sorted(validator.iter_errors(_judged(value)), key=lambda error: [str(part) for part in error.path])
+        errors = sorted(errors_of(_judged(value), schema), key=lambda error: [str(part) for part in error.path])
         chosen = [best_match([error]) for error in errors[:MOST_PROBLEMS]]
     except _BROKEN_SCHEMA:
         return []

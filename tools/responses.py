@@ -256,6 +256,7 @@ def response_warnings(operation: Operation, status: int, content: Content, media
         note = []
     if media is None or media.schema is None or content.kind != "json" or len(content.data) > MOST_JUDGED:
         return note
-    schema = operation.json_schema(media.schema)
+    # Some patterns take for ever on some texts, and the texts are not ours.
+    schema = operation.json_schema(media.schema, patterns=False)
     found = validate(content.value(), schema, "")
     return [*note, *(f"the body differs from its schema at {item}" for item in found[:3])]

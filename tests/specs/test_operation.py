@@ -297,3 +297,22 @@ def test_an_operation_read_by_many_threads_is_read_the_same() -> None:
 def test_a_line_holds_one_sentence() -> None:
     api = paths("/a: {get: {description: 'Lists things. Then more.'}, put: {summary: \"Sets\\n it\"}}")
     assert [operation.line() for operation in api.operations] == ["GET /a  Lists things", "PUT /a  Sets it"]
+
+
+def test_the_query_of_a_server_is_a_problem_that_shows_no_value() -> None:
+    servers = [{"url": "https://api.example.com/v1?key=secret&b=2"}]
+    own = {"servers": [{"url": "https://own.example.com?c=3"}], "responses": {}}
+    paths = {"/a": {"get": {"responses": {}}, "put": own}}
+    document = {"openapi": "3.0.0", "info": {"title": "t", "version": "1"}, "servers": servers, "paths": paths}
+    api = load_api(document)
+    text = "the query of the server URL ({}) is left out of every request"
+    assert [*map(str, api.problems)] == [f"/servers: {text.format('key, b')}"]
+    assert [*map(str, api.operation("PUT /a").problems)] == [f"/paths/~1a/put/servers: {text.format('c')}"]
+    assert api.operation("GET /a").problems == ()
+    assert load_api(document, base_url="https://here.example.com").problems == []
+
+
+@pytest.mark.parametrize("url", ["https://api.example.com/v1?key=secret", "https://api.example.com/#part"])
+def test_a_base_url_with_a_query_is_refused_without_showing_it(url: str) -> None:
+    with pytest.raises(SpecError, match=r"^the base URL has a query or a fragment: [^?#]*$"):
+        load_api({"openapi": "3.0.0", "info": {}, "paths": {"/a": {}}}, base_url=url)

@@ -194,3 +194,17 @@ def test_a_body_too_long_to_judge_is_not_compared_with_its_schema(store: BaseSto
     found = load_api(document, base_url="https://t.example").operation("GET /x")
     stored = ResponseStore(store).put(reply(json.dumps(["x" * size]).encode()), found)
     assert bool(stored.notices) == warned
+
+
+def test_patterns_are_not_tried_on_answers(store: BaseStore) -> None:
+    closed = {"type": "object", "patternProperties": {"^[a-z]$": {}}, "additionalProperties": False}
+    schema = {"type": "array", "prefixItems": [{"type": "string", "pattern": "^[a-z]+$"}, closed, {"type": "integer"}]}
+    responses = {"200": {"description": "ok", "content": {"application/json": {"schema": schema}}}}
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "T", "version": "1"},
+        "paths": {"/x": {"get": {"responses": responses}}},
+    }
+    found = load_api(document, base_url="https://t.example").operation("GET /x")
+    stored = ResponseStore(store).put(reply(b'["UPPER", {"LONG": 1}, "text"]'), found)
+    assert stored.notices == ('the body differs from its schema at /2: must be integer, not the string "text"',)
