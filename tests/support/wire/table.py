@@ -40,8 +40,8 @@ PYTHONPATH=tests/support python -m wire.table wire.ours:RestgptAdapter your_modu
   integer, one value for an array, JSON text for an object. A null for something optional is left out.
 - Only required parameters with a default are filled in. Values are validated by JSON Schema before anything is sent.
 - A `pattern` is tried only where it has at most ten million ways to match in a text of that length, since Python
-  cannot stop halfway: three repeats go with a hundred letters, a repeat inside a repeat (`(a+)+`) with hardly any. Other
-  values go out unchecked by it, and the API judges them. Patterns are never tried on answers.
+  cannot stop halfway: three repeats go with a hundred letters, a repeat inside a repeat (`(a+)+`) with hardly any.
+  Other values go out unchecked by it, and the API judges them. Patterns are never tried on answers.
 - A server URL has no query in OpenAPI. One that has is named as a problem, and the query is not sent; `query` of
   `apis.yaml` sends it with every request.
 - Nested deep objects are `a[b][c]`, arrays in them `a[]`, objects in arrays `a[0][b]`. Form fields follow their
