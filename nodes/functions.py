@@ -15,7 +15,7 @@ from restgpt.nodes.functions_context import CallRecord, FunctionContext, Functio
 from restgpt.nodes.functions_judge import Judge, Judged, Proposal, ask_for, keep_known, with_value
 from restgpt.nodes.functions_shortlist import shortlist
 from restgpt.nodes.functions_speaker import shown_calls, speak
-from restgpt.prompts import render
+from restgpt.prompts import dated, render
 from restgpt.specs.functions import Function, FunctionError, load_functions
 from restgpt.specs.problem import SpecError
 from restgpt.tools.call_asking import resolve_call_model
@@ -93,8 +93,8 @@ class FunctionResources:
             return self._resolved[key]
 
     def today(self, context: FunctionContext) -> str:
-        """The date taken for today, as YYYY-MM-DD."""
-        return context.today or self._today().isoformat()
+        """The day taken for today, as prompts name it."""
+        return dated(date.fromisoformat(context.today) if context.today else self._today())
 
 
 def make_intake(resources: FunctionResources) -> Node:

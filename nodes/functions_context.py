@@ -1,10 +1,11 @@
 """The settings of the graph `openfunctions`, and the records of its state."""
 
+from datetime import date
 from typing import Annotated, Any, Literal
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from typing_extensions import TypedDict
 
 from restgpt.tools.model import Method
@@ -48,6 +49,13 @@ class FunctionContext(BaseModel):
     )
     today: str = Field(default="", description="The date taken for today (YYYY-MM-DD). Empty: the real one.")
     base_url: str = Field(default="", description="Where documented routes without a host are.")
+
+    @field_validator("today")
+    @classmethod
+    def _is_date(cls, value: str) -> str:
+        if value:
+            date.fromisoformat(value)
+        return value
 
 
 class CallRecord(TypedDict):

@@ -21,6 +21,7 @@ from pydantic import BaseModel
 
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import Role, Usage
+from restgpt.prompts import dated
 from restgpt.specs import Api, Catalogue, load_api
 from restgpt.specs.api import slug
 from restgpt.tools.errors import SettingsError
@@ -242,8 +243,8 @@ class Run:
         return request.shown(self.http.redactor(*self.catalogue.apis))
 
     def today(self) -> str:
-        """The date that the agent takes for today, as YYYY-MM-DD."""
-        return self.context.today or self.resources.today().isoformat()
+        """The day that the agent takes for today, as prompts name it."""
+        return dated(date.fromisoformat(self.context.today) if self.context.today else self.resources.today())
 
     def new_id(self) -> str:
         """A new request id."""

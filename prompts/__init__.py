@@ -5,10 +5,13 @@ and a substituted value is never rendered again.
 """
 
 from collections.abc import Iterator
+from datetime import date
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from string import Template
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 class PromptError(ValueError):
@@ -44,6 +47,11 @@ def names() -> Iterator[str]:
 def fingerprints() -> dict[str, str]:
     """The SHA-256 of each prompt file, for the record of a benchmark run."""
     return {name: sha256(_template(name).template.encode()).hexdigest() for name in names()}
+
+
+def dated(day: date) -> str:
+    """A day as prompts name it, such as `2023-12-01, a Friday`: models are weak at telling the weekday."""
+    return f"{day.isoformat()}, a {WEEKDAYS[day.weekday()]}"
 
 
 def fenced(label: str, text: str) -> str:

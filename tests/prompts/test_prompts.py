@@ -1,10 +1,11 @@
 """Guards the prompts: strict rendering, and marks that data cannot close."""
 
 import re
+from datetime import date, timedelta
 
 import pytest
 
-from restgpt.prompts import PromptError, fenced, fingerprints, names, render
+from restgpt.prompts import PromptError, dated, fenced, fingerprints, names, render
 
 
 def test_a_missing_variable_is_an_error() -> None:
@@ -26,6 +27,12 @@ def test_values_are_never_rendered_again() -> None:
     text = render("planner_turn", today="$instruction", conversation="", instruction="{braces} $today")
     assert "Today is $instruction." in text
     assert "Instruction: {braces} $today" in text
+
+
+def test_a_day_is_named_with_its_weekday() -> None:
+    first = date(2023, 12, 1)
+    named = [dated(first + timedelta(days)) for days in range(4)]
+    assert named == ["2023-12-01, a Friday", "2023-12-02, a Saturday", "2023-12-03, a Sunday", "2023-12-04, a Monday"]
 
 
 def test_every_prompt_has_a_fingerprint() -> None:
