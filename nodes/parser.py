@@ -18,7 +18,6 @@ from restgpt.nodes.rounds import is_over, latest, step_of
 from restgpt.prompts import fenced, render
 from restgpt.tools.responses import Body, UnknownHandleError
 from restgpt.tools.sandbox import SandboxResult, Status, run_python
-from restgpt.tools.sketch import names_in
 
 SMALL = 400
 """A body of at most this many characters is its own extract: no model call."""
@@ -173,7 +172,7 @@ def _prompt(run: Run, request: Request, body: Body) -> list[BaseMessage]:
         status=request["response"]["status"],
         focus=request["output_instruction"],
         budget=budget,
-        names=names_in(body.value) if body.is_json else None,
+        received=body.value if body.is_json else None,
     )
     return [
         SystemMessage(render("parser")),

@@ -1,13 +1,14 @@
 """API plans as models write them: the reply, its check against the operations at hand, the record it becomes."""
 
 import json
+from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage
 from pydantic import BaseModel, Field
 
 from restgpt.nodes.records import ApiPlan
 from restgpt.nodes.resources import Run
-from restgpt.specs import UnknownOperationError
+from restgpt.specs import Operation, UnknownOperationError
 
 MAX_CALLS = 12
 """How many calls one API plan may hold."""
@@ -61,6 +62,18 @@ def said(api_plan: ApiPlan) -> AIMessage:
 
 
 def operation_lines(run: Run, wanted: str) -> str:
-    """The operations for a prompt: all while they fit the budget, else the best for `wanted`."""
+    """The operations for a prompt, under the name of their API if there are several.
+
+    All of them while they fit the budget, else the best for `wanted`, and the API with the best one first.
+    """
     offered = run.catalogue.offer(wanted, run.context.operations_budget)
-    return "\n".join(f"- {run.catalogue.name_of(operation)}: {operation.line()}" for operation in offered)
+    if len(run.catalogue.apis) == 1:
+        return _lines(run, offered)
+    groups: dict[int, list[Operation]] = {}
+    for operation in offered:
+        groups.setdefault(id(operation.api), []).append(operation)
+    return "\n\n".join(f"{group[0].api.title or group[0].api.name}:\n{_lines(run, group)}" for group in groups.values())
+
+
+def _lines(run: Run, operations: Sequence[Operation]) -> str:
+    return "\n".join(f"- {run.catalogue.line(operation)}" for operation in operations)

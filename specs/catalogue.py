@@ -8,6 +8,8 @@ from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownOperationError
 
 TOKEN = 4
+# A list that was searched takes this part of the budget, one in so many: what is looked for stands near its head.
+SEARCHED_PART = 2
 
 
 class Catalogue:
@@ -72,10 +74,10 @@ class Catalogue:
         return f"{self.name_of(operation)}: {operation.line()}"
 
     def offer(self, text: str, budget: int) -> list[Operation]:
-        """Return all operations where their lines fit `budget` tokens, else the best that do, in rank order."""
+        """Return all operations where their lines fit `budget` tokens, else the best for half of it, in rank order."""
         if sum(len(self.line(item)) + 1 for item in self._operations) <= budget * TOKEN:
             return list(self._operations)
-        left = budget * TOKEN
+        left = budget * TOKEN // SEARCHED_PART
         chosen: dict[int, Operation] = {}
         for found in self.search(text, max(10, budget // 8)):
             for operation in (found, *self._best_producers(found)):

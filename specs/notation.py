@@ -14,7 +14,7 @@ A star marks what is required. Each named schema is written once, the nearest fi
 
 import html
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from restgpt.specs.document import Document
@@ -35,6 +35,8 @@ NESTING = 3
 # How many schemas are written in one another, and how many of them may be named ones that are written in place.
 DEEPEST, IN_PLACE = 64, 8
 FEW_FIELDS = 6
+# How far a field's schema is looked through for words of the focus, references and choices counted.
+REACH = 7
 # Kept in a cut response whatever is asked: they name things and say how many there are.
 ALWAYS = frozenset({"id", "name", "title", "total", "count", "next", "results", "items", "data", "error", "message"})
 SILENT_FORMATS = frozenset({"int32", "int64", "float", "double", "string", "integer", "number"})
@@ -64,21 +66,20 @@ def describe_operation(operation: Operation, budget: int, focus: str = "") -> st
     return f"{text}\nanswers {answer}" if answer else text
 
 
-def describe_response(
-    operation: Operation, status: int | None, focus: str, budget: int, names: Container[str] | None = None
-) -> str:
+def describe_response(operation: Operation, status: int | None, focus: str, budget: int, received: Any = None) -> str:
     """Describe the response of a status, cut to the words of `focus`, in about `budget` tokens of four characters.
 
-    With `names`, the names that occur in a received body, fields of other names are left out.
+    With `received`, a received body, fields that do not occur in it are left out.
     """
     response = operation.response(status)
     if response is None:
         return "The document does not describe this response."
-    return _response_docs(operation, response, budget * TOKEN, DETAILS[1][0], _words(focus), names)
+    return _response_docs(operation, response, budget * TOKEN, DETAILS[1][0], _words(focus), received)
 
 
 def _words(focus: str) -> frozenset[str]:
-    return frozenset(stems(focus)) - STOPPED
+    """The words that say what is wanted: names and ids are asked for of everything, and are always shown."""
+    return frozenset(stems(focus)) - STOPPED - {stem for name in ALWAYS for stem in stems(name)}
 
 
 def _request_docs(operation: Operation, field: int, own: int, room: int) -> str:
@@ -119,7 +120,7 @@ def _response_docs(
     room: int,
     field: int,
     focus: frozenset[str],
-    names: Container[str] | None = None,
+    received: Any = None,
 ) -> str:
     """Write a response in full where it fits, else cut to the focus, else to fewer words and lines."""
     media = next(iter(response.content.values()), None)
@@ -127,7 +128,7 @@ def _response_docs(
         return f"{response.status} without a body  {plain_text(response.description, 100)}".rstrip()
     text = ""
     for details, wanted in ((field, frozenset()), (field, focus), (0, focus), (0, focus or frozenset({""}))):
-        notation = Notation(operation.api.document, request=False, details=details, focus=wanted, names=names)
+        notation = Notation(operation.api.document, request=False, details=details, focus=wanted, received=received)
         head = f"{response.status} {media.media_type}  {notation.body(media)}"
         text = "\n".join([head, *notation.definitions(room - len(head))])
         if len(text) <= room and not notation.left_out:
@@ -160,8 +161,8 @@ def plain_text(text: str, most: int) -> str:
 class Notation:
     """Writes schemas of one document, collecting the named ones that are still to be written.
 
-    `details` is the length of descriptions in characters, `focus` the stems that a response is cut to, `names` the
-    names of fields that are written, None for all.
+    `details` is the length of descriptions in characters, `focus` the stems that a response is cut to, `received`
+    a body whose fields alone are written, if there is one.
     """
 
     def __init__(
@@ -171,13 +172,14 @@ class Notation:
         request: bool,
         details: int,
         focus: Iterable[str] = frozenset(),
-        names: Container[str] | None = None,
+        received: Any = None,
     ) -> None:
         self._document = document
         self._hidden = "readOnly" if request else "writeOnly"
         self._details = details
         self._focus = frozenset(focus)
-        self._present = names
+        self._present = None if received is None else names_in(received)
+        self._top = frozenset(received) if isinstance(received, dict) else None
         self._names: dict[str, str] = {}
         self._waiting: list[str] = []
         self._relevant: dict[str, bool] = {}
@@ -189,7 +191,14 @@ class Notation:
         """Write the schema of a body, its fields one level deep."""
         if media.schema is None:
             return "any"
-        return self.type_of(media.schema, expand=True)
+        schema = media.schema
+        if self._top is not None:
+            reference = schema.get("$ref")
+            schema = merge_all_of(self._document, self._resolve(reference) if isinstance(reference, str) else schema)
+            fields = schema.get("properties")
+            if isinstance(fields, dict):
+                schema = {**schema, "properties": {name: fields[name] for name in fields if name in self._top}}
+        return self.type_of(schema, expand=True)
 
     def definitions(self, room: int) -> list[str]:
         """Write the named schemas that were mentioned, nearest first, while they fit in `room` characters."""
@@ -322,7 +331,7 @@ class Notation:
         """Tell whether a field, or anything it holds, speaks of the focus."""
         if self._focus & set(stems(name)):
             return True
-        if not isinstance(schema, dict) or depth > NESTING + 1:
+        if not isinstance(schema, dict) or depth > REACH:
             return False
         text = schema.get("description")
         if depth == 0 and isinstance(text, str) and self._focus & set(stems(text[:200])):
@@ -376,6 +385,20 @@ class Notation:
         except BrokenReference:
             return {}
         return node if isinstance(node, dict) else {}
+
+
+def names_in(value: Any) -> frozenset[str]:
+    """Every name that an object anywhere in a JSON value has."""
+    names: set[str] = set()
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            names.update(item)
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+    return frozenset(names)
 
 
 def _siblings(schema: Schema) -> Schema:

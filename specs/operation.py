@@ -1,6 +1,6 @@
 """One operation of an API, read when it is asked: parameters, body, responses, security, servers."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -377,16 +377,14 @@ class Operation:
 
         return describe_operation(self, budget, focus)
 
-    def response_docs(
-        self, status: int | None = None, focus: str = "", budget: int = 800, names: Container[str] | None = None
-    ) -> str:
+    def response_docs(self, status: int | None = None, focus: str = "", budget: int = 800, received: Any = None) -> str:
         """Describe the response of a status (None: success), cut to the words of `focus`, in about `budget` tokens.
 
-        With `names`, the names that occur in a received body, fields of other names are left out.
+        With `received`, a received body, fields that do not occur in it are left out.
         """
         from restgpt.specs.notation import describe_response
 
-        return describe_response(self, status, focus, budget, names)
+        return describe_response(self, status, focus, budget, received)
 
     def response(self, status: int | None = None) -> Response | None:
         """Return the documented response of a status, else of its class, else the default; None: the first success."""

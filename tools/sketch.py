@@ -54,20 +54,6 @@ def sketch(value: Any, budget: int = 400) -> str:
     return text[: max(1, limit - 1)] + "…"
 
 
-def names_in(value: Any) -> frozenset[str]:
-    """Every name that an object anywhere in a JSON value has."""
-    names: set[str] = set()
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, Mapping):
-            names.update(item)
-            waiting.extend(item.values())
-        elif isinstance(item, list):
-            waiting.extend(item)
-    return frozenset(names)
-
-
 def storable(text: str) -> str:
     """Replace what some databases and encodings refuse: control characters and halves of surrogate pairs."""
     return _UNSTORABLE.sub("\ufffd", text)

@@ -3,11 +3,15 @@
 import json
 
 import pytest
-from board import Board, served_board
+from board import Agent, Board, served_board
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
 from port import held_port
 from roles import by_role, call, end, go_on, missing, no_call, plan, prompts_of, select
 from scripted import Reply
 
+from restgpt.graph.build import build_graph
+from restgpt.specs import load_api
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.model import ModelReplyError
 from restgpt.worlds.server import serve
@@ -239,6 +243,23 @@ def test_code_that_fails_is_repaired_with_its_traceback(board: Board) -> None:
     agent.ask("How many tasks?")
     assert "KeyError" in str(prompts_of(model, "parser")[1][-1].text)
     assert "There are 24 tasks" in agent.state["steps"][0]["result"]
+
+
+def test_the_operations_of_several_apis_stand_under_their_names(board: Board) -> None:
+    weather = load_api(
+        {
+            "openapi": "3.1.0",
+            "info": {"title": "Weather", "version": "1"},
+            "servers": [{"url": "https://weather.example.com"}],
+            "paths": {"/today": {"get": {"operationId": "today", "responses": {"200": {"description": "ok"}}}}},
+        }
+    )
+    model = by_role({"planner": [plan("Look outside"), end("No.")], "selector": [no_call("Nothing fits.")]})
+    graph = build_graph([board.api, weather], model=model, checkpointer=InMemorySaver(), store=InMemoryStore())
+    Agent(graph, model).ask("Is it raining?")
+    [prompt] = prompts_of(model, "selector")
+    assert "Weather:\n- today: GET /today" in text(prompt)
+    assert "Team board:\n- list_projects: GET /projects" in text(prompt)
 
 
 def test_one_code_reads_all_responses_to_the_same_query(board: Board) -> None:

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from restgpt.specs import Api, load_api
+from restgpt.specs.notation import names_in
 
 
 def read(text: str, **schemas: Any) -> Api:
@@ -170,10 +171,10 @@ def test_of_alternatives_only_those_are_written_that_the_received_names_allow() 
         Track={"required": ["name", "album"], "properties": {"name": {}, "album": {}}},
         Episode={"required": ["name", "show"], "properties": {"name": {}, "show": {}}},
     )
-    text = api.operations[0].response_docs(200, names={"name", "album", "type"})
+    text = api.operations[0].response_docs(200, received={"name": "a", "album": "b", "type": "c"})
     assert "Track = {" in text
     assert "Episode" not in text
-    assert "Episode" in api.operations[0].response_docs(200, names={"name"})
+    assert "Episode" in api.operations[0].response_docs(200, received={"name": "a"})
 
 
 def test_a_response_is_cut_to_the_names_that_were_received() -> None:
@@ -185,11 +186,46 @@ def test_a_response_is_cut_to_the_names_that_were_received() -> None:
         Film={"properties": {"title": {"type": "string"}, "seasons": {"$ref": "#/components/schemas/Season"}, **deep}},
         Season={"properties": {"number": {"type": "integer"}}},
     )
-    names = {"items", "title", "a", "b", "c", "near"}
-    found = api.operations[0].response_docs(200, "titles", 300, names)
+    received = {"items": [{"title": "x"}, {"a": {"b": {"c": {"near": 1}}}}]}
+    found = api.operations[0].response_docs(200, "titles", 300, received)
     assert "title: string" in found
     assert "near" in found
     assert not any(name in found for name in ("next", "seasons", "Season", "absent"))
+
+
+def test_the_names_of_a_value_are_those_of_all_its_objects() -> None:
+    assert names_in([{"a": [{"b": None}, {"c": {"a": 1}}]}, "d", 2]) == {"a", "b", "c"}
+    assert names_in("text") == frozenset()
+    deep: object = 0
+    for _ in range(100_000):
+        deep = {"more": [deep]}
+    assert names_in(deep) == {"more"}
+
+
+def test_fields_of_the_whole_body_are_those_it_has_itself() -> None:
+    api = read(
+        "/a: {get: {responses: {200: {content: {a/json: {schema: {$ref: '#/components/schemas/Found'}}}}}}}",
+        Found={"properties": {"artists": {"$ref": "#/components/schemas/Page"}, "tracks": {"type": "array"}}},
+        Page={"properties": {"total": {"type": "integer"}}},
+    )
+    text = api.operations[0].response_docs(200, received={"tracks": [{"artists": [{"total": 1}]}]})
+    assert "tracks" in text
+    assert "artists" not in text
+
+
+def test_what_is_deep_inside_choices_makes_a_field_worth_showing() -> None:
+    noise = {f"noise_{n}": {"type": "string", "description": "nothing " * 10} for n in range(80)}
+    api = read(
+        "/a: {get: {responses: {200: {content: {a/json: {schema: {$ref: '#/components/schemas/Now'}}}}}}}",
+        Now={"properties": {**noise, "item": {"$ref": "#/components/schemas/Playable"}}},
+        Playable={"oneOf": [{"$ref": "#/components/schemas/Track"}, {"$ref": "#/components/schemas/Episode"}]},
+        Track={"allOf": [{"$ref": "#/components/schemas/Simple"}, {"properties": {"popularity": {}}}]},
+        Simple={"properties": {"artists": {"type": "array"}}},
+        Episode={"properties": {"show": {}}},
+    )
+    text = api.operations[0].response_docs(200, "the id and name of each artist", 400)
+    assert "item: Playable" in text
+    assert "noise_9: " not in text
 
 
 def test_a_small_response_is_shown_whole() -> None:

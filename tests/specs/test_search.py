@@ -172,7 +172,7 @@ def test_all_operations_are_offered_while_they_fit(library: Api) -> None:
 
 def test_an_offer_keeps_to_its_budget_and_brings_producers(library: Api) -> None:
     catalogue = Catalogue([library])
-    offered = catalogue.offer("awards of Ursula Le Guin", 60)
+    offered = catalogue.offer("awards of Ursula Le Guin", 120)
     assert sum(len(catalogue.line(item)) + 1 for item in offered) <= 240
     assert {item.path for item in offered} >= {"/authors/{author_id}/awards", "/search/authors"}
     assert len(offered) < len(library.operations)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restgpt.tools.sketch import names_in, sketch
+from restgpt.tools.sketch import sketch
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -33,15 +33,6 @@ JSON = st.recursive(
 )
 def test_shapes_are_written_shortly(value: Any, shown: str) -> None:
     assert sketch(value) == shown
-
-
-def test_the_names_of_a_value_are_those_of_all_its_objects() -> None:
-    assert names_in([{"a": [{"b": None}, {"c": {"a": 1}}]}, "d", 2]) == {"a", "b", "c"}
-    assert names_in("text") == frozenset()
-    deep: object = 0
-    for _ in range(100_000):
-        deep = {"more": [deep]}
-    assert names_in(deep) == {"more"}
 
 
 def test_both_ends_of_a_list_are_looked_at() -> None:
