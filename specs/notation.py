@@ -14,6 +14,7 @@ A star marks what is required. Each named schema is written once, the nearest fi
 
 import html
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -182,7 +183,7 @@ class Notation:
         self._top = frozenset(received) if isinstance(received, dict) else None
         self._names: dict[str, str] = {}
         self._waiting: list[str] = []
-        self._relevant: dict[str, bool] = {}
+        self._holding: dict[str, frozenset[str]] = {}
         self._open: list[str] = []
         self._depth = 0
         self.left_out: list[str] = []
@@ -320,35 +321,41 @@ class Notation:
         return "\n".join(["{", *lines, "  " * level + "}"]) if lines else "object"
 
     def _split(self, names: Sequence[str], items: Schema, needed: set[str]) -> tuple[list[str], list[str]]:
+        """Tell the fields that speak of the focus from the rest.
+
+        A field speaks with its name and description, or else with the names in what it holds, if few others do so.
+        """
         if not self._focus or len(names) <= FEW_FIELDS:
             return list(names), []
-        shown = [name for name in names if name.lower() in ALWAYS or self._is_relevant(name, items[name], 0)]
+        said = {name: self._focus & _spoken(name, items[name]) for name in names}
+        silent = [name for name in names if not said[name]]
+        unsaid = self._focus.difference(*said.values())
+        held = {name: unsaid & self._held(items[name], REACH) for name in silent}
+        common = Counter(word for words in held.values() for word in words)
+        telling = {word for word in unsaid if common[word] * 2 <= max(2, len(silent))}
+        shown = [name for name in names if name.lower() in ALWAYS or said[name] or held[name] & telling]
         if self._hidden == "readOnly":
             shown = [name for name in names if name in needed or name in shown]
         return shown, [name for name in names if name not in shown]
 
-    def _is_relevant(self, name: str, schema: Any, depth: int) -> bool:
-        """Tell whether a field, or anything it holds, speaks of the focus."""
-        if self._focus & set(stems(name)):
-            return True
-        if not isinstance(schema, dict) or depth > REACH:
-            return False
-        text = schema.get("description")
-        if depth == 0 and isinstance(text, str) and self._focus & set(stems(text[:200])):
-            return True
+    def _held(self, schema: Any, reach: int) -> frozenset[str]:
+        """The words of the focus in the names of all fields inside a schema."""
+        if not isinstance(schema, dict) or reach <= 0:
+            return frozenset()
         reference = schema.get("$ref")
         if isinstance(reference, str):
-            if reference not in self._relevant:
-                self._relevant[reference] = False
-                self._relevant[reference] = self._is_relevant("", self._resolve(reference), depth + 1)
-            return self._relevant[reference]
+            if reference not in self._holding:
+                self._holding[reference] = frozenset()
+                self._holding[reference] = self._held(self._resolve(reference), reach - 1)
+            return self._holding[reference]
         properties = schema.get("properties")
-        inner = list(properties.items()) if isinstance(properties, dict) else []
-        inner += [("", schema[key]) for key in ("items", "additionalProperties") if isinstance(schema.get(key), dict)]
+        fields = properties if isinstance(properties, dict) else {}
+        inner = [*fields.values(), schema.get("items"), schema.get("additionalProperties")]
         for key in ("allOf", "oneOf", "anyOf"):
             members = schema.get(key)
-            inner += [("", member) for member in members] if isinstance(members, list) else []
-        return any(self._is_relevant(inner_name, item, depth + 1) for inner_name, item in inner)
+            inner += members if isinstance(members, list) else []
+        own = self._focus.intersection(stem for name in fields for stem in stems(name))
+        return own.union(*(self._held(item, reach - 1) for item in inner))
 
     def _field_line(self, name: str, schema: Any, needed: bool, level: int, pad: str) -> str:
         node = schema if isinstance(schema, dict) else {}
@@ -385,6 +392,12 @@ class Notation:
         except BrokenReference:
             return {}
         return node if isinstance(node, dict) else {}
+
+
+def _spoken(name: str, schema: Any) -> set[str]:
+    """The words of a field's name and of the beginning of its description."""
+    text = schema.get("description") if isinstance(schema, dict) else None
+    return {*stems(name), *(stems(text[:200]) if isinstance(text, str) else ())}
 
 
 def names_in(value: Any) -> frozenset[str]:

@@ -193,6 +193,21 @@ def test_a_response_is_cut_to_the_names_that_were_received() -> None:
     assert not any(name in found for name in ("next", "seasons", "Season", "absent"))
 
 
+def test_words_that_most_fields_hold_make_none_of_them_worth_showing() -> None:
+    kinds = [f"kind_{n}" for n in range(20)]
+    page = {"properties": {"uri": {"type": "string"}, "pages": {"type": "integer", "description": "nothing " * 10}}}
+    schemas = {kind: {**page, "description": kind} for kind in kinds} | {"track": page}
+    found = {name: {"$ref": f"#/components/schemas/{name}"} for name in schemas}
+    api = read(
+        "/a: {get: {responses: {200: {content: {a/json: {schema: {$ref: '#/components/schemas/Found'}}}}}}}",
+        Found={"properties": found},
+        **schemas,
+    )
+    text = api.operations[0].response_docs(200, "the URI of the first track", 300)
+    assert "track: track" in text
+    assert "kind_3: " not in text
+
+
 def test_the_names_of_a_value_are_those_of_all_its_objects() -> None:
     assert names_in([{"a": [{"b": None}, {"c": {"a": 1}}]}, "d", 2]) == {"a", "b", "c"}
     assert names_in("text") == frozenset()
