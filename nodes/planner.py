@@ -62,8 +62,9 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
         if over:
             return _ended(run, steps, _partial(over, steps), fulfilled=False)
         if reply.decision == "continue" and steps:
-            return _decided(run, {"kind": "continue", "text": reply.text})
-        return _decided(run, {"kind": "plan", "text": reply.text}, plan=reply.text, task=state["task"] + 1)
+            return _decided(run, {"kind": "continue", "text": reply.text, "thought": reply.thought})
+        decision: Decision = {"kind": "plan", "text": reply.text, "thought": reply.thought}
+        return _decided(run, decision, plan=reply.text, task=state["task"] + 1)
 
     return planner
 
@@ -95,7 +96,7 @@ def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> 
         ),
     ]
     for step, result in zip(steps, bounded_results(steps), strict=True):
-        said = {"decision": step["kind"], "text": step["said"]}
+        said = {"thought": step.get("thought", ""), "decision": step["kind"], "text": step["said"]}
         prompt += [AIMessage(json.dumps(said, ensure_ascii=False)), HumanMessage(fenced("result", result))]
     if over:
         last = fenced("result", steps[-1]["result"]) if steps else ""

@@ -23,11 +23,13 @@ RequestStatus = Literal[
 class Decision(TypedDict):
     """What the planner said: the next sub-task, what is still missing, or the answer (paper, section 3.2).
 
-    `fulfilled` comes with the end: whether the instruction was carried out, or only an account of why not is given.
+    `thought` is why. `fulfilled` comes with the end: whether the instruction was carried out, or only an account of why
+    not is given.
     """
 
     kind: DecisionKind
     text: str
+    thought: NotRequired[str]
     fulfilled: NotRequired[bool]
 
 
@@ -85,6 +87,7 @@ class Step(TypedDict):
     round: int
     kind: DecisionKind
     plan: str
+    thought: NotRequired[str]
     said: str
     api_plan: ApiPlan
     requests: list[Request]

@@ -88,6 +88,7 @@ def step_of(
         "round": round_number,
         "kind": decision["kind"],
         "plan": plan,
+        "thought": decision.get("thought", ""),
         "said": decision["text"],
         "api_plan": api_plan,
         "requests": list(requests),

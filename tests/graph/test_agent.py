@@ -262,6 +262,21 @@ def test_the_operations_of_several_apis_stand_under_their_names(board: Board) ->
     assert "Team board:\n- list_projects: GET /projects" in text(prompt)
 
 
+def test_the_planner_sees_its_earlier_decisions_as_it_gave_them(board: Board) -> None:
+    first = {"thought": "Nothing is known yet.", "decision": "plan", "text": "Count the tasks"}
+    model = by_role(
+        {
+            "planner": [first, end("There are 24.")],
+            "selector": [select("find_tasks")],
+            "caller": [call({})],
+            "parser": [COUNT],
+        }
+    )
+    board.agent(model).ask("How many tasks are there?")
+    history = [message.text for message in prompts_of(model, "planner")[1] if message.type == "ai"]
+    assert [json.loads(text) for text in history] == [first]
+
+
 def test_one_code_reads_all_responses_to_the_same_query(board: Board) -> None:
     model = by_role(
         {
