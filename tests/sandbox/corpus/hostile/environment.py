@@ -25,21 +25,19 @@ print(open(f"/proc/{data['pid']}/cmdline").read())
 #: an inherited descriptor with a secret | leak
 import os
 print(os.pread(data["fd"], 200, 0))
-#: every descriptor up to 256 | leak
+#: every descriptor | leak
 import os
-for fd in range(3, 256):
+for fd in range(3, data["fd"] + 1):
     try:
         print(fd, os.pread(fd, 200, 0))
     except OSError:
         pass
 #: every descriptor as a stream | leak
 import os
-for fd in range(3, 64):
+for fd in range(3, data["fd"] + 1):
     try:
-        # Whoever else holds the descriptor moves the same offset, so one try is not enough.
-        for _ in range(100):
-            os.lseek(fd, 0, 0)
-            print(fd, os.read(fd, 200))
+        os.lseek(fd, 0, 0)
+        print(fd, os.read(fd, 200))
     except OSError:
         pass
 #: list the open descriptors | leak
