@@ -252,6 +252,8 @@ class Notation:
     def _plain_type(self, flat: Schema, kinds: list[str], level: int) -> str:
         if "const" in flat:
             return _spelled(flat["const"])
+        if kinds == ["null"]:
+            return "null"
         values = flat.get("enum")
         if isinstance(values, list) and values and "array" not in kinds:
             return _enum(fit_values(values, kinds)) + (_default(flat) if self._hidden == "readOnly" else "")

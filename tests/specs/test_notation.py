@@ -243,6 +243,13 @@ def test_what_is_deep_inside_choices_makes_a_field_worth_showing() -> None:
     assert "noise_9: " not in text
 
 
+def test_nothing_is_named_as_null() -> None:
+    schema = {"properties": {"part_of": {"anyOf": [{"$ref": "#/components/schemas/House"}, {"type": "null"}]}}}
+    responses = "{200: {content: {a/json: {schema: {$ref: '#/components/schemas/Film'}}}}}"
+    api = read(f"/a: {{get: {{responses: {responses}}}}}", Film=schema, House=HOUSE)
+    assert "part_of: House | null" in api.operations[0].response_docs(200)
+
+
 def test_a_small_response_is_shown_whole() -> None:
     api = read(
         "/a: {get: {responses: {200: {content: {text/plain: {schema: {type: string}}}}, 204: {description: Gone.}}}}"
