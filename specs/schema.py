@@ -158,7 +158,7 @@ class _Closure:
         self._convert_limits(node, out)
         self._convert_object(node, out)
         self._convert_array(node, out)
-        self._convert_applicators(node, out)
+        self._convert_applicators(node, out, in_place)
         if self._hints:
             self._convert_hints(node, out)
         return _nullable(out) if is_true(node.get("nullable")) or is_true(node.get("x-nullable")) else out
@@ -250,13 +250,13 @@ class _Closure:
         if is_true(node.get("uniqueItems")):
             out["uniqueItems"] = True
 
-    def _convert_applicators(self, node: dict[str, Any], out: dict[str, Any]) -> None:
+    def _convert_applicators(self, node: dict[str, Any], out: dict[str, Any], in_place: bool) -> None:
         for key in SUBSCHEMA:
             if isinstance(node.get(key), bool | dict):
-                out[key] = self._convert(node[key], in_place=key in ("not", "if", "then", "else"))
+                out[key] = self._convert(node[key], in_place=in_place and key in ("not", "if", "then", "else"))
         dependent, named = node.get("dependentSchemas"), node.get("patternProperties")
         if isinstance(dependent, dict):
-            out["dependentSchemas"] = {name: self._convert(item) for name, item in dependent.items()}
+            out["dependentSchemas"] = {name: self._convert(item, in_place=in_place) for name, item in dependent.items()}
         if isinstance(named, dict):
             judged = {
                 name: item
@@ -270,7 +270,7 @@ class _Closure:
         for key in ("allOf", *SUBSCHEMA_LISTS):
             members = node.get(key)
             if isinstance(members, list) and members:
-                converted = [self._convert(member, in_place=key != "prefixItems") for member in members]
+                converted = [self._convert(member, in_place=in_place and key != "prefixItems") for member in members]
                 out["anyOf" if key == "oneOf" and "anyOf" not in node else key] = converted
         if isinstance(node.get("dependentRequired"), dict):
             out["dependentRequired"] = node["dependentRequired"]

@@ -98,6 +98,27 @@ def test_a_parent_and_children_that_name_each_other_can_be_validated() -> None:
     assert not accepts({"$ref": "#/components/schemas/Pet"}, {"bark": True}, **schemas)
 
 
+@pytest.mark.parametrize("kind", ["oneOf", "anyOf", "allOf", "not"])
+def test_a_schema_that_holds_itself_judges_all_that_it_holds(kind: str) -> None:
+    inner = {"$ref": "#/components/schemas/A"}
+    following = {
+        "oneOf": {"oneOf": [inner, {"type": "null"}]},
+        "anyOf": {"anyOf": [inner, {"type": "null"}]},
+        "allOf": {"allOf": [inner], "nullable": True},
+        "not": {"not": {"not": inner}},
+    }[kind]
+    node = {"type": "object", "properties": {"n": {"type": "integer"}, "next": following}}
+    assert accepts(inner, {"n": 1, "next": {"n": 2, "next": {"n": 3}}}, A=node)
+    assert not accepts(inner, {"n": 1, "next": {"n": 2, "next": {"n": "bad"}}}, A=node)
+
+
+def test_a_circle_through_dependent_schemas_can_be_validated() -> None:
+    inner = {"$ref": "#/components/schemas/A"}
+    node = {"type": "object", "properties": {"n": {"type": "integer"}}, "dependentSchemas": {"n": inner}}
+    assert accepts(inner, {"n": 1}, version="3.1.0", A=node)
+    assert not accepts(inner, {"n": "bad"}, version="3.1.0", A=node)
+
+
 def test_closed_members_of_all_of_are_merged() -> None:
     closed = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
     schema = {"allOf": [closed, {"properties": {"b": {"type": "integer"}}}]}
