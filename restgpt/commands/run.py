@@ -81,10 +81,15 @@ def report(outcome: Outcome, terminal: Terminal) -> None:
     terminal.note(usage_text(outcome.usage))
     terminal.document(outcome.to_dict())
     if outcome.status == "paused":
-        terminal.say(f"\nPaused for approval:\n{pending_text(outcome.pending)}\n\n{how_to_decide(outcome.thread)}")
+        terminal.say(waiting_text(outcome.thread, outcome.pending))
     else:
         terminal.answer(outcome.answer)
     raise typer.Exit(CODES[outcome.status])
+
+
+def waiting_text(thread: str, pending: Sequence[Pending]) -> str:
+    """What a thread waits for, and what to type to decide."""
+    return f"\nPaused for approval:\n{pending_text(pending)}\n\n{how_to_decide(thread)}"
 
 
 def resume_line(thread: str) -> str:

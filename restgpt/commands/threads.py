@@ -110,6 +110,7 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
     )
     if not terminal.as_json:
         _print_thread(terminal, record, status, steps, usage, answer)
+        _print_remedy(terminal, record, status, snapshot.interrupts)
 
 
 def _print_thread(
@@ -129,8 +130,19 @@ def _print_thread(
     terminal.answer("\n".join(lines))
     if answer:
         terminal.answer(f"\n{answer}")
-    if status in ("paused", "killed", "failed", "stopped"):
-        terminal.say(f"\nGo on with: restgpt resume {record.thread}")
+
+
+def _print_remedy(terminal: Terminal, record: "ThreadRecord", status: str, interrupts: Sequence[Any]) -> None:
+    """Say what waits and how to go on, as `resume` does."""
+    from restgpt.commands.review import Pending
+    from restgpt.commands.run import resume_line, waiting_text
+
+    if status not in ("paused", "killed", "failed", "stopped"):
+        return
+    if interrupts:
+        terminal.say(waiting_text(record.thread, [Pending.of(interrupt) for interrupt in interrupts]))
+    else:
+        terminal.say(f"\nGo on with: {resume_line(record.thread)}")
 
 
 def _named(request: Any) -> str:

@@ -87,6 +87,16 @@ def test_a_write_without_a_terminal_pauses_and_says_how_to_go_on(cli: Cli, toy: 
     assert "Moss" in names(toy.world)
 
 
+def test_a_paused_thread_is_shown_with_what_waits(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model(WRITES)
+    cli("ask", "Create the project Moss", *at(toy), "--thread", "moss")
+    waits = cli("resume", "moss").err.partition("Paused for approval:")[2]
+    shown = cli("threads", "moss")
+    assert shown.out.startswith("thread       moss (paused)")
+    assert f"POST {toy.url}/projects" in shown.err
+    assert shown.err.partition("Paused for approval:")[2] == waits
+
+
 def test_the_pause_is_in_the_document(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(WRITES)
     ran = cli("ask", "Create the project Moss", *at(toy), "--json")
