@@ -71,8 +71,8 @@ def _memory() -> Any:
 
 
 def _read(source: str, text: str, base_url: str | None) -> "list[Function]":
-    """The functions of a file; raises `UsageError` when there is none and `FunctionError` when it cannot be read."""
-    from restgpt.specs.functions import from_operations, load_functions
+    """The functions of a file; raises `UsageError` naming the file where it holds none that can be read."""
+    from restgpt.specs.functions import FunctionError, from_operations, load_functions
 
     path = Path(source)
     if not path.is_file():
@@ -83,7 +83,12 @@ def _read(source: str, text: str, base_url: str | None) -> "list[Function]":
         api = load_api(path, base_url=base_url)
         many = len(api.operations) > MOST_READ
         return from_operations(api.search(text, 100) if many else api.operations)
-    return load_functions(path)
+    try:
+        return load_functions(path)
+    except FunctionError as error:
+        place = f"{error.pointer}: " if error.pointer else ""
+        remedy = "Give a file of function documentation or an OpenAPI document."
+        raise UsageError(f"--functions {source}: {place}{error.problem}. {remedy}") from None
 
 
 def _is_openapi(path: Path) -> bool:

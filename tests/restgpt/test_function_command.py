@@ -114,7 +114,16 @@ def test_usage_errors_are_exit_code_2(app: typer.Typer, docs: str, tmp_path: Pat
     broken.write_text('[{"name": "f", "parameters": 3}]', encoding="utf-8")
     ran = CliRunner().invoke(app, ["x", "--functions", str(broken)])
     assert ran.exit_code == 2
-    assert "/0/parameters" in ran.stderr
+    assert f"{broken}: /0/parameters" in ran.stderr
     ran = CliRunner().invoke(app, ["x", "--functions", docs])
     assert ran.exit_code == 2
     assert "No model is configured" in ran.stderr
+
+
+def test_a_file_that_holds_no_functions_is_named_with_what_to_give(app: typer.Typer, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("<!doctype html><title>Functions</title>", encoding="utf-8")
+    ran = CliRunner().invoke(app, ["x", "--functions", str(page)])
+    assert ran.exit_code == 2
+    assert ran.stderr.startswith(f"--functions {page}: no function documentation")
+    assert ran.stderr.endswith("Give a file of function documentation or an OpenAPI document.\n")
