@@ -82,6 +82,7 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
     with ExitStack() as stack:
         try:
             _private(home, path)
+            _refuse_foreign(path)
             saver = SqliteSaver(stack.enter_context(closing(_connect(path, "DEFERRED"))), serde=_serializer())
             store = SqliteStore(stack.enter_context(closing(_connect(path, None))))
             saver.setup()
@@ -100,6 +101,21 @@ def _private(home: Path, path: Path) -> None:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     (home / "locks").mkdir(mode=0o700, exist_ok=True)
     path.touch(mode=0o600, exist_ok=True)
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Leave a database as it is that another program made; raises `PersistenceError`.
+
+    The table looked for is the first that is made, so that a file whose making was cut short is not foreign.
+    """
+    with closing(sqlite3.connect(path, timeout=PATIENCE_S)) as connection:
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('checkpoints')")}
+    if tables and "checkpoint_ns" not in columns:
+        raise PersistenceError(
+            f"Threads cannot be kept in {path}: it is the database of another program. Set RESTGPT_HOME to another "
+            "folder, or move the file away."
+        )
 
 
 def _connect(path: Path, isolation: Literal["DEFERRED"] | None) -> sqlite3.Connection:

@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
@@ -137,6 +138,34 @@ def test_a_file_that_is_no_database_is_named(home: Path) -> None:
     (home / "restgpt.db").write_text("this is not a database, but it is long enough to be read as one" * 40)
     with pytest.raises(PersistenceError, match=r"restgpt\.db.*not a database"), open_persistence(Settings(home=home)):
         pass
+
+
+@pytest.mark.parametrize("table", ["bookmarks (url)", "checkpoints (id, weights)", "store (key, value)"])
+def test_a_database_of_another_program_is_left_as_it_is(home: Path, table: str) -> None:
+    home.mkdir()
+    path = home / "restgpt.db"
+    with closing(sqlite3.connect(path)) as foreign:
+        foreign.execute(f"CREATE TABLE {table}")
+        foreign.commit()
+    before = path.read_bytes()
+    with (
+        pytest.raises(PersistenceError, match=r"restgpt\.db.*another program.*RESTGPT_HOME"),
+        open_persistence(Settings(home=home)),
+    ):
+        pass
+    assert path.read_bytes() == before
+    assert not list(home.glob("restgpt.db-*"))
+
+
+def test_a_database_whose_making_was_cut_short_is_completed(home: Path) -> None:
+    with open_persistence(Settings(home=home)):
+        pass
+    with closing(sqlite3.connect(home / "restgpt.db")) as half:
+        for (table,) in half.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            if table != "checkpoints":
+                half.execute(f"DROP TABLE {table}")
+    with open_persistence(Settings(home=home)) as persistence:
+        persistence.store.put(("a",), "b", {"c": 1})
 
 
 @pytest.mark.skipif(find_spec("psycopg") is not None, reason="PostgreSQL's packages are installed")
