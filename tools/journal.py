@@ -21,6 +21,9 @@ NAMESPACE = ("restgpt", "journal")
 PAGE = 500
 """How many entries are read from the store at once."""
 
+TICK_S = 1e-6
+"""How far two entries are apart at least when the clock does not say, in seconds."""
+
 
 def entry_id(request_id: str, fingerprint: str) -> str:
     """The id of a request's entry: one that was edited after it was sent, in a fork of its thread, has its own."""
@@ -67,7 +70,7 @@ class Journal:
         value = {
             "fingerprint": fingerprint,
             "request": shown,
-            "begun": self._clock(),
+            "begun": self._now(),
             "tries": before.tries + 1,
             "earlier": before.earlier if before.tries else earlier,
             "outcome": None,
@@ -88,9 +91,15 @@ class Journal:
         """Note what the API answered, or that no answer came; what would reverse the change is noted later."""
         entry = entry_id(request_id, fingerprint)
         item = self._store.get(self._namespace, entry)
-        begun = item.value if item else {"request": {}, "begun": self._clock()}
+        begun = item.value if item else {"request": {}, "begun": self._now()}
         value = {**begun, "fingerprint": fingerprint, "outcome": outcome}
         self._put(entry, value)
+
+    def _now(self) -> float:
+        """The time, but after every entry so far: a clock that was set back must not change their order."""
+        now = self._clock()
+        later = _items(self._store, self._namespace, filter={"begun": {"$gte": now}})
+        return max([now, *(float(item.value["begun"]) + TICK_S for item in later)])
 
     def note(self, entry: str, **facts: Any) -> None:
         """Add facts to an entry that is there, such as that it was undone."""
@@ -122,8 +131,8 @@ def journals(store: BaseStore) -> list[dict[str, Any]]:
     return [item.value for item in _items(store, NAMESPACE)]
 
 
-def _items(store: BaseStore, namespace: tuple[str, ...]) -> list[SearchItem]:
-    items = store.search(namespace, limit=PAGE)
-    while len(items) % PAGE == 0 and (more := store.search(namespace, limit=PAGE, offset=len(items))):
+def _items(store: BaseStore, namespace: tuple[str, ...], *, filter: dict[str, Any] | None = None) -> list[SearchItem]:
+    items = store.search(namespace, filter=filter, limit=PAGE)
+    while len(items) % PAGE == 0 and (more := store.search(namespace, filter=filter, limit=PAGE, offset=len(items))):
         items += more
     return items

@@ -98,6 +98,14 @@ def test_a_journal_goes_past_what_one_read_gives(settings: Settings) -> None:
         assert len(journal.entries()) == 1010
 
 
+def test_a_clock_that_is_set_back_does_not_change_the_order_of_changes(settings: Settings) -> None:
+    with open_persistence(settings) as kept:
+        Journal(kept.store, "clock", clock=lambda: 1_790_000_000.25).intend("r2", "abc", {})
+        Journal(kept.store, "clock", clock=lambda: 1_789_996_400.0).intend("r1", "abc", {})
+        ids = [entry["id"] for entry in Journal(kept.store, "clock").entries()]
+    assert ids == ["r2-abc", "r1-abc"]
+
+
 def test_a_server_that_is_gone_is_told_without_its_password(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, database_url=Secret("postgresql://user:planted@127.0.0.1:1/x"))
     with pytest.raises(PersistenceError) as caught, open_persistence(settings):

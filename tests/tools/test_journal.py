@@ -1,6 +1,9 @@
 """Guards the write journal: what is known of a request before and after it was sent."""
 
+from collections.abc import Iterator
+
 import pytest
+from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
@@ -48,6 +51,27 @@ def test_entries_come_oldest_first_with_request_and_outcome() -> None:
     expected = [(entry_id("r2", "abc"), ANSWER), (entry_id("r1", "abc"), None)]
     assert [(entry["id"], entry["outcome"]) for entry in journal.entries()] == expected
     assert journal.entries()[0]["request"] == SHOWN
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest) -> Iterator[BaseStore]:
+    if request.param == "memory":
+        yield InMemoryStore()
+        return
+    with SqliteStore.from_conn_string(":memory:") as opened:
+        opened.setup()
+        yield opened
+
+
+def test_a_clock_that_is_set_back_does_not_change_the_order(store: BaseStore) -> None:
+    times = [1_790_000_000.25, 1_789_996_400.0, 1_789_996_400.0, 1_789_996_401.5]
+    for number, now in enumerate(times):
+        journal = Journal(store, "thread", clock=lambda now=now: now)  # type: ignore[misc]
+        journal.intend(f"r{9 - number}", "abc", SHOWN)
+    Journal(store, "thread", clock=lambda: 0.0).conclude("r9", "abc", ANSWER)
+    assert [entry["id"] for entry in Journal(store, "thread").entries()] == [
+        entry_id(f"r{9 - number}", "abc") for number in range(len(times))
+    ]
 
 
 @pytest.mark.parametrize("thread", ["a.b", "", "langgraph", "one/two", "ü\ud800", "x" * 500])
