@@ -78,7 +78,7 @@ class Resources:
         self.clock = clock
         self.today = today
         self.new_id = new_id
-        self._apis = list(apis) if apis is not None else None
+        self._apis = _checked(apis) if apis is not None else None
         self._model = model
         self._models = dict(models or {})
         self._http = http
@@ -257,6 +257,15 @@ class Run:
     def describe_apis(self) -> str:
         """The APIs at hand, a line each, for the planner: what they are, not what operations they have."""
         return "\n".join(_described(api) for api in self.catalogue.apis)
+
+
+def _checked(apis: Sequence[Api]) -> list[Api]:
+    """The APIs as a list; raises `TypeError` for documents that nobody loaded."""
+    listed = list(apis)
+    for api in listed:
+        if not isinstance(api, Api):
+            raise TypeError(f"apis: a list of loaded APIs is wanted, not of {type(api).__name__}: [load_api(…)].")
+    return listed
 
 
 @lru_cache(maxsize=64)

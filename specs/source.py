@@ -62,6 +62,8 @@ def read_source(source: "str | Path | bytes | Mapping[str, Any]") -> Source:
         return Source("text", None, source)
     if isinstance(source, Path):
         return _read_file(source)
+    if not isinstance(source, str):
+        raise SpecError(f"a document is a path, a URL, text, bytes or a mapping, not {type(source).__name__}")
     if source.lower().startswith(("http://", "https://")):
         return fetch_url(source)
     if source.startswith("file://"):

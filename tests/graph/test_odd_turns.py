@@ -251,6 +251,12 @@ def test_arguments_are_kept_as_every_checkpointer_can(value: object, kept: objec
         assert str(found).endswith("!")
 
 
+@pytest.mark.parametrize("apis", [["openapi.yaml"], "openapi.yaml", [{"openapi": "3.1.0"}]])
+def test_a_document_that_nobody_loaded_is_refused_at_once(apis: object) -> None:
+    with pytest.raises(TypeError, match=r"load_api\(…\)"):
+        build_graph(apis)  # type: ignore[arg-type]
+
+
 def test_messages_of_a_chat_are_taken_in_once(board: Board) -> None:
     agent = board.agent(by_role({"planner": [end("One."), end("Two.")]}))
     agent.ask({"messages": [HumanMessage("First")]})

@@ -136,6 +136,13 @@ def test_an_empty_document_says_so() -> None:
         load_api(b"")
 
 
+@pytest.mark.parametrize("source", [None, 5, ["openapi.yaml"]])
+@pytest.mark.parametrize("cached", [True, False])
+def test_what_cannot_be_a_document_is_named_by_its_kind(source: object, cached: bool, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=f"not {type(source).__name__}$"):
+        load_api(source, cache=tmp_path if cached else None)  # type: ignore[arg-type]
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"absent\.yaml"):
         load_api(tmp_path / "absent.yaml")
