@@ -1,10 +1,10 @@
 """The settings of a run: what Studio shows as configuration and a host passes as `context`."""
 
-from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
+from restgpt.nodes.day import Day
 from restgpt.tools.model import Method
 
 MAX_STEPS = 100
@@ -62,7 +62,7 @@ class Context(BaseModel):
         description="Read what a change replaces before it is made, so that it can be undone.",
         json_schema_extra=_shown_at("sender"),
     )
-    today: str = Field(
+    today: Day = Field(
         default="", description="The date that the agent takes for today (YYYY-MM-DD). Empty: the real one."
     )
     max_steps: int = Field(default=15, ge=1, le=MAX_STEPS, description="Upper bound on API plans for one instruction.")
@@ -103,13 +103,6 @@ class Context(BaseModel):
         description="Read responses with generated Python. Off: the model reads the body.",
         json_schema_extra=_shown_at("parser"),
     )
-
-    @field_validator("today")
-    @classmethod
-    def _is_date(cls, value: str) -> str:
-        if value:
-            date.fromisoformat(value)
-        return value
 
 
 Context.model_rebuild()

@@ -1,13 +1,13 @@
 """The settings of the graph `openfunctions`, and the records of its state."""
 
-from datetime import date
 from typing import Annotated, Any, Literal
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
+from restgpt.nodes.day import Day
 from restgpt.tools.model import Method
 
 OnMissing = Literal["ask", "return", "placeholder"]
@@ -47,15 +47,8 @@ class FunctionContext(BaseModel):
     max_functions: int = Field(
         default=40, ge=1, le=1000, description="How many functions the model reads; of more, the best by search."
     )
-    today: str = Field(default="", description="The date taken for today (YYYY-MM-DD). Empty: the real one.")
+    today: Day = Field(default="", description="The date taken for today (YYYY-MM-DD). Empty: the real one.")
     base_url: str = Field(default="", description="Where documented routes without a host are.")
-
-    @field_validator("today")
-    @classmethod
-    def _is_date(cls, value: str) -> str:
-        if value:
-            date.fromisoformat(value)
-        return value
 
 
 class CallRecord(TypedDict):

@@ -4,14 +4,19 @@ import pytest
 from pydantic import ValidationError
 
 from restgpt.nodes.context import Context
+from restgpt.nodes.functions_context import FunctionContext
+
+SETTINGS = [Context, FunctionContext]
 
 
+@pytest.mark.parametrize("settings", SETTINGS)
 @pytest.mark.parametrize("today", ["", "2024-02-29"])
-def test_today_is_a_date_or_left_out(today: str) -> None:
-    assert Context(today=today).today == today
+def test_today_is_a_date_or_left_out(settings: type[Context | FunctionContext], today: str) -> None:
+    assert settings(today=today).today == today
 
 
+@pytest.mark.parametrize("settings", SETTINGS)
 @pytest.mark.parametrize("today", ["tomorrow", "2023-02-29", "29.02.2024"])
-def test_what_is_no_date_is_not_taken_for_today(today: str) -> None:
+def test_what_is_no_date_is_not_taken_for_today(settings: type[Context | FunctionContext], today: str) -> None:
     with pytest.raises(ValidationError, match="today"):
-        Context(today=today)
+        settings(today=today)
