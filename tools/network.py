@@ -316,7 +316,7 @@ def _guarded_pools(adapter: GuardedAdapter) -> dict[str, type[HTTPConnectionPool
         is_used = False
 
         def _new_conn(self) -> socket.socket:
-            return adapter.connect(self.host, self.port or 80)
+            return adapter.connect(self.host, self.port or self.default_port)
 
         def request(self, method: str, *args: Any, **options: Any) -> None:
             _prepare(adapter.flight, self, method)
@@ -326,19 +326,8 @@ def _guarded_pools(adapter: GuardedAdapter) -> dict[str, type[HTTPConnectionPool
             _open(adapter.flight, self)
             super().send(data)
 
-    class GuardedTlsConnection(HTTPSConnection):
-        is_used = False
-
-        def _new_conn(self) -> socket.socket:
-            return adapter.connect(self.host, self.port or 443)
-
-        def request(self, method: str, *args: Any, **options: Any) -> None:
-            _prepare(adapter.flight, self, method)
-            super().request(method, *args, **options)
-
-        def send(self, data: Any) -> None:
-            _open(adapter.flight, self)
-            super().send(data)
+    class GuardedTlsConnection(GuardedConnection, HTTPSConnection):
+        """What is above comes first, also where `HTTPSConnection` has a method of its own."""
 
     class GuardedPool(HTTPConnectionPool):
         ConnectionCls = GuardedConnection
