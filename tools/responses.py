@@ -256,7 +256,7 @@ def response_warnings(operation: Operation, status: int, content: Content, media
         note = []
     if media is None or media.schema is None or content.kind != "json" or len(content.data) > MOST_JUDGED:
         return note
-    # Some patterns take for ever on some texts, and the texts are not ours.
+    # Even a pattern that ends may take a second for one text, and a body has many.
     schema = operation.json_schema(media.schema, patterns=False)
     found = validate(content.value(), schema, "")
     return [*note, *(f"the body differs from its schema at {item}" for item in found[:3])]
