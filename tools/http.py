@@ -11,7 +11,6 @@ import email.utils
 import logging
 import threading
 import time
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -26,6 +25,8 @@ from restgpt.specs.api import Api
 from restgpt.specs.operation import Operation
 from restgpt.tools.auth import Credentials, TokenSource
 from restgpt.tools.content import recoded
+from restgpt.tools.decoder import Decoder
+from restgpt.tools.discretion import quieten_urllib3
 from restgpt.tools.errors import (
     AddressFault,
     BoundFault,
@@ -57,7 +58,6 @@ NEVER_AGAIN = (AddressFault, TlsFault, RedirectFault, BoundFault)
 IDEMPOTENCY_KEYS = frozenset({"idempotency-key", "x-idempotency-key"})
 LONGEST_HOLD = 3600.0
 LONGEST_REASON = 100
-LONGEST_ENCODING = 40
 CHUNK = 64 * 1024
 USER_AGENT = "restgpt"
 
@@ -118,7 +118,7 @@ class HttpClient:
         if tokens is None and settings is not None:
             tokens = OAuthTokens(settings, resolver=resolver)
         self.credentials = Credentials(settings or Settings(), tokens)
-        _quieten_urllib3()
+        quieten_urllib3()
         self._ca_bundle = settings.ca_bundle if settings else None
         self._adapter = adapter or GuardedAdapter(resolver=resolver, connect_seconds=self.limits.connect_seconds)
         self._clock = clock
@@ -430,7 +430,7 @@ def _read_body(
     response: requests.Response, headers: Mapping[str, str], flight: Flight, bound: int, parts: list[bytes]
 ) -> bool:
     """Read a body into `parts`, decompressed; True where it goes past its bound, BrokenFault where it ends early."""
-    decoder = _Decoder(headers.get("content-encoding", ""), flight.origin)
+    decoder = Decoder(headers.get("content-encoding", ""), flight.origin)
     size = received = 0
     while True:
         flight.remaining(float("inf"))
@@ -456,51 +456,6 @@ def _next_chunk(raw: Any) -> bytes:
     return raw.read(CHUNK) or b""
 
 
-class _Decoder:
-    """Undoes Content-Encoding a bounded piece at a time: gzip, deflate, or none."""
-
-    def __init__(self, encoding: str, origin: Origin) -> None:
-        self._origin = origin
-        names = [name.strip().lower() for name in encoding.split(",")]
-        self._names = [name for name in reversed(names) if name not in ("", "identity")]
-        if len(self._names) > 1 or any(name not in ("gzip", "x-gzip", "deflate") for name in self._names):
-            # Never cut: half a secret in it would not be recognised.
-            named = repr(encoding) if len(encoding) <= LONGEST_ENCODING else "something"
-            raise BoundFault(f"{origin} compressed its answer as {named}, which was not asked for")
-        self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 32) if self._names else None
-        self._seen = b""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the compressed data came to its end."""
-        return self._inflater is None or self._inflater.eof or not self._seen
-
-    def decode(self, chunk: bytes, most: int) -> bytes:
-        """Decode the next piece, at most `most` bytes of it."""
-        if self._inflater is None:
-            return chunk
-        if not self._seen and self._names == ["deflate"] and chunk[0] & 0x0F != 8:
-            # Some servers send deflate without its zlib wrapper.
-            self._inflater = zlib.decompressobj(-zlib.MAX_WBITS)
-        self._seen = self._seen or chunk[:1]
-        parts, left = [], most
-        try:
-            while chunk and left > 0:
-                if self._inflater.eof:
-                    # Several gzip members follow each other (RFC 1952 section 2.2); zeros are padding.
-                    if not chunk.strip(b"\0"):
-                        break
-                    self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 32)
-                parts.append(self._inflater.decompress(chunk, left))
-                left -= len(parts[-1])
-                chunk = self._inflater.unconsumed_tail or self._inflater.unused_data
-        except zlib.error:
-            fault = BrokenFault(f"{self._origin} sent broken compressed data; try again")
-        else:
-            return b"".join(parts)
-        raise fault
-
-
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds that Retry-After asks for, as a number or a date (RFC 9110 section 10.2.3)."""
     text = headers.get("retry-after", "").strip()
@@ -511,35 +466,6 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     except ValueError:
         moment = None
     return max(0.0, moment.timestamp() - time.time()) if moment is not None else None
-
-
-class _Discreet(logging.Filter):
-    """Cuts the query, which can hold an API key, off the URLs that urllib3 logs, and leaves out what servers said.
-
-    That is in the text of its errors, such as header lines that it cannot read.
-    """
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Change the record where it needs it; every record passes."""
-        if isinstance(record.args, tuple):
-            record.args = tuple(_discreet(item) for item in record.args)
-        record.exc_info = None
-        return True
-
-
-def _discreet(item: object) -> object:
-    if isinstance(item, BaseException):
-        return type(item).__name__
-    return item.partition("?")[0] if isinstance(item, str) else item
-
-
-_filter = _Discreet()
-
-
-def _quieten_urllib3() -> None:
-    # Adding the same filter again does nothing.
-    for name in ("urllib3.connection", "urllib3.connectionpool", "urllib3.util.retry"):
-        logging.getLogger(name).addFilter(_filter)
 
 
 def _outcome_of(outcome: Reply | HttpFault) -> str:
