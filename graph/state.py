@@ -7,15 +7,7 @@ from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
 from restgpt.nodes.records import ApiPlan, Decision, Request, Step, Usage, add_steps, add_usage, merge_requests
-from restgpt.tools.sketch import storable
-
-
-def newer(before: str, after: str) -> str:
-    """The newer text, without what PostgreSQL refuses: it keeps a text as JSON, unlike one that is inside a list."""
-    return storable(after) if isinstance(after, str) else ""
-
-
-Text = Annotated[str, newer]
+from restgpt.nodes.text import Text
 
 
 class InputState(TypedDict, total=False):

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from restgpt.nodes.day import Day
+from restgpt.nodes.text import Text
 from restgpt.tools.model import Method
 
 OnMissing = Literal["ask", "return", "placeholder"]
@@ -90,19 +91,19 @@ class FunctionOutput(TypedDict, total=False):
     messages: Annotated[list[AnyMessage], add_messages]
     outcome: Outcome
     calls: list[CallRecord]
-    text: str
+    text: Text
     tool_calls: list[dict[str, Any]]
     requests: list[dict[str, Any]]
-    question: str
+    question: Text
     missing: list[MissingValue]
-    answer: str
+    answer: Text
     usage: FunctionUsage
 
 
 class FunctionState(FunctionOutput, total=False):
     """Everything that a checkpoint holds; plain JSON but for the messages."""
 
-    prompt: str
+    prompt: Text
     functions: Any
     offered: list[int]
-    reason: str
+    reason: Text

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 from board import Board, served_board
 from roles import by_role, end, missing, plan, select
+from scripted import ScriptedModel
 
 from restgpt.bench.errand import DONE, ErrandModel, board_errand
 from restgpt.bench.postgres import NoPostgresError, postgres_server
 from restgpt.graph.build import build_graph
+from restgpt.graph.functions import build_functions_graph
 from restgpt.graph.persistence import PersistenceError, ThreadBusyError, open_persistence
 from restgpt.graph.removal import remove_bodies, remove_thread
 from restgpt.nodes.resources import Resources
@@ -64,6 +66,20 @@ def test_a_character_that_postgresql_refuses_stops_no_run(settings: Settings, bo
         config = {"configurable": {"thread_id": f"odd {ord(odd)}"}}
         done = graph.invoke({"instruction": f"Do{odd} nothing"}, config)  # type: ignore[arg-type]
     assert done["answer"] == "Nothing \ufffd was done."
+
+
+@pytest.mark.parametrize("odd", ["\0", "\ud83d"], ids=["null", "half a surrogate pair"])
+@pytest.mark.parametrize("kind", ["refusal", "question"])
+def test_a_character_that_postgresql_refuses_stops_no_function_call(settings: Settings, kind: str, odd: str) -> None:
+    functions = [{"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]
+    model = ScriptedModel([{"thought": "", "calls": [], kind: f"Where{odd}?"}])
+    with open_persistence(settings) as kept:
+        graph = build_functions_graph(
+            functions, model=model, checkpointer=kept.checkpointer, context={"on_missing": "return"}
+        )
+        config = {"configurable": {"thread_id": f"{kind} {ord(odd)}"}}
+        done = graph.invoke({"prompt": f"Weather{odd}"}, config)  # type: ignore[arg-type]
+    assert done["answer"] == "Where\ufffd?"
 
 
 def test_a_thread_is_removed_with_its_journal_and_its_bodies(settings: Settings, board: Board) -> None:

@@ -1,0 +1,13 @@
+"""A text of the state: kept by every checkpointer, whatever characters it came with."""
+
+from typing import Annotated
+
+from restgpt.tools.sketch import storable
+
+
+def newer(before: str, after: str) -> str:
+    """The newer text, without what PostgreSQL refuses: it keeps a text as JSON, unlike one that is inside a list."""
+    return storable(after) if isinstance(after, str) else ""
+
+
+Text = Annotated[str, newer]
