@@ -57,7 +57,7 @@ print(json.dumps({"operations": count, "load": seconds, "peak_mb": peak}))
 def measure_here(path: Path, cache: Path | None) -> dict[str, float]:
     """Measure in this process, which must be fresh: seconds of CPU and megabytes."""
     import restgpt.specs.cache
-    import restgpt.specs.notation
+    import restgpt.specs.docs
     import restgpt.specs.search  # noqa: F401
     from restgpt.specs import load_api
 

@@ -373,7 +373,7 @@ class Operation:
 
         What it answers is told in a part of them, cut to the words of `focus` where it is long.
         """
-        from restgpt.specs.notation import describe_operation
+        from restgpt.specs.docs import describe_operation
 
         return describe_operation(self, budget, focus)
 
@@ -382,7 +382,7 @@ class Operation:
 
         With `received`, a received body, fields that do not occur in it are left out.
         """
-        from restgpt.specs.notation import describe_response
+        from restgpt.specs.docs import describe_response
 
         return describe_response(self, status, focus, budget, received)
 
