@@ -6,6 +6,8 @@
       name*: string  The new name.
     }
     answers 201 application/json  Playlist
+
+A star marks what is required. Descriptions are shortened before lines are cut.
 """
 
 from typing import Any
