@@ -104,7 +104,8 @@ def fetch_url(url: str) -> Source:
         raise SpecError("cannot fetch the document: its URL cannot be read") from None
     try:
         with requests.Session() as session:
-            session.auth = requests.utils.get_auth_from_url(url) if "@" in url else None
+            user = requests.utils.get_auth_from_url(url)
+            session.auth = user if any(user) else None
             for _ in range(REDIRECTS + 1):
                 with session.get(address, timeout=FETCH_SECONDS, stream=True, allow_redirects=False) as reply:
                     if not reply.is_redirect:

@@ -164,6 +164,13 @@ class Pages(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             return
         found = self.path.startswith("/docs/api.json")
+        if self.path.startswith("/@"):
+            # Shows who asked.
+            asked_by = str(self.headers["Authorization"])
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps({**MINIMAL, "info": {"title": asked_by, "version": "1"}}).encode())
+            return
         body = json.dumps({**MINIMAL, "servers": [{"url": "../v2"}]}).encode() if found else b"no"
         self.send_response(200 if found else 404)
         self.end_headers()
@@ -193,6 +200,12 @@ def test_a_redirect_on_the_same_host_is_followed_and_counts_as_the_address(site:
     assert api.operations[0].base_url == f"http://{site}/v2"
     with pytest.raises(SpecError, match="redirects more than"):
         load_api(f"http://{site}/to/?")
+
+
+@pytest.mark.parametrize("redirect", ["", "/to/"])
+def test_user_and_password_of_an_address_are_sent_and_nothing_where_it_has_none(site: str, redirect: str) -> None:
+    assert load_api(f"http://{site}{redirect}/@team/api.json").title == "None"
+    assert load_api(f"http://ann:pass@{site}{redirect}/@team/api.json").title == "Basic YW5uOnBhc3M="
 
 
 @pytest.mark.parametrize("target", ["http://localhost:1/docs/api.json", "file:///etc/passwd", "http://127.0.0.1:1/x"])
