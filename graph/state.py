@@ -1,13 +1,34 @@
 """The state of a thread: plain JSON in every key, so that any checkpointer keeps it; response bodies are not in it."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage
+from langgraph.channels.binop import BinaryOperatorAggregate
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
 from restgpt.nodes.records import ApiPlan, Decision, Request, Step, Usage, add_steps, add_usage, merge_requests
-from restgpt.nodes.text import Text
+from restgpt.nodes.text import Given, Text, newer
+
+
+class Instruction(BinaryOperatorAggregate[str]):
+    """The channel of the instruction: its newest text, which is `Given` for the one step after it was written."""
+
+    def update(self, values: Sequence[str]) -> bool:
+        """Take in what was written; nothing, when a step went by without."""
+        was_given = isinstance(self.value, Given)
+        is_given = super().update(values)
+        self.value = Given(self.value) if is_given else str(self.value)
+        return is_given or was_given
+
+    def checkpoint(self) -> Any:
+        """The text as JSON, in a list while it is `Given`."""
+        return [str(self.value)] if isinstance(self.value, Given) else self.value
+
+    def from_checkpoint(self, checkpoint: Any) -> "Instruction":
+        """The channel as it was kept."""
+        return super().from_checkpoint(Given(checkpoint[0]) if isinstance(checkpoint, list) else checkpoint)
 
 
 class InputState(TypedDict, total=False):
@@ -35,7 +56,7 @@ class State(TypedDict):
     """
 
     messages: Annotated[list[AnyMessage], add_messages]
-    instruction: Text
+    instruction: Annotated[str, Instruction(str, newer)]
     asked: str
     turn: int
     task: int

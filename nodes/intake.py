@@ -8,6 +8,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from typing_extensions import TypedDict
 
 from restgpt.nodes.records import Usage, no_usage
+from restgpt.nodes.text import Given
 from restgpt.tools.errors import StoppingError
 
 
@@ -32,12 +33,13 @@ class IntakeState(TypedDict, total=False):
 def intake(state: IntakeState) -> dict[str, Any]:
     """Open the turn. A new human message is the instruction; without one, `instruction` becomes a message.
 
-    A message that an earlier turn took in is not new, even if that turn failed and left it unanswered.
+    A message that an earlier turn took in is not new, even if that turn failed and left it unanswered, and neither is
+    the instruction that it left: carried out again, its changes would be made twice.
     """
     message = _new_message(state.get("messages", []), taken=state.get("asked", ""))
-    given = str(message.text) if message else state.get("instruction")
-    # Studio and other programs send what they like, null for an empty field among it.
-    instruction = given.strip() if isinstance(given, str) else ""
+    left = state.get("instruction")
+    given = str(message.text) if message else left if isinstance(left, Given) else ""
+    instruction = given.strip()
     if not instruction:
         raise EmptyInstructionError()
     added = [] if message else [HumanMessage(instruction, id=uuid4().hex)]

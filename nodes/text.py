@@ -11,3 +11,7 @@ def newer(before: str, after: str) -> str:
 
 
 Text = Annotated[str, newer]
+
+
+class Given(str):
+    """A text that a caller has just given, unlike one that an earlier turn left in the state."""

@@ -1,13 +1,14 @@
 """Guards the agent where things go wrong in odd ways: failed turns, wide repairs, greedy replies, foreign hosts."""
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import local
 
 import pytest
 from board import Board
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
@@ -57,6 +58,39 @@ def test_the_same_instruction_may_be_given_again(board: Board) -> None:
     assert agent.ask("Count")["answer"] == "One."
     assert agent.ask("Count")["answer"] == "Two."
     assert agent.state["turn"] == 2
+
+
+EMPTY = [{"messages": []}, {"messages": [AIMessage("Gone.")]}, {"instruction": ""}, {"instruction": None}]
+
+
+@pytest.mark.parametrize("given", EMPTY, ids=["none", "answer", "empty", "null"])
+@pytest.mark.parametrize("end_of_turn", ["ended", "failed", "paused"])
+@pytest.mark.parametrize("first", [{"instruction": "Delete task 101"}, {"messages": [("user", "Delete task 101")]}])
+def test_an_instruction_that_was_taken_in_is_not_carried_out_again(
+    board: Board, first: object, end_of_turn: str, given: object
+) -> None:
+    script = {
+        "planner": [plan("Delete task 101"), end("Gone.") if end_of_turn == "ended" else "?", "?", "?", end("Yes.")],
+        "selector": [select("delete_task")],
+        "caller": [call({"path": {"task_id": 101}})],
+    }
+    agent = board.agent(by_role(script))
+    with suppress(ModelReplyError):
+        agent.ask(first, writes="ask" if end_of_turn == "paused" else "allow")
+    with pytest.raises(EmptyInstructionError):
+        agent.ask(given, writes="allow")
+    assert sum("DELETE" in line for line in board.calls()) == (0 if end_of_turn == "paused" else 1)
+
+
+def test_a_turn_is_gone_over_again_from_any_checkpoint(board: Board) -> None:
+    agent = board.agent(by_role({"planner": [end(f"{number}.") for number in range(5)]}))
+    agent.ask("Count")
+    agent.ask("Count")
+    before_intake = [kept for kept in agent.graph.get_state_history(agent.config) if kept.next == ("intake",)]
+    assert agent.graph.invoke(None, before_intake[0].config)["answer"] == "2."
+    edited = agent.graph.update_state(before_intake[-1].config, {"instruction": "Count down"}, as_node="__start__")
+    assert agent.graph.invoke(None, edited)["answer"] == "3."
+    assert [str(message.text) for message in agent.state["messages"]] == ["Count down", "3."]
 
 
 def test_a_repair_may_take_two_requests(board: Board) -> None:
