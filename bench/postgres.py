@@ -3,13 +3,14 @@
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from restgpt.bench.port import held_port
 
 ACCOUNTS = ("postgres", "nobody")
 PATIENCE_S = 120.0
@@ -26,7 +27,7 @@ def postgres_server() -> Iterator[str]:
     A server refuses to run as root, so root starts it as an unprivileged account.
     """
     programs, account = _programs(), _account()
-    with tempfile.TemporaryDirectory(prefix="restgpt-postgres-") as name, _held_port() as port:
+    with tempfile.TemporaryDirectory(prefix="restgpt-postgres-") as name, held_port() as port:
         folder = Path(name)
         _hand_over(folder, account)
         data = folder / "data"
@@ -76,15 +77,6 @@ def _run(command: list[str | Path], account: str | None) -> None:
     done = subprocess.run(command, user=account, capture_output=True, text=True, cwd="/", check=False)
     if done.returncode != 0:
         raise NoPostgresError(f"{Path(command[0]).name} failed: {done.stderr.strip()[-300:]}")
-
-
-@contextmanager
-def _held_port() -> Iterator[int]:
-    """A free port that the system gives to nobody else; the server may take it, for it reuses addresses."""
-    with socket.socket() as held:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        held.bind(("127.0.0.1", 0))
-        yield int(held.getsockname()[1])
 
 
 def _wait(server: "subprocess.Popen[bytes]", port: int) -> None:

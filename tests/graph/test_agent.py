@@ -6,10 +6,10 @@ import pytest
 from board import Agent, Board, served_board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from port import held_port
 from roles import by_role, call, end, go_on, missing, no_call, plan, prompts_of, select
 from scripted import Reply
 
+from restgpt.bench.port import held_port
 from restgpt.graph.build import build_graph
 from restgpt.specs import load_api
 from restgpt.tools.errors import ConnectFault

@@ -19,8 +19,8 @@ from boardscript import READ, WRITE, board_script
 from chatserver import ChatServer
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
-from port import held_port
 
+from restgpt.bench.port import held_port
 from restgpt.worlds import CREDENTIAL, World, open_world
 from restgpt.worlds.server import serve
 

@@ -7,11 +7,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
-from port import held_port
 from roles import by_role, call, end, missing, plan, prompts_of, select
 from scripted import ScriptedModel
 from typing_extensions import TypedDict
 
+from restgpt.bench.port import held_port
 from restgpt.graph.build import build_graph
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources

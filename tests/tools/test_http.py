@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from port import held_port
 from wire.case import Canned
 from wire.echo import EchoServer
 
+from restgpt.bench.port import held_port
 from restgpt.specs import Operation, load_api
 from restgpt.tools.content import read_content
 from restgpt.tools.errors import (

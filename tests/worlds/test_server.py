@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from port import held_port
 
+from restgpt.bench.port import held_port
 from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.server import WorldServer, serve
 

@@ -14,4 +14,4 @@ def held_port() -> Iterator[int]:
     with socket.socket() as held:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         held.bind(("127.0.0.1", 0))
-        yield held.getsockname()[1]
+        yield int(held.getsockname()[1])
