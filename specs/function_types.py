@@ -32,7 +32,6 @@ FORMATS = {
     "uri": "uri",
 }
 ANYTHING = frozenset({"any", "mixed", "value", "unknown", ""})
-JSON_TYPES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
 DEPTH = 32
 
 _OPTIONAL = re.compile(r"^optional\[(.*)\]$", re.IGNORECASE | re.DOTALL)

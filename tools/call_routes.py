@@ -128,10 +128,6 @@ def read_query(operation: Operation, given: Pairs) -> dict[str, Any]:
     return dict(sorted(found.items(), key=lambda item: order.index(item[0]) if item[0] in order else 0)) | extra
 
 
-def _single(given: Pairs) -> dict[str, Any]:
-    return {name: _one(values) for name, values in given.items()}
-
-
 def _take_query(operation: Operation, parameter: Parameter, left: dict[str, Sequence[Any]]) -> Any:
     schema = operation.json_schema(parameter.schema, request=True)
     kinds = types_of(schema, schema) or frozenset()
