@@ -72,7 +72,7 @@ class Context(BaseModel):
     operations_budget: int = Field(
         default=6000,
         ge=200,
-        description="Tokens of the selector's operation list; of a longer one the best for half of them are searched out.",
+        description="Tokens of the selector's operation list; of a longer one the best are shown, for half of them.",
         json_schema_extra=_shown_at("selector"),
     )
     documentation_budget: int = Field(
