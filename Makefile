@@ -113,7 +113,7 @@ bench-specs: $(READY) ## how fast documents are read and searched (PEERS=python 
 
 .PHONY: bench-retrieval
 bench-retrieval: $(READY) ## how many steps of RestBench search finds, without a model; needs RESTGPT_DATA
-	$(BIN)/python -m restgpt.bench.retrieval --data "$$RESTGPT_DATA"
+	$(BIN)/python -m restgpt.bench.retrieval
 
 .PHONY: bench-sandbox
 bench-sandbox: $(READY) ## latency of the sandbox by size of the data

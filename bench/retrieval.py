@@ -90,11 +90,14 @@ def main() -> None:
     """Measure from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     data = os.environ.get("RESTGPT_DATA", "")
-    parser.add_argument("--data", type=Path, default=Path(data) / "restbench" if data else None, required=not data)
+    default = Path(data) / "restbench" if data else None
+    parser.add_argument("--data", type=Path, default=default, help="folder of RestBench; RESTGPT_DATA/restbench")
     parser.add_argument("--foreign", type=int, default=0, help="mix in this many operations of other APIs")
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder for fetched packages")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    if options.data is None or not options.data.is_dir():
+        parser.error("name the folder that holds RestBench with --data, or the one above it with RESTGPT_DATA")
     others = list(foreign_apis(options.foreign, options.cache))
     report = {}
     for world in WORLDS:
