@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from restgpt.nodes.records import Request, Step, Usage
+from restgpt.tools.sandbox_code import clean_code
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -110,7 +111,7 @@ def _parsed(requests: Sequence[Request]) -> Iterator[Line]:
     for request in requests:
         if request["status"] == "parsed":
             if request["code"]:
-                yield Line("code", request["code"])
+                yield Line("code", clean_code(request["code"]).strip())
             yield Line("result", request["result"])
 
 

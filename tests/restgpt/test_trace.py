@@ -80,7 +80,7 @@ def test_what_was_not_sent_says_why() -> None:
 
 
 def test_code_and_result_are_told_when_a_response_was_read() -> None:
-    parsed = request(status="parsed", code="print(1)", result="1")
+    parsed = request(status="parsed", code="```python\nprint(1)\n```", result="1")
     assert told("parser", requests=[parsed]) == [Line("code", "print(1)"), Line("result", "1")]
 
 
