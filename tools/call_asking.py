@@ -10,7 +10,15 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
-from restgpt.tools.model import ModelError, ModelUnavailableError, Usage, resolve_model, usage_of
+from restgpt.tools.model import (
+    ModelError,
+    ModelUnavailableError,
+    Usage,
+    provider_errors,
+    resolve_model,
+    unavailable,
+    usage_of,
+)
 from restgpt.tools.settings import Settings
 
 COMPLETION = "completion:"
@@ -87,10 +95,8 @@ def ask_with_tools(
         reply = model.bind_tools(list(tools)).invoke(list(messages))
     except NotImplementedError:
         raise ModelUnavailableError("The model has no native tool calling; use another way of prompting.") from None
-    except openai.APIStatusError as error:
-        raise ModelUnavailableError(f"The model's server answered {error.status_code}.") from None
-    except openai.APIConnectionError as error:
-        raise ModelUnavailableError(f"The model's server cannot be reached ({type(error).__name__}).") from None
+    except provider_errors() as error:
+        raise unavailable(error) from None
     if not isinstance(reply, AIMessage):
         raise ModelUnavailableError(f"The model gave {type(reply).__name__} where a message was expected.")
     return reply, usage_of(reply)

@@ -209,7 +209,7 @@ def _reply(
             refusal, ways = error, ways[1:]
         except provider_errors() as error:
             if status_of(error) not in NOT_THIS_WAY:
-                raise ModelUnavailableError(_told(error)) from None
+                raise unavailable(error) from None
             refusal, ways = error, ways[1:]
     told = Redactor(_keys_of(model)).message(str(refusal))
     raise ModelUnavailableError(f"The model refused the request: {_first_line(told)}") from None
@@ -259,11 +259,11 @@ def status_of(error: BaseException) -> int | None:
     return None
 
 
-def _told(error: BaseException) -> str:
-    """A provider's error without its text, which may quote the request or a key."""
+def unavailable(error: BaseException) -> ModelUnavailableError:
+    """A provider's error as ours, without its text, which may quote the request or a key."""
     status = status_of(error)
     if status is None:
-        return (
+        return ModelUnavailableError(
             f"The model's server cannot be reached or used ({type(error).__name__}). Check OPENAI_BASE_URL, or the "
             "provider's own settings, and the network."
         )
@@ -273,7 +273,7 @@ def _told(error: BaseException) -> str:
         404: "Check the model's name and OPENAI_BASE_URL.",
         429: "Wait, or raise the account's limit.",
     }.get(status, "Try again later.")
-    return f"The model's server answered {status}. {remedy}"
+    return ModelUnavailableError(f"The model's server answered {status}. {remedy}")
 
 
 def _invoke(model: BaseChatModel, conversation: list[BaseMessage], schema: type[BaseModel], way: str) -> AIMessage:
@@ -346,7 +346,7 @@ def read_text(model: BaseChatModel, messages: Sequence[BaseMessage | tuple[str, 
     try:
         raw = _message(model.invoke(convert_to_messages(list(messages))))
     except provider_errors() as error:
-        raise ModelUnavailableError(_told(error)) from None
+        raise unavailable(error) from None
     text = re.sub(r"^<think>.*?</think>", "", str(raw.text).strip(), flags=re.DOTALL)
     return text.strip(), usage_of(raw)
 
