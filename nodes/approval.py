@@ -13,20 +13,20 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
+from restgpt.calling.idempotency import key_header, with_key
+from restgpt.calling.origin import Provenance
+from restgpt.calling.policy import Verdict, unmet, verdict
+from restgpt.calling.provenance import described as origin_of
+from restgpt.calling.provenance import trace
+from restgpt.calling.undo import outlook
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import Request
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.target import described, look, target_of
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.idempotency import key_header, with_key
-from restgpt.tools.origin import Provenance
-from restgpt.tools.policy import Verdict, unmet, verdict
-from restgpt.tools.provenance import described as origin_of
-from restgpt.tools.provenance import trace
-from restgpt.tools.request import PreparedRequest, build_request
-from restgpt.tools.sketch import storable_value
-from restgpt.tools.undo import outlook
+from restgpt.tools.request.build import PreparedRequest, build_request
+from restgpt.tools.response.sketch import storable_value
 
 DECISIONS = ["approve", "edit", "reject", "respond"]
 UNSURE_DECISIONS = ["approve", "reject"]

@@ -10,6 +10,10 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
+from restgpt.calling.idempotency import with_key
+from restgpt.calling.origin import Provenance
+from restgpt.calling.policy import is_restricted
+from restgpt.calling.provenance import trace
 from restgpt.nodes.background import NOTHING_YET, background, result_of
 from restgpt.nodes.context import Context
 from restgpt.nodes.grounding import Grounds, ungrounded
@@ -19,13 +23,9 @@ from restgpt.nodes.rounds import MAX_REPAIRS, latest, lineage, next_calls, step_
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.idempotency import with_key
-from restgpt.tools.model import ModelReplyError
-from restgpt.tools.origin import Provenance
-from restgpt.tools.policy import is_restricted
-from restgpt.tools.provenance import trace
-from restgpt.tools.request import build_request
-from restgpt.tools.responses import UnknownHandleError
+from restgpt.tools.model.chat import ModelReplyError
+from restgpt.tools.request.build import build_request
+from restgpt.tools.response.store import UnknownHandleError
 
 MAX_REQUESTS = 60
 """How many requests one reply may ask for."""

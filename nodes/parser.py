@@ -16,8 +16,8 @@ from restgpt.nodes.records import ApiPlan, Decision, Request
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.rounds import is_over, latest, step_of
 from restgpt.prompts import fenced, render
-from restgpt.tools.responses import Body, UnknownHandleError
-from restgpt.tools.sandbox import SandboxResult, Status, run_python
+from restgpt.tools.response.store import Body, UnknownHandleError
+from restgpt.tools.sandbox.runner import SandboxResult, Status, run_python
 
 SMALL = 400
 """A body of at most this many characters is its own extract: no model call."""

@@ -4,7 +4,7 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from restgpt.tools.origin import Provenance
+from restgpt.calling.origin import Provenance
 
 DecisionKind = Literal["plan", "continue", "end"]
 Role = Literal["planner", "selector", "caller", "parser"]

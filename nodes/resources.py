@@ -19,20 +19,20 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel
 
+from restgpt.calling.journal import Journal
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import Role, Usage
 from restgpt.prompts import dated
 from restgpt.specs import Api, Catalogue, load_api
 from restgpt.specs.api import slug
+from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import SettingsError
-from restgpt.tools.http import HttpClient
-from restgpt.tools.journal import Journal
-from restgpt.tools.memory import BoundedMemory
-from restgpt.tools.model import ModelReplyError, ask, read_text, resolve_model
-from restgpt.tools.model import Usage as ModelUsage
-from restgpt.tools.oauth import OAuthTokens
-from restgpt.tools.request import PreparedRequest
-from restgpt.tools.responses import OpenBodies, ResponseStore
+from restgpt.tools.http.client import HttpClient
+from restgpt.tools.model.chat import ModelReplyError, ask, read_text, resolve_model
+from restgpt.tools.model.chat import Usage as ModelUsage
+from restgpt.tools.request.build import PreparedRequest
+from restgpt.tools.response.memory_store import BoundedMemory
+from restgpt.tools.response.store import OpenBodies, ResponseStore
 from restgpt.tools.settings import ApiEntry, Settings
 
 Answer = TypeVar("Answer", bound=BaseModel)

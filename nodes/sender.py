@@ -9,13 +9,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
+from restgpt.calling.journal import Entry, entry_id
+from restgpt.calling.undo import UNREAD, Earlier, Irreversible, Made, needs_earlier, remedy
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import Request
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.rounds import is_good, succeeded
 from restgpt.nodes.target import look
 from restgpt.specs import Operation
-from restgpt.tools.content import read_content
 from restgpt.tools.errors import (
     ArgumentError,
     BoundFault,
@@ -25,12 +26,11 @@ from restgpt.tools.errors import (
     ResolveFault,
     StoppingError,
 )
-from restgpt.tools.http import Reply
-from restgpt.tools.journal import Entry, entry_id
-from restgpt.tools.pages import follow_pages, merge_pages, next_request
-from restgpt.tools.request import PreparedRequest, build_request
-from restgpt.tools.sketch import storable_value
-from restgpt.tools.undo import UNREAD, Earlier, Irreversible, Made, needs_earlier, remedy
+from restgpt.tools.http.client import Reply
+from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request
+from restgpt.tools.request.build import PreparedRequest, build_request
+from restgpt.tools.response.content import read_content
+from restgpt.tools.response.sketch import storable_value
 
 UNREACHABLE = (ConnectFault, ResolveFault)
 """Nothing was sent and nothing that the model could say would help: the run stops, to be resumed when the API is up."""

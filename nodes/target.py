@@ -10,15 +10,15 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from restgpt.calling.idempotency import HEADERS
+from restgpt.calling.policy import verdict
+from restgpt.calling.undo import UNREAD, Earlier, given, shared
 from restgpt.nodes.resources import Run
 from restgpt.specs import Operation
-from restgpt.tools.content import read_content
 from restgpt.tools.errors import ArgumentError, HttpFault, LoginError, MissingCredentialError
-from restgpt.tools.idempotency import HEADERS
-from restgpt.tools.policy import verdict
-from restgpt.tools.request import build_request
-from restgpt.tools.sketch import storable_value
-from restgpt.tools.undo import UNREAD, Earlier, given, shared
+from restgpt.tools.request.build import build_request
+from restgpt.tools.response.content import read_content
+from restgpt.tools.response.sketch import storable_value
 
 CHANGING = frozenset({"PUT", "PATCH", "DELETE"})
 PATIENCE_S = 20.0

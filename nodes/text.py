@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from restgpt.tools.sketch import storable
+from restgpt.tools.response.sketch import storable
 
 
 def newer(before: str, after: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from restgpt.nodes.records import Request, Step, Usage
-from restgpt.tools.sandbox_code import clean_code
+from restgpt.tools.sandbox.code import clean_code
 
 if TYPE_CHECKING:
     from rich.console import Console

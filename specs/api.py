@@ -6,19 +6,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from restgpt.specs import swagger2
-from restgpt.specs.document import Document
-from restgpt.specs.index import Index, build_index
-from restgpt.specs.kind import slice_document
 from restgpt.specs.operation import Operation
-from restgpt.specs.pointer import format_pointer
 from restgpt.specs.problem import Problem, SpecError, UnknownOperationError
+from restgpt.specs.reading import swagger2
+from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.index import Index, build_index
+from restgpt.specs.reading.kind import slice_document
+from restgpt.specs.reading.pointer import format_pointer
+from restgpt.specs.reading.source import read_source
 from restgpt.specs.security import KINDS, Requirement, SecurityScheme, read_requirements, read_scheme
 from restgpt.specs.server import Server, absolute_url, read_servers, server_problems
-from restgpt.specs.source import read_source
 
 if TYPE_CHECKING:
-    from restgpt.specs.search import SearchIndex
+    from restgpt.specs.search.ranking import SearchIndex
 
 SLUG = re.compile(r"[^a-z0-9]+")
 TEMPLATE = re.compile(r"\{[^{}]*\}")
@@ -78,7 +78,7 @@ class Api:
     @cached_property
     def problems(self) -> list[Problem]:
         """What is wrong with the document, each place with its JSON pointer; looked for on first use."""
-        from restgpt.specs.references import broken_slices
+        from restgpt.specs.reading.references import broken_slices
 
         found = [*self._index_problems, *self._server_problems(), *self._security_problems()]
         return [*found, *broken_slices(self.document)]
@@ -160,14 +160,14 @@ class Api:
 
     def search(self, text: str, k: int = 10) -> list[Operation]:
         """Return the `k` operations that fit a text best."""
-        from restgpt.specs.search import Search
+        from restgpt.specs.search.ranking import Search
 
         return [self.operations[number] for _, number in Search((self.search_index,)).find(text, k)]
 
     @cached_property
     def search_index(self) -> "SearchIndex":
         """The searchable form of the operations, built on first use and kept on disk beside the slices."""
-        from restgpt.specs.cache import cached_search_index
+        from restgpt.specs.reading.cache import cached_search_index
 
         return cached_search_index(self)
 
@@ -177,7 +177,7 @@ class Api:
 
     def producers(self, operation: Operation) -> Mapping[str, tuple[Operation, ...]]:
         """Map each identifier that an operation takes to the operations that yield it, best first."""
-        from restgpt.specs.search import producers_of
+        from restgpt.specs.search.ranking import producers_of
 
         found = producers_of(self.search_index, self._numbers[operation.name])
         return {name: tuple(self.operations[number] for number in numbers) for name, numbers in found.items()}
@@ -220,7 +220,7 @@ def _read(
 ) -> tuple[str, Document, Index]:
     """Read a document, from the index on disk where it is unchanged."""
     if cache is not None:
-        from restgpt.specs.cache import load_cached, open_cached
+        from restgpt.specs.reading.cache import load_cached, open_cached
 
         if isinstance(source, str | Path):
             opened = open_cached(source, cache, allow_external=allow_external)

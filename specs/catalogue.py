@@ -64,7 +64,7 @@ class Catalogue:
 
     def search(self, text: str, k: int = 10) -> list[Operation]:
         """Return the `k` operations of all APIs that fit a text best."""
-        from restgpt.specs.search import Search
+        from restgpt.specs.search.ranking import Search
 
         found = Search([api.search_index for api in self.apis]).find(text, k)
         return [self.apis[place].operations[number] for place, number in found]

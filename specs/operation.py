@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from restgpt.specs import swagger2
-from restgpt.specs.index import VARIABLE, Entry, owner_of
-from restgpt.specs.pointer import format_pointer, parse_pointer
 from restgpt.specs.problem import BrokenReference, Problem, SpecError
+from restgpt.specs.reading import swagger2
+from restgpt.specs.reading.index import VARIABLE, Entry, owner_of
+from restgpt.specs.reading.pointer import format_pointer, parse_pointer
 from restgpt.specs.security import Requirement, read_requirements
 from restgpt.specs.server import Server, absolute_url, read_servers, server_problems
 
@@ -158,7 +158,7 @@ class Operation:
         return server_problems(self.servers, f"{self.pointer}/servers") if is_own else []
 
     def _example_problems(self) -> list[Problem]:
-        from restgpt.specs.example import example_problems
+        from restgpt.specs.docs.example import example_problems
 
         return example_problems(self, self.example())
 
@@ -373,7 +373,7 @@ class Operation:
 
         What it answers is told in a part of them, cut to the words of `focus` where it is long.
         """
-        from restgpt.specs.docs import describe_operation
+        from restgpt.specs.docs.documentation import describe_operation
 
         return describe_operation(self, budget, focus)
 
@@ -382,7 +382,7 @@ class Operation:
 
         With `received`, a received body, fields that do not occur in it are left out.
         """
-        from restgpt.specs.docs import describe_response
+        from restgpt.specs.docs.documentation import describe_response
 
         return describe_response(self, status, focus, budget, received)
 
@@ -405,13 +405,13 @@ class Operation:
         With `request`, read-only properties are neither required nor described. Without `patterns`, no regular
         expression is in it.
         """
-        from restgpt.specs.schema import json_schema
+        from restgpt.specs.docs.schema import json_schema
 
         return json_schema(self.api.document, schema, request=request, patterns=patterns)
 
     def example(self) -> dict[str, Any]:
         """Build the smallest valid arguments, grouped by their place in the request."""
-        from restgpt.specs.example import example_arguments
+        from restgpt.specs.docs.example import example_arguments
 
         return example_arguments(self)
 

@@ -108,7 +108,7 @@ class Agent:
     def describe(self, request: Request) -> str:
         """A request as method and redacted URL, or by its operation where it cannot be built."""
         from restgpt.tools.errors import ArgumentError
-        from restgpt.tools.request import build_request
+        from restgpt.tools.request.build import build_request
 
         operation = self._resources.catalogue(()).operation(request["operation"])
         try:

@@ -14,11 +14,11 @@ from restgpt.commands.options import AsJson, Quiet
 from restgpt.commands.terminal import Terminal
 
 if TYPE_CHECKING:
-    from restgpt.bench.check import CheckReport
-    from restgpt.bench.record import Record, RunSettings
-    from restgpt.bench.report import Table
-    from restgpt.bench.run import ModelFor
-    from restgpt.bench.suite import Suite
+    from restgpt.bench.restbench.check import CheckReport
+    from restgpt.bench.restbench.record import Record, RunSettings
+    from restgpt.bench.restbench.report import Table
+    from restgpt.bench.restbench.run import ModelFor
+    from restgpt.bench.restbench.suite import Suite
 
 bench = typer.Typer(name="bench", help="Measure the agent on RestBench and the like.", no_args_is_help=True)
 
@@ -41,7 +41,7 @@ def check(
     """Check the judges: gold calls succeed; doing nothing, guessing and spoilt outcomes fail, on every task."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        from restgpt.bench.check import check_suite
+        from restgpt.bench.restbench.check import check_suite
 
         opened = _open_suites(suites, terminal)
         chosen = list(dict.fromkeys(seeds or (0, 1)))
@@ -56,7 +56,7 @@ def check(
 
 def _open_suites(names: Sequence[str] | None, terminal: Terminal) -> "list[Suite]":
     """The named suites; without names all, but for the published ones where their data is absent."""
-    from restgpt.bench.suite import NAMES, PUBLISHED, open_suite
+    from restgpt.bench.restbench.suite import NAMES, PUBLISHED, open_suite
     from restgpt.tools.settings import Settings
 
     data = Settings.from_env().data
@@ -71,7 +71,7 @@ def _open_suites(names: Sequence[str] | None, terminal: Terminal) -> "list[Suite
 def _tell_checks(terminal: Terminal, reports: "Sequence[CheckReport]") -> None:
     from dataclasses import asdict
 
-    from restgpt.bench.report import Table
+    from restgpt.bench.restbench.report import Table
 
     rows = [
         (report.suite, str(report.seed), tally.name, f"{tally.passed}/{tally.n}", tally.expected, _faults(tally.wrong))
@@ -150,7 +150,7 @@ def run(
     """Run a method over a suite; started again with the same settings, a run goes on where it stopped."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        from restgpt.tools.model import NoModelError
+        from restgpt.tools.model.chat import NoModelError
         from restgpt.tools.settings import Settings
 
         environment = Settings.from_env()
@@ -180,8 +180,8 @@ def run(
 
 
 def _settings(**given: Any) -> "RunSettings":
-    from restgpt.bench.record import RunSettings
-    from restgpt.bench.run import check_settings, program_version
+    from restgpt.bench.restbench.record import RunSettings
+    from restgpt.bench.restbench.run import check_settings, program_version
     from restgpt.prompts import fingerprints
 
     settings = RunSettings(**given, prompts=fingerprints(), version=program_version())
@@ -190,7 +190,7 @@ def _settings(**given: Any) -> "RunSettings":
 
 
 def _models(name: str, recording: Path | None, patience: float) -> "ModelFor":
-    from restgpt.bench.run import model_for
+    from restgpt.bench.restbench.run import model_for
 
     return model_for(name, recording=recording, patience=patience)
 
@@ -206,10 +206,10 @@ def _run(
     concurrency: int,
     retry: bool,
 ) -> "list[Record]":
-    from restgpt.bench.record import RunFolder, default_folder
-    from restgpt.bench.report import Run, document, tables
-    from restgpt.bench.run import Runner
-    from restgpt.bench.suite import open_suite
+    from restgpt.bench.restbench.record import RunFolder, default_folder
+    from restgpt.bench.restbench.report import Run, document, tables
+    from restgpt.bench.restbench.run import Runner
+    from restgpt.bench.restbench.suite import open_suite
 
     suite = open_suite(settings.suite, data=data)
     suite = suite.only(only) if only else suite
@@ -241,8 +241,8 @@ def _run_functions(
     """The suites of function calls have a runner and a layout of results of their own."""
     from dataclasses import asdict
 
-    from restgpt.bench.functions import run_suite
-    from restgpt.bench.functions_tasks import SuiteError
+    from restgpt.bench.functions.run import run_suite
+    from restgpt.bench.functions.tasks import SuiteError
 
     try:
         positions = [int(key) for key in only] or None
@@ -281,7 +281,7 @@ def report(runs: Folders, as_json: AsJson = False) -> None:
     """Print the paper's Table 4 with our runs beside the published figures, and everything stricter below."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.bench.report import Run, document, tables
+        from restgpt.bench.restbench.report import Run, document, tables
 
         read = [Run.read(path) for path in runs]
         _show(terminal, tables(read))
@@ -297,8 +297,8 @@ def plot(
     """Draw the paper's figures 3 and 4 for our runs; needs the extra `plot`."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.bench.plot import draw
-        from restgpt.bench.report import Run
+        from restgpt.bench.restbench.plot import draw
+        from restgpt.bench.restbench.report import Run
 
         drawn = [str(path) for path in draw([Run.read(path) for path in runs], out)]
         for path in drawn:
@@ -308,7 +308,7 @@ def plot(
 
 def _show(terminal: Terminal, found: "Sequence[Table]") -> None:
     """Print tables on stdout, a blank line between them; a wide one is not cut where nobody watches."""
-    from restgpt.bench.report import text
+    from restgpt.bench.restbench.report import text
 
     printed = text(found)
     if printed:

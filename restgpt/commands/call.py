@@ -14,8 +14,8 @@ from restgpt.trace import size_text
 
 if TYPE_CHECKING:
     from restgpt.specs import Operation
-    from restgpt.tools.http import HttpClient, Reply
-    from restgpt.tools.request import PreparedRequest
+    from restgpt.tools.http.client import HttpClient, Reply
+    from restgpt.tools.request.build import PreparedRequest
 
 Writes = Literal["ask", "allow", "deny", "dry-run"]
 
@@ -50,11 +50,11 @@ def call(
     """Build, check and send one request; the body of the answer goes to stdout."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
+        from restgpt.calling.policy import verdict
         from restgpt.commands.sources import Sources, find_operation
-        from restgpt.tools.files import FilePolicy
-        from restgpt.tools.http import HttpClient
-        from restgpt.tools.policy import verdict
-        from restgpt.tools.request import build_request
+        from restgpt.tools.http.client import HttpClient
+        from restgpt.tools.request.build import build_request
+        from restgpt.tools.request.files import FilePolicy
         from restgpt.tools.settings import Settings
 
         settings = Settings.from_env()

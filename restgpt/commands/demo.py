@@ -78,8 +78,8 @@ def recorded() -> str:
 
 def _model(name: str | None, record: Path | None) -> "BaseChatModel":
     """The chat model, with a recorder on it if its replies are to be kept."""
-    from restgpt.tools.model import resolve_model
-    from restgpt.tools.recording import Recorder
+    from restgpt.tools.model.chat import resolve_model
+    from restgpt.tools.model.recording import Recorder
 
     chat_model = resolve_model(name or recorded(), timeout=PATIENCE_S)
     if record is not None:

@@ -10,8 +10,8 @@ from restgpt.commands.options import AsJson
 from restgpt.commands.terminal import Terminal
 
 if TYPE_CHECKING:
-    from restgpt.graph.functions import FunctionGraph
-    from restgpt.specs.functions import Function
+    from restgpt.functions.docs.loading import Function
+    from restgpt.functions.graph import FunctionGraph
 
 MOST_READ = 2000
 """Of an API with more operations, only the best by search are read at all."""
@@ -48,8 +48,8 @@ def function(
     """Write the function calls that do what is wanted; nothing is executed."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.graph.functions import build_functions_graph
-        from restgpt.nodes.functions_context import FunctionContext
+        from restgpt.functions.context import FunctionContext
+        from restgpt.functions.graph import build_functions_graph
 
         context = FunctionContext(
             model=model or "",
@@ -72,7 +72,7 @@ def _memory() -> Any:
 
 def _read(source: str, text: str, base_url: str | None) -> "list[Function]":
     """The functions of a file; raises `UsageError` naming the file where it holds none that can be read."""
-    from restgpt.specs.functions import FunctionError, from_operations, load_functions
+    from restgpt.functions.docs.loading import FunctionError, from_operations, load_functions
 
     path = Path(source)
     if not path.is_file():

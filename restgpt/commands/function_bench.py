@@ -39,9 +39,9 @@ def functions(
     with reported(terminal):
         from dataclasses import asdict
 
-        from restgpt.bench.functions import run_suite
-        from restgpt.bench.functions_tasks import SuiteError
-        from restgpt.bench.matcher import LEADERBOARD, MatchRules
+        from restgpt.bench.functions.matcher import LEADERBOARD, MatchRules
+        from restgpt.bench.functions.run import run_suite
+        from restgpt.bench.functions.tasks import SuiteError
         from restgpt.tools.settings import Settings
 
         settings = Settings.from_env()
@@ -81,9 +81,9 @@ def generate(
     """Make training data for function calling from documentation, filtered and augmented, with a manifest."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        from restgpt.bench.generate import export
-        from restgpt.bench.generate import generate as make
-        from restgpt.bench.train import dry_run
+        from restgpt.bench.functions.generate import export
+        from restgpt.bench.functions.generate import generate as make
+        from restgpt.bench.functions.train import dry_run
         from restgpt.tools.settings import Settings
 
         data = make(
@@ -115,8 +115,8 @@ def train(
     """Fine-tune a model on exported data, loss on the answer only (needs the extra `train`)."""
     terminal = Terminal()
     with reported(terminal):
-        from restgpt.bench.train import TrainError, dry_run
-        from restgpt.bench.train import train as fine_tune
+        from restgpt.bench.functions.train import TrainError, dry_run
+        from restgpt.bench.functions.train import train as fine_tune
 
         try:
             terminal.answer(dry_run(data, layout).report())
@@ -128,7 +128,7 @@ def train(
 
 
 def _model(given: str | None, configured: str | None) -> str:
-    from restgpt.tools.model import NoModelError
+    from restgpt.tools.model.chat import NoModelError
 
     if not (given or configured):
         raise NoModelError()

@@ -26,8 +26,8 @@ def login(
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.commands.sources import load_source
-        from restgpt.tools.login import log_in, login_scheme
-        from restgpt.tools.oauth import OAuthTokens
+        from restgpt.tools.auth.login import log_in, login_scheme
+        from restgpt.tools.auth.oauth import OAuthTokens
         from restgpt.tools.settings import Settings
 
         settings = Settings.from_env()

@@ -51,10 +51,10 @@ class _Undoing:
         persistence: "Persistence",
         steps: int | None,
     ) -> None:
+        from restgpt.calling.journal import Journal
         from restgpt.commands.agent import make_context
         from restgpt.graph.undo import build_undo, undo_thread
         from restgpt.nodes.resources import Resources
-        from restgpt.tools.journal import Journal
 
         self._terminal = terminal
         self._steps = steps

@@ -9,11 +9,11 @@ from langgraph.store.memory import InMemoryStore
 from roles import by_role, call, end, go_on, missing, no_call, plan, prompts_of, select
 from scripted import Reply
 
-from restgpt.bench.port import held_port
+from restgpt.bench.rigs.port import held_port
 from restgpt.graph.build import build_graph
 from restgpt.specs import load_api
 from restgpt.tools.errors import ConnectFault
-from restgpt.tools.model import ModelReplyError
+from restgpt.tools.model.chat import ModelReplyError
 from restgpt.worlds.server import serve
 
 COUNT = "print('There are', data['total'], 'tasks; the first is', data['items'][0]['title'])"

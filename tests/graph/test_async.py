@@ -16,7 +16,7 @@ from scripted import ScriptedModel
 
 from restgpt.graph.build import build_graph
 from restgpt.nodes.resources import Resources
-from restgpt.tools.http import HttpClient, Reply
+from restgpt.tools.http.client import HttpClient, Reply
 
 CONFIG: Any = {"configurable": {"thread_id": "1"}}
 

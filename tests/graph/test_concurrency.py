@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from restgpt.bench.concurrency import run_many
+from restgpt.bench.speed.concurrency import run_many
 
 
 @pytest.mark.parametrize("is_kept", [False, True], ids=["memory", "sqlite"])

@@ -9,13 +9,13 @@ from roles import by_role, end, missing, plan, select
 from scripted import ScriptedModel
 
 from restgpt.bench.errand import DONE, ErrandModel, board_errand
-from restgpt.bench.postgres import NoPostgresError, postgres_server
+from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
+from restgpt.calling.journal import Journal
+from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.build import build_graph
-from restgpt.graph.functions import build_functions_graph
 from restgpt.graph.persistence import PersistenceError, ThreadBusyError, open_persistence
 from restgpt.graph.removal import remove_bodies, remove_thread
 from restgpt.nodes.resources import Resources
-from restgpt.tools.journal import Journal
 from restgpt.tools.settings import Secret, Settings
 
 pytest.importorskip("psycopg", reason="PostgreSQL's packages are not installed")

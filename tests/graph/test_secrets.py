@@ -23,7 +23,7 @@ from restgpt.graph.persistence import open_persistence
 from restgpt.nodes.resources import Resources
 from restgpt.specs import load_api
 from restgpt.tools.errors import RestgptError
-from restgpt.tools.http import HttpClient, HttpLimits
+from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 
 BEARER = "planted/bearer+secret=01"

@@ -20,7 +20,7 @@ from chatserver import ChatServer
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
-from restgpt.bench.port import held_port
+from restgpt.bench.rigs.port import held_port
 from restgpt.worlds import CREDENTIAL, World, open_world
 from restgpt.worlds.server import serve
 

@@ -10,13 +10,13 @@ from cli import TOY, Cli
 from langgraph.types import Command
 
 from restgpt.bench.errand import Errand, ErrandModel, Step, board_errand
+from restgpt.calling.journal import Journal
 from restgpt.commands.sources import Sources
 from restgpt.commands.thread import ThreadRecord, Threads
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.graph.undo import build_undo, undo_thread
 from restgpt.nodes.resources import Resources
-from restgpt.tools.journal import Journal
 from restgpt.tools.settings import Settings
 from restgpt.worlds import CREDENTIAL
 

@@ -11,13 +11,13 @@ from roles import by_role, call, end, missing, plan, prompts_of, select
 from scripted import ScriptedModel
 from typing_extensions import TypedDict
 
-from restgpt.bench.port import held_port
+from restgpt.bench.rigs.port import held_port
+from restgpt.calling.journal import Journal
 from restgpt.graph.build import build_graph
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.specs import load_api
 from restgpt.tools.errors import ConnectFault
-from restgpt.tools.journal import Journal
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 from restgpt.worlds import CREDENTIAL
 from restgpt.worlds.faults import Fault, FaultKind

@@ -3,8 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
+from restgpt.functions.context import FunctionContext
 from restgpt.nodes.context import Context
-from restgpt.nodes.functions_context import FunctionContext
 
 SETTINGS = [Context, FunctionContext]
 

@@ -10,14 +10,14 @@ from langgraph.store.memory import InMemoryStore
 from wire.case import Canned
 from wire.echo import EchoServer
 
+from restgpt.calling.journal import Journal
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import Request
 from restgpt.nodes.resources import Resources
 from restgpt.nodes.sender import make_sender
 from restgpt.specs import Api, load_api
-from restgpt.tools.http import HttpClient, HttpLimits
-from restgpt.tools.journal import Journal
-from restgpt.tools.request import build_request
+from restgpt.tools.http.client import HttpClient, HttpLimits
+from restgpt.tools.request.build import build_request
 from restgpt.tools.settings import Settings
 
 BODY = {"content": {"application/json": {"schema": {"type": "object"}}}}

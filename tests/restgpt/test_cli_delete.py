@@ -7,11 +7,11 @@ import pytest
 from cli import Cli, at
 from roles import call, end, plan, select
 
+from restgpt.calling.journal import Journal
 from restgpt.commands.sources import Sources
 from restgpt.commands.thread import ThreadRecord, Threads, is_older
 from restgpt.graph.persistence import open_persistence
-from restgpt.tools.journal import Journal
-from restgpt.tools.responses import ResponseStore
+from restgpt.tools.response.store import ResponseStore
 from restgpt.tools.settings import Settings
 from restgpt.worlds.server import WorldServer
 

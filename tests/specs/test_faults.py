@@ -7,7 +7,7 @@ import pytest
 
 from restgpt.specs import Api, Operation, SpecError, load_api
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request import build_request
+from restgpt.tools.request.build import build_request
 
 HOST = "https://api.example.com"
 

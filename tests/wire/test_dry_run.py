@@ -10,7 +10,7 @@ from wire.cases import CASES
 
 from restgpt.cli import app
 from restgpt.specs import load_api
-from restgpt.tools.request import build_request
+from restgpt.tools.request.build import build_request
 from restgpt.tools.settings import auth_variable
 
 SHOWN = [case for case in CASES if isinstance(case.expect, Sent)]

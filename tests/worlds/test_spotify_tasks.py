@@ -10,7 +10,7 @@ import pytest
 
 from restgpt.specs import load_api
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request import build_request
+from restgpt.tools.request.build import build_request
 from restgpt.worlds import CREDENTIAL
 from restgpt.worlds.exchange import Reply
 from restgpt.worlds.server import serve

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from restgpt.specs import load_api
-from restgpt.tools.http import HttpClient
-from restgpt.tools.request import build_request
+from restgpt.tools.http.client import HttpClient
+from restgpt.tools.request.build import build_request
 from restgpt.worlds import CREDENTIAL, World, open_tasks, open_world
 from restgpt.worlds.exchange import Reply
 from restgpt.worlds.server import serve

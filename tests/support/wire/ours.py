@@ -7,11 +7,11 @@ from typing import Any
 from wire.case import Case, Outcome
 
 from restgpt.specs import SpecError, load_api
-from restgpt.tools.content import read_content
 from restgpt.tools.errors import RestgptError
-from restgpt.tools.http import HttpClient, HttpLimits, Reply
-from restgpt.tools.pages import follow_pages, merge_pages
-from restgpt.tools.request import build_request
+from restgpt.tools.http.client import HttpClient, HttpLimits, Reply
+from restgpt.tools.http.pagination import follow_pages, merge_pages
+from restgpt.tools.request.build import build_request
+from restgpt.tools.response.content import read_content
 
 
 class SkippingClock:

@@ -1,0 +1,1 @@
+"""OpenFunctions: function calls, judged by their syntax tree and arguments."""

@@ -1,0 +1,1 @@
+"""RestBench: instructions, judged by the end state of a simulated API."""

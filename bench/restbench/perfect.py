@@ -1,0 +1,338 @@
+"""Scripted models that play every role from the prompts alone: one that does all right, and ones that err on purpose.
+
+They are given what no agent may know, the gold calls and the true answer of one task, and show that the whole way from
+prompt to verdict works. Nothing below `bench` can import them.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
+from pydantic import PrivateAttr
+
+from restgpt.bench.restbench.suite import Item, SuiteError
+from restgpt.worlds import World
+from restgpt.worlds.task import BrokenTaskError, Step, select, shape
+
+PREFIX = "scripted:"
+KINDS = ("perfect", "erring", "erring-planner", "erring-selector", "erring-caller", "erring-parser")
+
+STUCK = "Not every step could be carried out."
+"""What is answered by one who does all right and cannot go on."""
+
+_TOKEN = 4
+_CALLED = re.compile(
+    r"^(?:\d+\. )?Called (\S+) .*?: status (\d+)\. (.*?)(?=^(?:\d+\. )?Called |^</result-|\Z)", re.MULTILINE | re.DOTALL
+)
+_OPERATION = re.compile(r"^- (\S+): ([A-Z]+ /\S*)", re.MULTILINE)
+_CALL = re.compile(r"^(\d+)\. (\S+): Gold step (\d+)\b", re.MULTILINE)
+_STEP = re.compile(r"Gold step (\d+)\b")
+_WANTED = re.compile(r"^Query: Print the values of (\[.*\])$", re.MULTILINE)
+_RESPONSE = re.compile(r"<(response-\w+)>\n(.*)\n</\1>", re.DOTALL)
+
+READER = """
+import json, re
+def values(reference):
+    found = [data]
+    for step in re.findall(r"max\\([^)]*\\)|min\\([^)]*\\)|[^.\\[\\]]+|\\[[^\\]]*\\]", reference.partition(".")[2]):
+        if step.startswith("["):
+            name, equals, value = step[1:-1].partition("=")
+            found = [item for item in found if str(item.get(name)) == value] if equals else found[int(name):][:1]
+        elif step.startswith(("max(", "min(")):
+            key = step[4:-1]
+            ranked = sorted((item for item in found if item.get(key)), key=lambda item: item[key])
+            found = ranked[-1:] if step.startswith("max") else ranked[:1]
+        else:
+            held = [item[step] for item in found if isinstance(item, dict) and step in item]
+            found = [part for item in held for part in (item if isinstance(item, list) else [item])]
+    return found
+"""
+"""Python for the sandbox that reads references as gold steps write them."""
+
+
+def scripted(name: str, item: Item, world: World[Any]) -> "ScriptedPlayer":
+    """The model `scripted:KIND` for one task on a world as it is before the run; `SuiteError` on another kind."""
+    kind = name.removeprefix(PREFIX)
+    if kind not in KINDS:
+        raise SuiteError(f"There is no scripted model {kind}. There are: {', '.join(KINDS)}.")
+    answer = item.task.right(world) if kind == "perfect" else item.task.wrong(world)
+    fault = {"perfect": "", "erring": "selector"}.get(kind, kind.removeprefix("erring-"))
+    return ScriptedPlayer.over(Script(item.instruction, item.task.steps, answer, fault))
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What a player knows: the instruction it is for, the gold steps, what to answer, and the role that errs."""
+
+    instruction: str
+    steps: tuple[Step, ...]
+    answer: str
+    fault: str = ""
+
+    def purpose(self, number: int) -> str:
+        """How a gold step is spoken of between the roles."""
+        return f"Gold step {number}: {self.steps[number - 1].operation}"
+
+    def wanted(self, number: int) -> list[str]:
+        """The references of all steps to the result of one."""
+        references = dict.fromkeys(
+            reference
+            for step in self.steps
+            for part in (step.path, step.query, step.body)
+            for reference in references_in(part)
+        )
+        return [reference for reference in references if reference.startswith(f"${number}.")]
+
+
+def references_in(value: Any) -> Iterator[str]:
+    """Every reference to an earlier result in the arguments of a gold step."""
+    if isinstance(value, str) and value.startswith("$"):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from references_in(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from references_in(part)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a prompt shows of the way so far: the fulfilled calls and the values that their results give."""
+
+    fulfilled: int = 0
+    values: Mapping[str, list[Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, script: Script, prompt: Sequence[BaseMessage]) -> "Seen":
+        """Read the results out of a prompt."""
+        text = "\n".join(str(message.text) for message in prompt if message.type == "human")
+        fulfilled, values = 0, {}
+        for _, status, result in _CALLED.findall(text):
+            if status.startswith("2") and fulfilled < len(script.steps):
+                fulfilled += 1
+                values.update(_values(result, fulfilled, script.wanted(fulfilled)))
+        return cls(fulfilled, values)
+
+
+def _values(result: str, number: int, wanted: Sequence[str]) -> dict[str, list[Any]]:
+    """The wanted values in a result: as the parser printed them, or in a small body that is its own result."""
+    try:
+        found = json.JSONDecoder().raw_decode(result)[0]
+    except ValueError:
+        return {}
+    if isinstance(found, dict) and all(name.startswith("$") for name in found):
+        return found
+    return dict(_selected(found, number, wanted))
+
+
+def _selected(body: Any, number: int, wanted: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
+    for reference in wanted:
+        try:
+            yield reference, select(reference, [None] * (number - 1) + [body])
+        except BrokenTaskError:
+            continue
+
+
+def _resolved(value: Any, values: Mapping[str, list[Any]]) -> Any:
+    """The arguments with their references replaced; raises KeyError or IndexError where a value is not known."""
+    if isinstance(value, str) and value.startswith("$"):
+        return values[value][0]
+    if isinstance(value, Mapping):
+        return {name: _resolved(part, values) for name, part in value.items()}
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str) and value[0].startswith("$"):
+        return values[value[0]]
+    if isinstance(value, list):
+        return [_resolved(part, values) for part in value]
+    return value
+
+
+class ScriptedPlayer(BaseChatModel):
+    """A chat model that knows from the system message which role it plays, and from the rest how far things are."""
+
+    _script: Script = PrivateAttr()
+
+    @classmethod
+    def over(cls, script: Script) -> "ScriptedPlayer":
+        """The player of one script."""
+        player = cls()
+        player._script = script
+        return player
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted-player"
+
+    def bind_tools(
+        self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
+    ) -> Runnable[Any, AIMessage]:
+        """Accept the one tool that structured output binds."""
+        return self.bind(tools=list(tools))
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        reply = _play(self._script, messages)
+        text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+        read, written = sum(len(str(message.text)) for message in messages) // _TOKEN, len(text) // _TOKEN
+        counts: Any = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+        message = AIMessage(text, usage_metadata=counts)
+        if kwargs.get("tools") and not isinstance(reply, str):
+            call = {"name": _name(kwargs["tools"][0]), "args": reply, "id": "scripted", "type": "tool_call"}
+            message = AIMessage("", tool_calls=[call], usage_metadata=counts)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def _name(tool: Any) -> str:
+    if isinstance(tool, dict):
+        return str(tool.get("title") or tool.get("function", {}).get("name") or tool.get("name"))
+    return str(getattr(tool, "__name__", tool))
+
+
+def _play(script: Script, prompt: Sequence[BaseMessage]) -> str | dict[str, Any]:
+    opening = str(prompt[0].text)
+    return next(play for start, play in ROLES.items() if opening.startswith(start))(script, prompt)
+
+
+def _planner(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
+    rounds = sum("<result-" in str(message.text) for message in prompt[1:] if message.type == "human")
+    if script.instruction not in str(prompt[1].text):
+        return {"decision": "end", "text": "This is not the instruction that the script is for."}
+    if not _goes_on(script, prompt, rounds):
+        return {"decision": "end", "text": STUCK}
+    if script.fault == "planner" or rounds >= len(script.steps):
+        return {"decision": "end", "text": script.answer}
+    return {"decision": "plan", "text": script.purpose(rounds + 1)}
+
+
+def _goes_on(script: Script, prompt: Sequence[BaseMessage], rounds: int) -> bool:
+    """Whether everything so far was fulfilled; one who errs does not look."""
+    return bool(script.fault) or Seen.of(script, prompt[2:]).fulfilled == rounds
+
+
+def _selector(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
+    number = int(_STEP.findall(str(prompt[1].text))[-1])
+    operation = _chosen(script, prompt, number)
+    if not operation:
+        return {"thought": "", "calls": [], "answer": "No operation in the list is the one of this step."}
+    return {"thought": "", "calls": [{"operation": operation, "purpose": script.purpose(number)}], "answer": ""}
+
+
+def _chosen(script: Script, prompt: Sequence[BaseMessage], number: int) -> str:
+    """The listed operation of a gold step; to err, a read that is in no step."""
+    listed = {name: shape(operation) for name, operation in _OPERATION.findall(str(prompt[0].text))}
+    gold = [shape(step.operation) for step in script.steps]
+    if script.fault == "selector":
+        others = (name for name, key in listed.items() if key.startswith("GET ") and key not in gold and "{" not in key)
+        return next(others, "")
+    return next((name for name, key in listed.items() if key == gold[number - 1]), "")
+
+
+def _caller(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
+    task = str(prompt[1].text)
+    seen = Seen.of(script, prompt[1:2])
+    calls = []
+    for position, _, number in _CALL.findall(task.partition("\nCalls to make now:\n")[2]):
+        arguments = None if script.fault == "caller" else _arguments(script.steps[int(number) - 1], seen)
+        if arguments is None:
+            return {"thought": "", "calls": [], "missing": "a value of an earlier result"}
+        wanted = script.wanted(int(number))
+        calls.append(
+            {
+                "call": int(position),
+                "arguments": arguments if script.fault != "selector" else {},
+                "description": script.purpose(int(number)),
+                "output_instruction": f"Print the values of {json.dumps(wanted)}",
+            }
+        )
+    return {"thought": "", "calls": calls, "missing": "" if calls else "the planned call"}
+
+
+def _arguments(step: Step, seen: Seen) -> dict[str, Any] | None:
+    try:
+        known = [_resolved(part, seen.values) for part in (dict(step.path), dict(step.query), step.body)]
+    except (KeyError, IndexError):
+        return None
+    return dict(type(step)(step.operation, *known).planned(()).arguments)
+
+
+def _parser(script: Script, prompt: Sequence[BaseMessage]) -> str:
+    wanted = _wanted(prompt)
+    if script.fault == "parser" or not wanted:
+        return "```python\nprint('Nothing of it is needed.')\n```"
+    return f"```python{READER}print(json.dumps({{name: values(name) for name in {wanted!r}}}))\n```"
+
+
+def _direct(script: Script, prompt: Sequence[BaseMessage]) -> str:
+    """Read the body itself, as far as it is shown."""
+    found = _RESPONSE.search(str(prompt[1].text))
+    wanted = _wanted(prompt)
+    if script.fault == "parser" or not wanted or found is None:
+        return "Nothing of it is needed."
+    try:
+        body = json.loads(found[2])
+    except ValueError:
+        return "The response was cut, so it cannot be read."
+    number = int(wanted[0].removeprefix("$").partition(".")[0])
+    return json.dumps(dict(_selected(body, number, wanted)), ensure_ascii=False)
+
+
+def _wanted(prompt: Sequence[BaseMessage]) -> list[str]:
+    found = _WANTED.findall(str(prompt[1].text))
+    return [str(reference) for reference in json.loads(found[-1])] if found else []
+
+
+def _react(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
+    return _rest(script, prompt, most=1)
+
+
+def _rest(script: Script, prompt: Sequence[BaseMessage], most: int | None = None) -> dict[str, Any]:
+    """The calls that are still to be made, at most so many; or the answer."""
+    refused = any(str(message.text).startswith("These calls were not made") for message in prompt)
+    rounds = sum("<result-" in str(message.text) for message in prompt[2:] if message.type == "human")
+    done = rounds if script.fault and most else Seen.of(script, prompt[2:]).fulfilled
+    if script.fault == "planner" or refused or (rounds > done) or done >= len(script.steps):
+        answer = script.answer if script.fault or done >= len(script.steps) else STUCK
+        return {"thought": "", "calls": [], "answer": answer, "description": ""}
+    numbers = range(done + 1, len(script.steps) + 1)[:most]
+    names = [_chosen(script, prompt, number) for number in numbers]
+    calls = [
+        {"operation": name, "purpose": script.purpose(number), "needs": list(range(1, position))}
+        for position, (number, name) in enumerate(zip(numbers, names, strict=True), 1)
+        if name
+    ]
+    return {"thought": "", "calls": calls, "answer": "" if calls else script.answer, "description": ""}
+
+
+def _answer(script: Script, prompt: Sequence[BaseMessage]) -> str:
+    return script.answer
+
+
+def _judge(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
+    return {"success": not script.fault, "reflection": "Look again." if script.fault else ""}
+
+
+ROLES: Mapping[str, Callable[[Script, Sequence[BaseMessage]], str | dict[str, Any]]] = {
+    "You are the planner": _planner,
+    "You are the API selector": _selector,
+    "You are the caller": _caller,
+    "You write Python": _parser,
+    "You read one API response": _direct,
+    "You fulfil a user's instruction by calling REST APIs, one call": _react,
+    "You plan, once and in advance": _rest,
+    "You write the final answer": _answer,
+    "You fulfil a user's instruction by calling REST APIs. You describe": _rest,
+    "You judge whether a trial": _judge,
+}
+"""The roles by how their system message opens."""

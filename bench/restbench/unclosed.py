@@ -1,0 +1,41 @@
+"""The ablation without search closure: operations are found by their words alone, and nothing is said of producers."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from restgpt.nodes.resources import Resources
+from restgpt.specs import Catalogue, Operation
+from restgpt.specs.search.ranking import Search, SearchIndex
+
+
+class UnclosedCatalogue(Catalogue):
+    """A catalogue whose search knows of no producer."""
+
+    def __init__(self, closed: Catalogue) -> None:
+        super().__init__(closed.apis)
+        self._unclosed: list[SearchIndex] | None = None
+
+    def search(self, text: str, k: int = 10) -> list[Operation]:
+        """Return the `k` operations whose words fit a text best."""
+        if self._unclosed is None:
+            self._unclosed = [without_edges(api.search_index) for api in self.apis]
+        return [self.apis[place].operations[number] for place, number in Search(self._unclosed).find(text, k)]
+
+    def producers(self, operation: Operation) -> Mapping[str, tuple[Operation, ...]]:
+        """Return nothing: who yields an identifier is what this catalogue does not know."""
+        return {}
+
+
+class UnclosedResources(Resources):
+    """Resources whose catalogue knows of no producer."""
+
+    def catalogue(self, names: Sequence[str]) -> Catalogue:
+        """The operations of the APIs of these names, or of all."""
+        return UnclosedCatalogue(super().catalogue(names))
+
+
+def without_edges(index: SearchIndex) -> SearchIndex:
+    """The same index, but with no edge of the producer graph."""
+    none = msgspec.Raw(msgspec.msgpack.encode([]))
+    return msgspec.structs.replace(index, edges=[none] * index.size)

@@ -1,0 +1,1 @@
+"""Rigs that kill, disturb and sweep; not in the wheel."""

@@ -1,0 +1,1 @@
+"""One safe call: drafted, decided, carried out once, and undone."""

@@ -1,0 +1,178 @@
+"""Where each argument of a request comes from: what the user said, what the document fixes, or what an API answered.
+
+A value that an API answered is data of strangers. A rule in `apis.yaml` can ask that chosen arguments come from the
+user, so that nothing planted in an answer decides whom money goes to or what is deleted.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from itertools import islice
+from typing import Any
+
+from restgpt.calling.origin import Provenance
+from restgpt.specs import Operation
+from restgpt.tools.errors import ArgumentError
+from restgpt.tools.request.build import settled_arguments
+
+MOST_TRACED = 100
+"""How many arguments of one request are traced."""
+
+MOST_SEARCHED = 1_000_000
+"""How many scalar values of one kept response are looked through."""
+
+WORD = re.compile(r"\w+(?:[-.:/@+]\w+)*")
+
+
+def trace(
+    operation: Operation, arguments: Mapping[str, Any], *, said: str, responses: Iterable[tuple[str, Any]] = ()
+) -> list[Provenance]:
+    """The provenance of every scalar argument as it is sent, in their order, at most `MOST_TRACED` of them.
+
+    `said` is what the user said, `responses` gives kept responses by handle as JSON values or text, the newest first;
+    they are only taken as far as needed. The user goes before the document and the document before responses.
+    """
+    fixed = {(item.location, item.name): _documented(item.schema) for item in operation.parameters}
+    words = frozenset(_words(said))
+    found: dict[str, Provenance] = {}
+    open_ends: dict[str, Any] = {}
+    for pointer, value in islice(_scalars(_as_sent(operation, arguments)), MOST_TRACED):
+        place, _, name = pointer[1:].partition("/")
+        if _is_said(value, said, words):
+            found[pointer] = {"pointer": pointer, "origin": "user"}
+        elif value in fixed.get((place, _unescaped(name)), ()):
+            found[pointer] = {"pointer": pointer, "origin": "document"}
+        else:
+            found[pointer] = {"pointer": pointer, "origin": "model"}
+            open_ends[pointer] = value
+    places = _places(responses, {_text(value) for value in open_ends.values()})
+    for pointer, value in open_ends.items():
+        if (where := places.get(_text(value))) is not None:
+            found[pointer] = {"pointer": pointer, "origin": "response", "handle": where[0], "at": where[1]}
+    return list(found.values())
+
+
+def _as_sent(operation: Operation, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments as they are sent, or as they are if they cannot be sent."""
+    try:
+        return settled_arguments(operation, arguments)
+    except ArgumentError:
+        return arguments
+
+
+def _is_said(value: Any, text: str, said: frozenset[str]) -> bool:
+    """Whether the user said a value: its words in a row, whatever the case; a number or one word as a whole word."""
+    folded = _text(value).casefold().strip()
+    if not folded:
+        return False
+    if re.fullmatch(r"\w+", folded):
+        return folded in said
+    edge_before = r"(?<!\w)" if re.match(r"\w", folded) else ""
+    edge_after = r"(?!\w)" if re.search(r"\w$", folded) else ""
+    return re.search(edge_before + re.escape(folded) + edge_after, text.casefold()) is not None
+
+
+def _words(text: str) -> Iterator[str]:
+    for word in WORD.findall(text.casefold()):
+        yield word
+        yield from re.findall(r"\w+", word)
+
+
+def _documented(schema: Any) -> Sequence[Any]:
+    if not isinstance(schema, Mapping):
+        return ()
+    values = schema.get("enum")
+    return [*(values if isinstance(values, list) else ()), schema.get("default"), schema.get("const")]
+
+
+def _places(responses: Iterable[tuple[str, Any]], wanted: set[str]) -> Mapping[str, tuple[str, str]]:
+    """Where the wanted values stand in the responses; in text by the first match."""
+    found: dict[str, tuple[str, str]] = {}
+    if not wanted:
+        return found
+    for handle, response in responses:
+        if isinstance(response, str):
+            found.update({text: (handle, "") for text in wanted - found.keys() if text and text in response})
+        else:
+            for pointer, value in islice(_scalars(response), MOST_SEARCHED):
+                if (text := _text(value)) in wanted:
+                    found.setdefault(text, (handle, pointer))
+        if len(found) == len(wanted):
+            break
+    return found
+
+
+def _scalars(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
+    """Every scalar in a JSON value with its JSON pointer (RFC 6901)."""
+    stack: list[tuple[str, Any]] = [(pointer, value)]
+    while stack:
+        here, node = stack.pop()
+        if isinstance(node, Mapping):
+            stack += [(f"{here}/{_escaped(str(key))}", inner) for key, inner in reversed(list(node.items()))]
+        elif isinstance(node, list):
+            stack += [(f"{here}/{number}", inner) for number, inner in reversed(list(enumerate(node)))]
+        elif node is not None:
+            yield here, node
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def _unescaped(name: str) -> str:
+    return name.replace("~1", "/").replace("~0", "~")
+
+
+def foreign(
+    operation: Operation, arguments: Mapping[str, Any], provenance: Sequence[Provenance], patterns: Sequence[str]
+) -> list[Provenance]:
+    """The arguments that fit one of the patterns and are not known to come from the user.
+
+    A pattern is a place and a name with `*` for anything, such as `path.*`, `body.recipient` or `*.amount`. It covers
+    everything below an argument, so that `body.recipients` speaks of each of them, and text at a place above it, such
+    as a whole body in one string, which may hold anything.
+    """
+    if not patterns:
+        return []
+    known = {item["pointer"]: item for item in provenance}
+    found: list[Provenance] = []
+    for pointer, value in _scalars(_as_sent(operation, arguments)):
+        item = known.get(pointer) or {"pointer": pointer, "origin": "model"}
+        if item["origin"] != "user" and _fits(pointer, patterns, is_text=isinstance(value, str)):
+            found.append(item)
+    return found
+
+
+def _fits(pointer: str, patterns: Sequence[str], *, is_text: bool) -> bool:
+    parts = [_unescaped(part) for part in pointer[1:].split("/")]
+    names = [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
+    bare = [".".join(part for part in name.split(".") if not part.isdigit()) for name in names]
+    if any(fnmatchcase(name, pattern) for pattern in patterns for name in {*names, *bare}):
+        return True
+    forms = (parts, [part for part in parts if not part.isdigit()])
+    return is_text and any(_is_above(form, pattern) for pattern in patterns for form in forms)
+
+
+def _is_above(parts: Sequence[str], pattern: str) -> bool:
+    """Whether a pattern speaks of something inside this place: `body.recipient` or `*.amount` of a whole `body`."""
+    above = pattern.split(".")[: len(parts)]
+    if pattern.count(".") < len(parts) or (len(parts) > 1 and set(above) == {"*"}):
+        return False
+    return all(fnmatchcase(part, wanted) for part, wanted in zip(parts, above, strict=True))
+
+
+def described(item: Provenance) -> str:
+    """One argument and its origin, for a person."""
+    name = ".".join(_unescaped(part) for part in item["pointer"][1:].split("/"))
+    origin = {
+        "user": "you said it",
+        "document": "the API's document fixes it",
+        "model": "the model wrote it",
+        "response": f"an answer of the API held it at {item.get('at') or 'some place in its text'}",
+    }
+    return f"{name}: {origin[item['origin']]}"

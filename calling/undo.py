@@ -1,0 +1,308 @@
+"""What would reverse a change, as far as the document shows it: nothing is assumed that it does not say.
+
+A PUT or PATCH is reversed by itself with the earlier values, a DELETE by the POST (or PUT) that makes such a thing, a
+POST by the DELETE of the new id, and a PUT or POST that puts ids into a collection by the DELETE that takes the same
+ids. What is needed and not known makes a change irreversible, with the reason in words.
+"""
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
+
+from typing_extensions import TypedDict
+
+from restgpt.specs import Operation
+from restgpt.tools.errors import ArgumentError
+from restgpt.tools.redaction import MARK
+from restgpt.tools.request.arguments import properties_of
+from restgpt.tools.request.build import build_request
+from restgpt.tools.response.sketch import storable_value
+
+_VARIABLE = re.compile(r"\{([^{}]+)\}")
+_ENVELOPES = ("data", "result")
+_IDS = ("id", "uuid", "_id")
+
+
+class Earlier(TypedDict):
+    """The target of a change before it: as read, known to be absent, or not known."""
+
+    known: Literal["present", "absent", "unread"]
+    value: Any
+
+
+UNREAD: Earlier = {"known": "unread", "value": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A request that reverses a change; `caution` says what it does not bring back."""
+
+    operation: Operation
+    arguments: dict[str, Any]
+    caution: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Irreversible:
+    """Why a change cannot be undone."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What an API said of the thing that a POST made: its body as JSON, and the Location header."""
+
+    body: Any = None
+    location: str = ""
+
+
+def outlook(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier) -> str:
+    """Whether a change can be undone, in a sentence for the person who is asked about it."""
+    if operation.method == "POST" and _mirror(operation, arguments) is None and (deleter := _deleter(operation)):
+        return f"It can be undone: {deleter.name} deletes what it makes."
+    found = remedy(operation, arguments, earlier, Made())
+    if isinstance(found, Irreversible):
+        return f"It cannot be undone: {found.reason}."
+    caution = f" {found.caution}" if found.caution else ""
+    return f"It can be undone with {found.operation.name}.{caution}"
+
+
+def remedy(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier, made: Made) -> Remedy | Irreversible:
+    """What would reverse a change that was carried out."""
+    if (mirrored := _mirror(operation, arguments)) is not None:
+        return _checked(mirrored)
+    if operation.method == "POST":
+        return _unmake(operation, arguments, made)
+    if operation.method not in ("PUT", "PATCH", "DELETE"):
+        return Irreversible("the document shows no way back")
+    if earlier["known"] == "unread":
+        return Irreversible("how it was before could not be read")
+    if operation.method == "DELETE":
+        return _recreate(operation, arguments, earlier)
+    return _restore(operation, arguments, earlier)
+
+
+def given(arguments: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """What is given in one place of the arguments, such as `query`, nulls left out."""
+    group = arguments.get(place)
+    return {name: value for name, value in group.items() if value is not None} if isinstance(group, Mapping) else {}
+
+
+def shared(arguments: Mapping[str, Any], place: str, other: Operation) -> dict[str, Any]:
+    """What is given in one place and another operation takes there too."""
+    fold = str.lower if place == "header" else str
+    declared = {fold(item.name) for item in other.parameters if item.location == place}
+    return {name: value for name, value in given(arguments, place).items() if fold(str(name)) in declared}
+
+
+def _chosen(arguments: Mapping[str, Any], other: Operation) -> dict[str, Any] | None:
+    """The query for another operation on the same target; None where it lacks a value, which may choose the target."""
+    query = shared(arguments, "query", other)
+    return query if len(query) == len(given(arguments, "query")) else None
+
+
+def needs_earlier(operation: Operation, arguments: Mapping[str, Any]) -> bool:
+    """Whether the way back takes the target as it was before."""
+    return operation.method in ("PUT", "PATCH", "DELETE") and _mirror(operation, arguments) is None
+
+
+def _mirror(operation: Operation, arguments: Mapping[str, Any]) -> Remedy | None:
+    """The opposite on the same path that takes the very same ids, such as PUT and DELETE of saved albums."""
+    if operation.path.endswith("}"):
+        return None
+    for method in ("DELETE",) if operation.method in ("PUT", "POST") else ("PUT", "POST"):
+        other = operation.api.lookup(f"{method} {operation.path}")
+        if operation.method not in ("PUT", "POST", "DELETE") or other is None:
+            continue
+        wanted = [item.name for item in other.parameters if item.required and item.location == "query"]
+        fields = _required(other)
+        query = _chosen(arguments, other)
+        body = arguments.get("body")
+        held = body if isinstance(body, Mapping) else {}
+        if query is None or not (wanted or fields):
+            continue
+        if any(name not in query for name in wanted) or any(name not in held for name in fields):
+            continue
+        if method == "DELETE" and set(held) - _fields(other):
+            # More than ids was written, and deleting it would not bring back what was there.
+            continue
+        mirrored: dict[str, Any] = {"path": dict(arguments.get("path") or {}), "query": query}
+        if fields:
+            mirrored["body"] = {name: value for name, value in held.items() if name in _fields(other)}
+        caution = "It does not know what was there before." if method == "DELETE" else ""
+        return Remedy(other, mirrored, caution)
+    return None
+
+
+def _restore(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier) -> Remedy | Irreversible:
+    """The same operation with the earlier values."""
+    path = dict(arguments.get("path") or {})
+    if earlier["known"] == "absent":
+        deleter = operation.api.lookup(f"DELETE {operation.path}")
+        query = _chosen(arguments, deleter) if deleter is not None else None
+        if deleter is None or query is None or _needs_more(deleter, query):
+            return Irreversible("it makes something that the document shows no way to delete")
+        return _checked(Remedy(deleter, {"path": path, **({"query": query} if query else {})}))
+    before, body = earlier["value"], arguments.get("body")
+    if not isinstance(before, Mapping) or not isinstance(body, Mapping):
+        return Irreversible("what is sent and what can be read there have different forms")
+    names = _fields(operation) if operation.method == "PUT" else set(body)
+    values = {name: before[name] for name in before if name in names or name in body}
+    if unknown := sorted(set(body) - set(values)):
+        return Irreversible(f"the earlier value of {', '.join(unknown)} cannot be read")
+    kept = {name: arguments[name] for name in ("query", "header") if arguments.get(name)}
+    return _checked(Remedy(operation, {"path": path, **kept, "body": values}))
+
+
+def _recreate(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier) -> Remedy | Irreversible:
+    """The operation that makes such a thing, with what was there."""
+    before = earlier["value"]
+    if earlier["known"] == "absent" or not isinstance(before, Mapping):
+        return Irreversible("what it deletes could not be read as a whole")
+    known = {**before, **(arguments.get("path") or {})}
+    for maker in _makers(operation):
+        query = _chosen(arguments, maker)
+        if query is None or not set(_VARIABLE.findall(maker.path)) <= known.keys():
+            continue
+        path = {name: known[name] for name in _VARIABLE.findall(maker.path)}
+        body = {name: value for name, value in before.items() if name in _fields(maker) and value is not None}
+        caution = "What comes back has a new id, and nothing that hung on the old one."
+        found = _checked(Remedy(maker, {"path": path, **({"query": query} if query else {}), "body": body}, caution))
+        if isinstance(found, Remedy):
+            return found
+    return Irreversible("the document shows no way to make it again")
+
+
+def _unmake(operation: Operation, arguments: Mapping[str, Any], made: Made) -> Remedy | Irreversible:
+    """The deletion of what a POST made."""
+    deleter = _deleter(operation)
+    if deleter is None:
+        return Irreversible("the document shows no way to delete what it makes")
+    variables = _VARIABLE.findall(deleter.path)
+    new_id = _new_id(operation, variables[-1], made, deleter)
+    if new_id is None:
+        return Irreversible("the answer does not say the id of what it made")
+    known = {**_record(made.body, _noun(operation)), **(arguments.get("path") or {}), variables[-1]: new_id}
+    path = {name: known[name] for name in variables if name in known}
+    query = shared(arguments, "query", deleter)
+    return _checked(Remedy(deleter, {"path": path, **({"query": query} if query else {})}))
+
+
+def _deleter(operation: Operation, deletions: Mapping[str, Sequence[Operation]] | None = None) -> Operation | None:
+    """The DELETE of one thing out of the collection that a POST adds to; None where there is none, or several fit.
+
+    `deletions` are those of the API by collection, to be found once for many.
+    """
+    if operation.method != "POST" or operation.path.endswith("}"):
+        return None
+    direct = operation.api.lookup(f"DELETE {operation.path}/{{id}}")
+    if direct is not None:
+        return None if _needs_more(direct) else direct
+    by_collection = _deletions(operation) if deletions is None else deletions
+    fitting = by_collection.get(_collection(operation.path), ())
+    has_more = len(fitting) != 1 or _needs_more(fitting[0])
+    return None if has_more or not set(_VARIABLE.findall(fitting[0].path)[:-1]) <= _given(operation) else fitting[0]
+
+
+def _collection(path: str) -> str:
+    """The last part of a path: what a POST there adds to."""
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def _deletions(operation: Operation) -> dict[str, list[Operation]]:
+    """Every DELETE of one thing in the API of an operation, by the collection that it is taken out of."""
+    found: dict[str, list[Operation]] = {}
+    for other in operation.api.operations:
+        above, _, last = other.path.rpartition("/")
+        if other.method == "DELETE" and "/" in above and _VARIABLE.fullmatch(last):
+            found.setdefault(above.rpartition("/")[2], []).append(other)
+    return found
+
+
+def _makers(operation: Operation) -> list[Operation]:
+    """The POSTs that make what a DELETE deletes, the shortest path first."""
+    if not _VARIABLE.fullmatch(_collection(operation.path)):
+        return []
+    deletions = _deletions(operation)
+    name = _collection(operation.path.rpartition("/")[0])
+    candidates = [
+        other
+        for other in operation.api.operations
+        if other.method == "POST" and _collection(other.path) == name and _takes_out(other, operation, deletions)
+    ]
+    return sorted(candidates, key=lambda other: len(other.path))
+
+
+def _takes_out(maker: Operation, operation: Operation, deletions: Mapping[str, Sequence[Operation]]) -> bool:
+    deleter = _deleter(maker, deletions)
+    return deleter is not None and deleter.name == operation.name
+
+
+def _given(operation: Operation) -> set[str]:
+    return set(_VARIABLE.findall(operation.path))
+
+
+def _needs_more(deleter: Operation, query: Collection[str] = ()) -> bool:
+    """Whether a deletion asks for more than its path and these query values, which nothing here could fill in."""
+    has_body = deleter.body is not None and deleter.body.required
+    others = [item for item in deleter.parameters if item.required and item.location != "path"]
+    return has_body or any(item.location != "query" or item.name not in query for item in others)
+
+
+def _noun(operation: Operation) -> str:
+    """What one thing of a collection is called: `projects` holds a `project`."""
+    return _collection(operation.path).removesuffix("s")
+
+
+def _record(body: Any, noun: str) -> Mapping[str, Any]:
+    """The new thing in an answer, out of the envelope that some put it in."""
+    if not isinstance(body, Mapping):
+        return {}
+    inside = [body[name] for name in (*_ENVELOPES, noun) if isinstance(body.get(name), Mapping)]
+    return inside[0] if len(inside) == 1 and not any(name in body for name in _IDS) else body
+
+
+def _new_id(operation: Operation, variable: str, made: Made, deleter: Operation) -> Any:
+    record = _record(made.body, _noun(operation))
+    for name in (variable, *_IDS):
+        if isinstance(value := record.get(name), str | int) and not isinstance(value, bool) and value != "":
+            return value
+    template = _VARIABLE.sub("\0", deleter.path)
+    pattern = re.escape(template).replace("\0", "([^/]+)").replace("\\([^/]+)", "([^/]+)")
+    found = re.search(f"{pattern}$", urlsplit(made.location).path.rstrip("/"))
+    return unquote(found.groups()[-1]) if found else None
+
+
+def _fields(operation: Operation) -> set[str]:
+    """The fields that a body may have, as its schema names them."""
+    if operation.body is None or not operation.body.content:
+        return set()
+    schema = operation.json_schema(operation.body.preferred.schema, request=True)
+    return set(properties_of(schema, schema))
+
+
+def _required(operation: Operation) -> list[str]:
+    """The fields that a body must have."""
+    if operation.body is None or not operation.body.content:
+        return []
+    schema = operation.json_schema(operation.body.preferred.schema, request=True)
+    names = schema.get("required", []) if isinstance(schema, Mapping) else []
+    return [name for name in names if isinstance(name, str)]
+
+
+def _checked(found: Remedy) -> Remedy | Irreversible:
+    """The remedy if it can be kept and sent: it fits its operation, and nothing in it was taken out or replaced."""
+    if MARK in json.dumps(found.arguments, ensure_ascii=False, default=str):
+        return Irreversible("the earlier state holds a secret, which is not kept")
+    try:
+        sent = build_request(found.operation, found.arguments)
+        kept = build_request(found.operation, storable_value(found.arguments))
+    except ArgumentError as error:
+        return Irreversible(f"{found.operation.name} would refuse what is known ({error.problems[0]})")
+    if kept.fingerprint != sent.fingerprint:
+        return Irreversible("the earlier state holds values that cannot be kept")
+    return found

@@ -1,0 +1,1 @@
+"""Function calls: read from text, checked, written."""

@@ -1,0 +1,1 @@
+"""Function documentation in any dialect."""

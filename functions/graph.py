@@ -1,0 +1,85 @@
+"""The graph `openfunctions`: from a prompt and function documentation to calls, without executing any.
+
+START → intake → caller ── call | refuse | failed ──→ emitter → END
+▲  └───── ask ──→ follow_up ─┐
+└──────── the answer ────────┘
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from restgpt.functions.context import FunctionContext, FunctionInput, FunctionOutput, FunctionState
+from restgpt.functions.docs.loading import Source, load_functions
+from restgpt.functions.nodes import FunctionResources, make_caller, make_emitter, make_follow_up, make_intake
+
+FunctionGraph = CompiledStateGraph[FunctionState, FunctionContext, FunctionInput, FunctionOutput]
+
+QUESTIONS = 25
+"""How many questions one run may ask before it stops."""
+
+DESCRIPTION = "Writes function calls for a prompt, or asks for what is missing; executes nothing."
+
+
+def build_functions_graph(
+    functions: Source | None = None,
+    *,
+    model: str | BaseChatModel | None = None,
+    context: FunctionContext | Mapping[str, Any] | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
+    resources: FunctionResources | None = None,
+    name: str = "openfunctions",
+) -> FunctionGraph:
+    """Build the graph over `functions` in any dialect; without any, a run brings its own under `functions`.
+
+    `context` gives defaults for the settings of a run. Pausing for a missing value needs a checkpointer; with
+    `on_missing="return"` the run ends with the question instead. Raises `FunctionError` for unreadable documentation.
+    """
+    if resources is None:
+        defaults = context if isinstance(context, FunctionContext) else FunctionContext(**(context or {}))
+        loaded = load_functions(functions) if functions is not None else None
+        resources = FunctionResources(loaded, model=model, defaults=defaults)
+    builder = StateGraph(
+        FunctionState, context_schema=FunctionContext, input_schema=FunctionInput, output_schema=FunctionOutput
+    )
+    builder.add_node("intake", make_intake(resources), metadata=_about("Finds the prompt and likely functions."))
+    builder.add_node("caller", make_caller(resources), metadata=_about("Writes the calls and checks them."))
+    builder.add_node("follow_up", make_follow_up(resources), metadata=_about("Pauses for a missing value."))
+    builder.add_node("emitter", make_emitter(resources), metadata=_about("Gives calls, question or refusal."))
+    builder.add_edge(START, "intake")
+    builder.add_edge("intake", "caller")
+    builder.add_conditional_edges(
+        "caller", _after_caller(resources), {"missing value": "follow_up", "answer": "emitter"}
+    )
+    builder.add_conditional_edges(
+        "follow_up", _after_follow_up, {"words": "caller", "missing value": "follow_up", "values": "emitter"}
+    )
+    builder.add_edge("emitter", END)
+    graph = builder.compile(checkpointer=checkpointer, name=name)
+    return graph.with_config(recursion_limit=10 + 2 * QUESTIONS)
+
+
+def _after_caller(resources: FunctionResources) -> Any:
+    def after_caller(state: FunctionState, runtime: Runtime[FunctionContext]) -> str:
+        asks = state["outcome"] == "ask" and resources.context(runtime).on_missing == "ask"
+        return "missing value" if asks else "answer"
+
+    return after_caller
+
+
+def _after_follow_up(state: FunctionState) -> str:
+    """Words go back to the model; values given by name are settled, or something is still missing."""
+    return {"failed": "words", "ask": "missing value"}.get(state["outcome"], "values")
+
+
+def _about(description: str) -> dict[str, str]:
+    return {"description": description}
+
+
+openfunctions = build_functions_graph()
+"""The exported graph, without a checkpointer of its own."""

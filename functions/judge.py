@@ -1,0 +1,178 @@
+"""What a proposed answer is worth: calls that fit, values that are missing, or a fault that the model can repair."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from restgpt.functions.calls.check import REQUIRED, check_call, settle_call
+from restgpt.functions.calls.grounding import ungrounded_values
+from restgpt.functions.calls.parsing import Call, bind_call, find_function
+from restgpt.functions.context import MissingValue
+from restgpt.functions.docs.loading import Function
+from restgpt.specs.reading.pointer import parse_pointer
+from restgpt.tools.request.arguments import follow
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What the model says: calls, a question for a missing value, or a refusal."""
+
+    calls: tuple[Call, ...] = ()
+    question: str = ""
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Calls in the documented types, without the values that nobody gave; those are `missing`."""
+
+    calls: tuple[Call, ...]
+    missing: tuple[MissingValue, ...]
+    question: str = ""
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Judges proposals against the documentation and the conversation.
+
+    With `placeholders`, missing values are filled in as the original models do, and nothing counts as invented.
+    """
+
+    functions: Sequence[Function]
+    texts: tuple[str, ...] = ()
+    grounding: bool = True
+    placeholders: bool = False
+
+    def judge(self, proposal: Proposal) -> Judged:
+        """The judged proposal; raises `ValueError` with every fault that the model can repair."""
+        if not proposal.calls and not proposal.question and not proposal.refusal:
+            raise ValueError("There is neither a call nor a question nor a refusal.")
+        faults: list[str] = []
+        calls: list[Call] = []
+        missing: list[MissingValue] = []
+        for number, proposed in enumerate(proposal.calls):
+            call, absent, wrong = self._judge_call(number, proposed)
+            calls.append(call)
+            missing += absent
+            faults += [f"Call {number + 1} ({call.name}): {fault}." for fault in wrong]
+        if faults:
+            raise ValueError(" ".join(faults))
+        question = "" if self.placeholders else proposal.question
+        return Judged(tuple(calls), tuple(missing), question, "" if calls else proposal.refusal)
+
+    def _judge_call(self, number: int, proposed: Call) -> tuple[Call, list[MissingValue], list[str]]:
+        call = bind_call(proposed, self.functions)
+        function = find_function(call.name, self.functions, call.arguments)
+        if function is None:
+            return call, [], [str(problem) for problem in check_call(call, self.functions)]
+        call = settle_call(call, function)
+        problems = check_call(call, self.functions)
+        pointers = [problem.pointer for problem in problems if problem.message == REQUIRED]
+        wrong = [str(problem) for problem in problems if problem.message != REQUIRED]
+        if self.placeholders:
+            for pointer in pointers:
+                call = with_value(call, pointer, placeholder(function, pointer))
+            return call, [], wrong
+        if self.grounding and not wrong:
+            for one in ungrounded_values(call, function, self.texts):
+                if one.required and one.pointer not in pointers:
+                    pointers.append(one.pointer)
+                    call = without_value(call, one.pointer)
+        return call, [missing_value(number, function, pointer) for pointer in pointers], wrong
+
+
+def missing_value(number: int, function: Function, pointer: str) -> MissingValue:
+    """What is known of a value that is not there."""
+    schema = schema_at(function, pointer)
+    described = str(schema.get("description", "")) if isinstance(schema, Mapping) else ""
+    name = parse_pointer(pointer)[-1] if pointer else function.name
+    return {"call": number, "function": function.name, "pointer": pointer, "name": name, "description": described}
+
+
+def schema_at(function: Function, pointer: str) -> Mapping[str, Any]:
+    """The schema of the value that a pointer into the arguments leads to; empty if nothing documents it."""
+    root = function.json_schema()
+    schema: Any = root
+    for part in parse_pointer(pointer):
+        properties = schema.get("properties", {}) if isinstance(schema, Mapping) else {}
+        schema = follow(properties.get(part, {}), root)
+    return schema if isinstance(schema, Mapping) else {}
+
+
+def placeholder(function: Function, pointer: str) -> Any:
+    """A value that stands for a missing one: the default, the first allowed value, or one of the right type."""
+    schema = schema_at(function, pointer)
+    if "default" in schema:
+        return schema["default"]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    blanks: dict[str, Any] = {"integer": 1, "number": 1.0, "boolean": True, "array": [], "object": {}}
+    kind = schema.get("type")
+    return blanks.get(kind if isinstance(kind, str) else "", f"<{parse_pointer(pointer)[-1]}>")
+
+
+def with_value(call: Call, pointer: str, value: Any) -> Call:
+    """The call with a value at a pointer; objects on the way are made."""
+    return replace(call, arguments=_set(dict(call.arguments), parse_pointer(pointer), value))
+
+
+def _set(node: dict[str, Any], parts: Sequence[str], value: Any) -> dict[str, Any]:
+    if len(parts) == 1:
+        return {**node, parts[0]: value}
+    inner = node.get(parts[0])
+    return {**node, parts[0]: _set(dict(inner) if isinstance(inner, Mapping) else {}, parts[1:], value)}
+
+
+def without_value(call: Call, pointer: str) -> Call:
+    """The call without the value at a pointer."""
+    return replace(call, arguments=_unset(dict(call.arguments), parse_pointer(pointer)))
+
+
+def _unset(node: dict[str, Any], parts: Sequence[str]) -> dict[str, Any]:
+    if len(parts) == 1:
+        return {name: value for name, value in node.items() if name != parts[0]}
+    inner = node.get(parts[0])
+    return {**node, parts[0]: _unset(dict(inner), parts[1:])} if isinstance(inner, Mapping) else node
+
+
+def ask_for(missing: Iterable[MissingValue]) -> str:
+    """A question that names every missing value."""
+    listed = list(missing)
+    parts = [
+        f"{one['name']} ({one['description'].rstrip('.')})" if one["description"] else one["name"] for one in listed
+    ]
+    names = dict.fromkeys(one["function"] for one in listed)
+    wanted = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"To call {' and '.join(names)}, I need to know: {wanted}. What should I use?"
+
+
+def _named(one: MissingValue) -> str:
+    return f"{one['name']} ({one['description'].rstrip('.')})" if one["description"] else one["name"]
+
+
+def keep_known(partial: Sequence[Call], completed: Sequence[Call], said: str) -> tuple[Call, ...]:
+    """The completed calls with the values that were known before, unless the person's last words changed them."""
+    left = list(partial)
+    kept = []
+    for call in completed:
+        before = next((one for one in left if one.name == call.name), None)
+        if before is None:
+            kept.append(call)
+            continue
+        left.remove(before)
+        arguments = dict(call.arguments)
+        for name, value in before.arguments.items():
+            if arguments.get(name) != value and not _is_said(arguments.get(name), said):
+                arguments[name] = _merged(value, arguments.get(name))
+        kept.append(replace(call, arguments=arguments))
+    return tuple(kept)
+
+
+def _merged(before: Any, now: Any) -> Any:
+    """Places of a request keep their known values and take the new ones."""
+    return {**now, **before} if isinstance(before, Mapping) and isinstance(now, Mapping) else before
+
+
+def _is_said(value: Any, text: str) -> bool:
+    return value is not None and not isinstance(value, Mapping) and str(value).lower() in text.lower()

@@ -1,0 +1,303 @@
+"""The nodes of `openfunctions`: open the prompt, write the calls, ask for what is missing, give the answer."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from threading import Lock
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langgraph.runtime import Runtime
+from langgraph.types import interrupt
+
+from restgpt.functions.asking import resolve_call_model
+from restgpt.functions.calls.parsing import Call, render_calls, to_plain, to_tool_calls
+from restgpt.functions.calls.rest import prepare_call
+from restgpt.functions.context import CallRecord, FunctionContext, FunctionState, FunctionUsage, MissingValue
+from restgpt.functions.docs.loading import Function, FunctionError, load_functions
+from restgpt.functions.judge import Judge, Judged, Proposal, ask_for, keep_known, with_value
+from restgpt.functions.shortlist import shortlist
+from restgpt.functions.speaker import shown_calls, speak
+from restgpt.prompts import dated, render
+from restgpt.specs.problem import SpecError
+from restgpt.tools.errors import ArgumentError, StoppingError
+from restgpt.tools.model.chat import ModelReplyError, Usage
+from restgpt.tools.settings import Settings
+
+Node = Callable[..., dict[str, Any]]
+
+
+class EmptyPromptError(StoppingError):
+    """There is nothing to call a function for."""
+
+    def __init__(self) -> None:
+        super().__init__('There is no prompt. Give {"messages": [("user", "…")]} or {"prompt": "…"}.')
+
+
+class NoFunctionsError(StoppingError):
+    """There is nothing to call."""
+
+    def __init__(self) -> None:
+        super().__init__("There are no functions. Give their documentation under `functions`, in any dialect.")
+
+
+class FunctionResources:
+    """What the nodes work with: functions given when the graph was built, the model, the date."""
+
+    def __init__(
+        self,
+        functions: Sequence[Function] | None = None,
+        *,
+        model: str | BaseChatModel | None = None,
+        defaults: FunctionContext | None = None,
+        settings: Settings | None = None,
+        today: Callable[[], date] = date.today,
+    ) -> None:
+        self.defaults = defaults or FunctionContext()
+        self._functions = list(functions) if functions is not None else None
+        self._model = model
+        self._settings = settings
+        self._today = today
+        self._lock = Lock()
+        self._resolved: dict[tuple[str, float | None], BaseChatModel] = {}
+
+    def context(self, runtime: Runtime[FunctionContext]) -> FunctionContext:
+        """The graph's settings with the run's own over them."""
+        if runtime.context is None:
+            return self.defaults
+        return self.defaults.model_copy(update=runtime.context.model_dump(exclude_unset=True))
+
+    def functions(self, state: FunctionState) -> list[Function]:
+        """The functions of a run: those in its state, else those of the graph; raises `NoFunctionsError`."""
+        found = load_functions(state["functions"]) if state.get("functions") else self._functions
+        if not found:
+            raise NoFunctionsError()
+        return found
+
+    def offered(self, state: FunctionState) -> list[Function]:
+        """The functions that the model reads in this run."""
+        functions = self.functions(state)
+        return [functions[number] for number in state["offered"]]
+
+    def model(self, context: FunctionContext) -> BaseChatModel:
+        """The model of the run, else of the graph, else of the environment; raises `ModelError`."""
+        wanted = context.model or self._model
+        if isinstance(wanted, BaseChatModel):
+            return wanted
+        with self._lock:
+            self._settings = self._settings or Settings.from_env()
+            key = (wanted or self._settings.model or "", context.temperature)
+            if key not in self._resolved:
+                self._resolved[key] = resolve_call_model(key[0], temperature=key[1], settings=self._settings)
+            return self._resolved[key]
+
+    def today(self, context: FunctionContext) -> str:
+        """The day taken for today, as prompts name it."""
+        return dated(date.fromisoformat(context.today) if context.today else self._today())
+
+
+def make_intake(resources: FunctionResources) -> Node:
+    """The node that opens a prompt: finds it, and the functions it is likely about."""
+
+    def intake(state: FunctionState, runtime: Runtime[FunctionContext]) -> dict[str, Any]:
+        messages = state.get("messages", [])
+        asked = str(messages[-1].text).strip() if messages and messages[-1].type == "human" else ""
+        prompt = asked or state.get("prompt", "").strip()
+        if not prompt:
+            raise EmptyPromptError()
+        context = resources.context(runtime)
+        said = _said([*messages, *([] if asked else [HumanMessage(prompt)])])
+        return {
+            "messages": [] if asked else [HumanMessage(prompt)],
+            "prompt": prompt,
+            "offered": shortlist(resources.functions(state), "\n".join(said), context.max_functions),
+            "calls": [],
+            "missing": [],
+            "question": "",
+            "reason": "",
+            "usage": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
+        }
+
+    return intake
+
+
+def _said(messages: Sequence[BaseMessage]) -> list[str]:
+    """What the person said; a confirmation also says what it confirms."""
+    said = []
+    for before, message in zip([None, *messages], messages, strict=False):
+        if message.type != "human":
+            continue
+        text = str(message.text)
+        said.append(text)
+        if before is not None and text.strip().lower().startswith(("yes", "ok", "correct", "sure", "exactly")):
+            said.append(str(before.text))
+    return said
+
+
+def make_caller(resources: FunctionResources) -> Node:
+    """The node that writes the calls: asks the model, checks, and says what is missing."""
+
+    def caller(state: FunctionState, runtime: Runtime[FunctionContext]) -> dict[str, Any]:
+        context = resources.context(runtime)
+        functions = resources.offered(state)
+        partial = _calls(state.get("calls", []))
+        judge = _judge(context, functions, state["messages"])
+        conversation = _conversation(state["messages"], partial)
+        try:
+            spoken = speak(
+                resources.model(context),
+                conversation,
+                functions,
+                judge,
+                context=context,
+                today=resources.today(context),
+            )
+        except ModelReplyError as error:
+            return {"outcome": "failed", "reason": str(error), "usage": _added(state, error.usage)}
+        judged = spoken.judged
+        if partial and (judged.calls or judged.question):
+            # A further question without a call is about the calls so far.
+            judged = replace(judged, calls=judged.calls or tuple(partial))
+            judged = _with_known(judge, partial, judged, str(state["messages"][-1].text))
+        return {**_outcome(judged), "usage": _added(state, spoken.usage)}
+
+    return caller
+
+
+def _judge(context: FunctionContext, functions: Sequence[Function], messages: Sequence[AnyMessage]) -> Judge:
+    return Judge(
+        functions,
+        tuple(_said(messages)),
+        grounding=context.grounding and context.on_missing != "placeholder",
+        placeholders=context.on_missing == "placeholder",
+    )
+
+
+def _conversation(messages: Sequence[AnyMessage], partial: Sequence[Call]) -> list[BaseMessage]:
+    """The conversation, with the calls so far before the person's answer to a question."""
+    if not partial:
+        return list(messages)
+    note = HumanMessage(render("functions_partial", calls=shown_calls(partial)))
+    return [*messages[:-1], note, messages[-1]]
+
+
+def _with_known(judge: Judge, partial: Sequence[Call], judged: Judged, said: str) -> Judged:
+    """The judged calls with what was known before the question; as they are, should that not fit."""
+    try:
+        kept = keep_known(partial, judged.calls, said)
+        return judge.judge(Proposal(kept, judged.question, judged.refusal))
+    except ValueError:
+        return judged
+
+
+def _outcome(judged: Judged) -> dict[str, Any]:
+    asks = bool(judged.missing) or bool(judged.question and not judged.calls)
+    question = judged.question or (ask_for(judged.missing) if judged.missing else "")
+    unnamed = [one for one in judged.missing if one["name"].lower() not in question.lower()]
+    if judged.question and unnamed:
+        # A question that forgets a value is completed: it names everything that is missing.
+        question = f"{question} {ask_for(unnamed)}"
+    outcome = "ask" if asks else "call" if judged.calls else "refuse"
+    return {
+        "outcome": outcome,
+        "calls": [_record(call) for call in judged.calls],
+        "missing": list(judged.missing),
+        "question": question if asks else "",
+        "reason": judged.refusal,
+    }
+
+
+def _record(call: Call) -> CallRecord:
+    return {"name": call.name, "arguments": to_plain(dict(call.arguments))}
+
+
+def _calls(records: Sequence[CallRecord]) -> list[Call]:
+    return [Call(record["name"], record["arguments"]) for record in records]
+
+
+def _added(state: FunctionState, usage: Usage | None) -> FunctionUsage:
+    before = state.get("usage") or {"calls": 0, "input_tokens": 0, "output_tokens": 0}
+    spent = usage or Usage()
+    return {
+        "calls": before["calls"] + spent.calls,
+        "input_tokens": before["input_tokens"] + spent.input_tokens,
+        "output_tokens": before["output_tokens"] + spent.output_tokens,
+    }
+
+
+def make_follow_up(resources: FunctionResources) -> Node:
+    """The node that pauses with the question.
+
+    It resumes with the person's words, or with values by name or JSON pointer, which need no further model call.
+    """
+
+    def follow_up(state: FunctionState, runtime: Runtime[FunctionContext]) -> dict[str, Any]:
+        given = interrupt(
+            {"question": state["question"], "missing": state["missing"], "calls": state["calls"]},
+        )
+        asked: AnyMessage = AIMessage(state["question"])
+        if isinstance(given, Mapping) and state["missing"]:
+            said = ", ".join(f"{name}: {value}" for name, value in given.items())
+            messages: list[AnyMessage] = [asked, HumanMessage(said)]
+            completed = _filled(_calls(state["calls"]), state["missing"], given)
+            judge = _judge(resources.context(runtime), resources.offered(state), [*state["messages"], *messages])
+            try:
+                return {"messages": messages, **_outcome(judge.judge(Proposal(tuple(completed))))}
+            except ValueError as error:
+                return {"messages": messages, "question": f"{error} {ask_for(state['missing'])}", "outcome": "ask"}
+        words = ", ".join(map(str, given.values())) if isinstance(given, Mapping) else str(given)
+        return {"messages": [asked, HumanMessage(words)], "outcome": "failed"}
+
+    return follow_up
+
+
+def _filled(calls: Sequence[Call], missing: Sequence[MissingValue], given: Mapping[str, Any]) -> list[Call]:
+    filled = list(calls)
+    for one in missing:
+        value = given.get(one["pointer"], given.get(one["name"]))
+        if value is not None:
+            filled[one["call"]] = with_value(filled[one["call"]], one["pointer"], value)
+    return filled
+
+
+def make_emitter(resources: FunctionResources) -> Node:
+    """The node that gives the answer: calls as text, as tool calls and as requests, or the question or refusal."""
+
+    def emitter(state: FunctionState, runtime: Runtime[FunctionContext]) -> dict[str, Any]:
+        context = resources.context(runtime)
+        outcome = state["outcome"]
+        if outcome == "call":
+            functions = resources.offered(state)
+            calls = _calls(state["calls"])
+            text = _text(calls, functions, context)
+            found = {"text": text, "tool_calls": to_tool_calls(calls, functions)}
+            answer = text
+            requests = _requests(calls, functions, context)
+        else:
+            found, requests = {"text": "", "tool_calls": []}, []
+            answer = state["question"] if outcome == "ask" else state["reason"]
+        return {**found, "requests": requests, "answer": answer, "messages": [AIMessage(answer)]}
+
+    return emitter
+
+
+def _text(calls: Sequence[Call], functions: Sequence[Function], context: FunctionContext) -> str:
+    """The calls in the wanted style; those that are no HTTP calls stay call strings."""
+    try:
+        return render_calls(calls, context.call_style, functions=functions)
+    except (ValueError, ArgumentError):
+        return render_calls(calls)
+
+
+def _requests(calls: Sequence[Call], functions: Sequence[Function], context: FunctionContext) -> list[dict[str, Any]]:
+    """The requests of REST calls, redacted; what cannot be prepared says why."""
+    found = []
+    for call in calls:
+        if not any(function.is_rest and function.name == call.name for function in functions):
+            continue
+        try:
+            found.append(prepare_call(call, functions, base_url=context.base_url or None).shown())
+        except (FunctionError, SpecError, ArgumentError, ValueError) as error:
+            found.append({"operation": call.name, "error": str(error)})
+    return found

@@ -1,0 +1,1 @@
+"""The baselines of the paper as graphs of their own (appendix B)."""

@@ -1,0 +1,110 @@
+"""The baselines of the paper as graphs of their own, over the same executor (appendix B)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.store.base import BaseStore
+
+from restgpt.graph.build import Graph, add_executor, build_graph, recursion_limit
+from restgpt.graph.methods.deps import make_deps
+from restgpt.graph.methods.offline import make_answer, make_offline
+from restgpt.graph.methods.react import make_react
+from restgpt.graph.methods.reflexion import make_judge
+from restgpt.graph.routes import after_caller, after_parser
+from restgpt.graph.state import InputState, OutputState, State
+from restgpt.nodes.context import MAX_STEPS, Context
+from restgpt.nodes.intake import intake
+from restgpt.nodes.resources import Resources, check_store
+from restgpt.specs import Api
+from restgpt.tools.telemetry import observed
+
+Builder = StateGraph[State, Context, InputState, OutputState]
+
+
+def build_method(
+    method: str,
+    apis: Sequence[Api] | None = None,
+    *,
+    model: str | BaseChatModel | None = None,
+    models: Mapping[str, str | BaseChatModel] | None = None,
+    context: Context | Mapping[str, Any] | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
+    store: BaseStore | None = None,
+    resources: Resources | None = None,
+) -> Graph:
+    """Build `restgpt` or one of its baselines, with the same inputs, outputs and settings; see `METHODS`.
+
+    Raises `LookupError` for a name that is not one of them.
+    """
+    check_store(checkpointer, store)
+    if method not in METHODS:
+        raise LookupError(f"there is no method {method!r}; there are: {', '.join(METHODS)}")
+    defaults = context if isinstance(context, Context) else Context(**(context or {}))
+    resources = resources or Resources(apis, model=model, models=models, defaults=defaults, store=store)
+    wire = METHODS[method]
+    if wire is None:
+        return build_graph(context=defaults, checkpointer=checkpointer, store=store, resources=resources)
+    builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
+    builder.add_node("intake", observed("intake", intake))
+    builder.add_edge(START, "intake")
+    add_executor(builder, resources)
+    wire(builder, resources)
+    graph = builder.compile(checkpointer=checkpointer, store=store, name=method)
+    return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
+
+
+def calls_or_end(state: State) -> Literal["call", "end"]:
+    """A plan with calls is carried out; one without is the end."""
+    return "call" if state["api_plan"]["calls"] else "end"
+
+
+def another_trial(state: State) -> Literal["another trial", "end"]:
+    """A reflection opens another trial."""
+    return "another trial" if state["decision"]["kind"] == "continue" else "end"
+
+
+def _loop(builder: Builder, node: str, *, at_end: str = END, at_result: str = "") -> None:
+    """Join a planning node and the executor: its calls are carried out, and the result comes back to it."""
+    back = at_result or node
+    builder.add_edge("intake", node)
+    builder.add_conditional_edges(node, calls_or_end, {"call": "caller", "end": at_end})
+    builder.add_conditional_edges(
+        "caller", after_caller, {"requests": "approval", "unknown value": back, "no request": back}
+    )
+    builder.add_conditional_edges("parser", after_parser, {"next call or repair": "caller", "result": back})
+
+
+def _react(builder: Builder, resources: Resources) -> None:
+    builder.add_node("react", observed("react", make_react(resources)))
+    _loop(builder, "react")
+
+
+def _offline(builder: Builder, resources: Resources) -> None:
+    builder.add_node("offline", observed("offline", make_offline(resources)))
+    builder.add_node("answer", observed("answer", make_answer(resources)))
+    _loop(builder, "offline", at_result="answer")
+    builder.add_edge("answer", END)
+
+
+def _deps(builder: Builder, resources: Resources) -> None:
+    builder.add_node("deps", observed("deps", make_deps(resources)))
+    _loop(builder, "deps")
+
+
+def _reflexion(builder: Builder, resources: Resources) -> None:
+    builder.add_node("react", observed("react", make_react(resources)))
+    builder.add_node("judge", observed("judge", make_judge(resources)))
+    _loop(builder, "react", at_end="judge")
+    builder.add_conditional_edges("judge", another_trial, {"another trial": "react", "end": END})
+
+
+METHODS: Mapping[str, Callable[[Builder, Resources], None] | None] = {
+    "restgpt": None,
+    "react": _react,
+    "offline": _offline,
+    "deps": _deps,
+    "reflexion": _reflexion,
+}

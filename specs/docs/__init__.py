@@ -1,0 +1,1 @@
+"""What prompts show of an operation: documentation, schemas, examples."""

@@ -1,0 +1,427 @@
+"""Raw schemas of any OpenAPI version as self-contained JSON Schema 2020-12, with only what they reach."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from restgpt.specs.problem import BrokenReference
+from restgpt.specs.reading.document import CHAIN, Document
+from restgpt.specs.reading.pattern import is_quick
+from restgpt.specs.reading.repair import coerce
+
+TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+# Names that documents use although no version of JSON Schema has them.
+NEAR_TYPES = {
+    "int": "integer",
+    "int32": "integer",
+    "int64": "integer",
+    "long": "integer",
+    "float": "number",
+    "double": "number",
+    "decimal": "number",
+    "bool": "boolean",
+    "date": "string",
+    "datetime": "string",
+    "date-time": "string",
+    "uuid": "string",
+    "uri": "string",
+    "url": "string",
+    "str": "string",
+    "text": "string",
+    "list": "array",
+    "map": "object",
+    "dict": "object",
+}
+PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "array": (list,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "null": (type(None),),
+    "number": (int, float),
+    "object": (dict,),
+    "string": (str,),
+}
+KEPT = frozenset({"title", "description", "default", "format", "const", "contentEncoding", "contentMediaType"})
+SUBSCHEMA = ("not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties")
+SUBSCHEMA_LISTS = ("oneOf", "anyOf", "prefixItems")
+SIZES = (
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+    "minContains",
+    "maxContains",
+)
+LONGEST_NAME = 1000
+LIMITS = frozenset({*SIZES, "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "pattern"})
+ILLEGAL = re.compile(r"[^A-Za-z0-9_.-]+")
+# Python warns that these may become operations on character classes.
+DOUBTFUL = re.compile(r"\[[^\]]*(?:--|&&|~~|\|\||(?<!\\)\[)")
+LITERAL = re.compile(r"/(\^?.*\$?)/([gimsuy]*)\Z", re.DOTALL)
+
+
+def json_schema(
+    document: Document,
+    schema: Mapping[str, Any] | None,
+    *,
+    request: bool = False,
+    hints: bool = False,
+    patterns: bool = True,
+) -> dict[str, Any]:
+    """Convert a raw schema for `jsonschema.Draft202012Validator`, its references closed over in `$defs`.
+
+    With `request`, read-only properties are left out; without, write-only ones are not required. A reference that
+    leads nowhere accepts anything. `oneOf` becomes `anyOf`: alternatives overlap in real documents, and a value that
+    fits two of them is no reason to refuse it. With `hints`, scalar examples and discriminators are kept for those
+    who build values. Without `patterns`, no regular expression is in it, and what one would judge is accepted.
+    """
+    return _Closure(document, request, hints, patterns).build(dict(schema or {}))
+
+
+class _Closure:
+    """Converts one schema and the definitions it reaches, each of them once."""
+
+    def __init__(self, document: Document, request: bool, hints: bool, patterns: bool) -> None:
+        self._document = document
+        self._request = request
+        self._hints = hints
+        self._patterns = patterns
+        self._names: dict[str, str] = {}
+        self._queue: list[str] = []
+        self._defs: dict[str, Any] = {}
+        self._edges: dict[str, list[dict[str, Any]]] = {}
+        self._home = ""
+
+    def build(self, schema: dict[str, Any]) -> dict[str, Any]:
+        root = self._convert(schema, in_place=True)
+        while self._queue:
+            reference = self._queue.pop(0)
+            self._home = name = self._names[reference]
+            try:
+                node = self._document.resolve(reference)
+            except BrokenReference:
+                node = True
+            self._defs[name] = self._convert(node, in_place=True)
+        self._cut_circles()
+        root = root if isinstance(root, dict) else ({} if root else {"not": {}})
+        return {**root, "$defs": self._defs} if self._defs else root
+
+    def _cut_circles(self) -> None:
+        """Open circles and long chains of references that never descend into a value: validating would not end."""
+        state: dict[str, int] = {}
+
+        def visit(name: str, depth: int) -> None:
+            state[name] = 1
+            for edge in self._edges.get(name, ()):
+                target = edge["$ref"].removeprefix("#/$defs/")
+                if state.get(target) == 1 or depth > CHAIN:
+                    edge.clear()
+                elif target not in state:
+                    visit(target, depth + 1)
+            state[name] = 2
+
+        visit("", 0)
+
+    def _reference(self, reference: str, in_place: bool) -> dict[str, Any]:
+        if reference not in self._names:
+            self._names[reference] = self._free_name(reference)
+            self._queue.append(reference)
+        converted = {"$ref": f"#/$defs/{self._names[reference]}"}
+        if in_place:
+            self._edges.setdefault(self._home, []).append(converted)
+        return converted
+
+    def _free_name(self, reference: str) -> str:
+        stem = ILLEGAL.sub("_", reference.rstrip("/").rsplit("/", 1)[-1].rsplit("#", 1)[-1]) or "schema"
+        taken = set(self._names.values())
+        name, number = stem, 2
+        while name in taken:
+            name, number = f"{stem}_{number}", number + 1
+        return name
+
+    def _convert(self, node: Any, *, in_place: bool = False) -> Any:
+        if isinstance(node, bool):
+            return node
+        if not isinstance(node, dict):
+            return {}
+        if isinstance(node.get("$ref"), str):
+            return self._convert_reference(node, in_place)
+        members = node.get("allOf")
+        if isinstance(members, list) and self._is_closed(node, members):
+            node = merge_all_of(self._document, node)
+        out: dict[str, Any] = {key: node[key] for key in KEPT if key in node}
+        self._convert_type(node, out)
+        if "default" in out and isinstance(out.get("type"), str):
+            out["default"] = coerce(out["default"], out["type"])
+        self._convert_limits(node, out)
+        self._convert_object(node, out)
+        self._convert_array(node, out)
+        self._convert_applicators(node, out, in_place)
+        if self._hints:
+            self._convert_hints(node, out)
+        return _nullable(out) if is_true(node.get("nullable")) or is_true(node.get("x-nullable")) else out
+
+    def _convert_reference(self, node: dict[str, Any], in_place: bool) -> Any:
+        converted = self._reference(node["$ref"], in_place)
+        siblings = {key: value for key, value in node.items() if key != "$ref"}
+        if is_true(siblings.pop("nullable", False)) or is_true(siblings.pop("x-nullable", False)):
+            return {"anyOf": [converted, {"type": "null"}]}
+        if not self._document.has_ref_siblings:
+            return converted
+        others = self._convert(siblings, in_place=in_place)
+        return {**others, **converted} if others else converted
+
+    def _is_closed(self, schema: dict[str, Any], members: list[Any]) -> bool:
+        """Tell whether a part of allOf forbids the properties of the others, as wrongly written ones do."""
+        nodes = [schema, *(self._document.follow_safely(member) for member in members)]
+        return any(isinstance(node, dict) and node.get("additionalProperties") is False for node in nodes)
+
+    def _convert_type(self, node: dict[str, Any], out: dict[str, Any]) -> None:
+        kinds = schema_types(node)
+        if kinds:
+            out["type"] = kinds[0] if len(kinds) == 1 else kinds
+        values = node.get("enum")
+        if isinstance(values, list) and values and "array" not in kinds:
+            fitting = fit_values(values, kinds)
+            if fitting:
+                out["enum"] = fitting
+
+    def _convert_limits(self, node: dict[str, Any], out: dict[str, Any]) -> None:
+        if LIMITS.isdisjoint(node):
+            return
+        for key in SIZES:
+            value = coerce(node.get(key), "integer")
+            if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+                out[key] = int(value)
+        low, high = _number(node.get("minimum")), _number(node.get("maximum"))
+        for key, strict, limit in (("minimum", "exclusiveMinimum", low), ("maximum", "exclusiveMaximum", high)):
+            bound = node.get(strict)
+            if is_true(bound) and limit is not None:
+                out[strict] = limit
+            elif limit is not None:
+                out[key] = limit
+            if not isinstance(bound, bool) and _number(bound) is not None:
+                out[strict] = _number(bound)
+        step = _number(node.get("multipleOf"))
+        # A fraction is not checked: 19.99 is no multiple of 0.01 in binary arithmetic.
+        if step is not None and step > 0 and step == int(step):
+            out["multipleOf"] = int(step)
+        pattern = plain_pattern(node.get("pattern"))
+        if pattern is not None and self._patterns:
+            out["pattern"] = pattern
+
+    def _convert_object(self, node: dict[str, Any], out: dict[str, Any]) -> None:
+        properties = node.get("properties")
+        hidden: set[str] = set()
+        if isinstance(properties, dict):
+            flag = "readOnly" if self._request else "writeOnly"
+            hidden = {name for name, item in properties.items() if self._has_flag(item, flag)}
+            out["properties"] = {
+                name: self._convert(item) for name, item in properties.items() if not (self._request and name in hidden)
+            }
+        required = node.get("required")
+        if isinstance(required, list):
+            names = [name for name in _texts(required) if name not in hidden]
+            if names:
+                out["required"] = names
+        more = node.get("additionalProperties")
+        if isinstance(more, bool | dict):
+            out["additionalProperties"] = self._convert(more)
+
+    def _has_flag(self, item: Any, flag: str) -> bool:
+        if isinstance(item, dict) and isinstance(item.get("$ref"), str) and not is_true(item.get(flag)):
+            item = self._document.follow_safely(item)
+        return isinstance(item, dict) and is_true(item.get(flag))
+
+    def _convert_array(self, node: dict[str, Any], out: dict[str, Any]) -> None:
+        items = node.get("items")
+        if isinstance(items, list):
+            out["prefixItems"] = [self._convert(item) for item in items] or [{}]
+        elif isinstance(items, bool | dict):
+            out["items"] = self._convert(items)
+            values = node.get("enum")
+            # An enumeration beside `type: array` means the items, unless it lists arrays.
+            if "array" in schema_types(node) and isinstance(values, list) and isinstance(out["items"], dict):
+                kept = fit_values([v for v in values if not isinstance(v, list)], schema_types(items))
+                if kept and "$ref" not in out["items"]:
+                    out["items"]["enum"] = kept
+        if is_true(node.get("uniqueItems")):
+            out["uniqueItems"] = True
+
+    def _convert_applicators(self, node: dict[str, Any], out: dict[str, Any], in_place: bool) -> None:
+        for key in SUBSCHEMA:
+            if isinstance(node.get(key), bool | dict):
+                out[key] = self._convert(node[key], in_place=in_place and key in ("not", "if", "then", "else"))
+        dependent, named = node.get("dependentSchemas"), node.get("patternProperties")
+        if isinstance(dependent, dict):
+            out["dependentSchemas"] = {name: self._convert(item, in_place=in_place) for name, item in dependent.items()}
+        if isinstance(named, dict):
+            judged = {
+                name: item
+                for name, item in named.items()
+                if self._patterns and is_pattern(name) and is_quick(name, LONGEST_NAME)
+            }
+            out["patternProperties"] = {name: self._convert(item) for name, item in judged.items()}
+            if len(judged) < len(named):
+                # Any name may be meant by a pattern that is not tried.
+                out["additionalProperties"] = True
+        for key in ("allOf", *SUBSCHEMA_LISTS):
+            members = node.get(key)
+            if isinstance(members, list) and members:
+                converted = [self._convert(member, in_place=in_place and key != "prefixItems") for member in members]
+                out["anyOf" if key == "oneOf" and "anyOf" not in node else key] = converted
+        if isinstance(node.get("dependentRequired"), dict):
+            out["dependentRequired"] = node["dependentRequired"]
+
+    def _convert_hints(self, node: dict[str, Any], out: dict[str, Any]) -> None:
+        many = node.get("examples")
+        found = [node.get("example"), *(many if isinstance(many, list) else [])]
+        scalars = [value for value in found if value is not None and not isinstance(value, dict | list)]
+        if scalars:
+            out["examples"] = scalars
+        discriminator = node.get("discriminator")
+        if isinstance(discriminator, dict) and isinstance(discriminator.get("propertyName"), str):
+            mapping = discriminator.get("mapping")
+            pairs = mapping.items() if isinstance(mapping, dict) else ()
+            targets = {target: value for value, target in pairs if isinstance(target, str)}
+            names = {}
+            for reference, name in self._names.items():
+                short = reference.rsplit("/", 1)[-1]
+                names[f"#/$defs/{name}"] = targets.get(reference) or targets.get(short) or short
+            out["discriminator"] = {"propertyName": discriminator["propertyName"], "names": names}
+
+
+def _nullable(out: dict[str, Any]) -> dict[str, Any]:
+    """Accept null as well, as `nullable` of OpenAPI 3.0 says."""
+    if "type" in out:
+        kinds = out["type"] if isinstance(out["type"], list) else [out["type"]]
+        out["type"] = kinds if "null" in kinds else [*kinds, "null"]
+    if "enum" in out and None not in out["enum"]:
+        out["enum"] = [*out["enum"], None]
+    if any(key in out for key in ("allOf", "oneOf", "anyOf", "const")):
+        notes: dict[str, Any] = {key: out.pop(key) for key in ("title", "description", "default") if key in out}
+        return {**notes, "anyOf": [out, {"type": "null"}]}
+    return out
+
+
+def _texts(values: Any) -> list[str]:
+    """Return the texts of a list, each once; anything else in it is no name."""
+    return list(dict.fromkeys(item for item in values if isinstance(item, str))) if isinstance(values, list) else []
+
+
+def is_true(value: Any) -> bool:
+    """Tell whether a boolean keyword is set, also where it is spelled as a string."""
+    return value is True or value == "true"
+
+
+def _number(value: Any) -> int | float | None:
+    value = coerce(value, "number")
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def plain_pattern(value: Any) -> str | None:
+    """Return a pattern that Python compiles, the slashes and flags of a JavaScript literal taken off; else None."""
+    if not isinstance(value, str):
+        return None
+    literal = LITERAL.match(value)
+    text = value if literal is None else ("(?i)" if "i" in literal.group(2) else "") + literal.group(1)
+    return text if is_pattern(text) else None
+
+
+def is_pattern(text: str) -> bool:
+    """Tell whether a pattern, written for ECMA 262, also compiles in Python, and without a doubt what it means."""
+    if DOUBTFUL.search(text):
+        return False
+    try:
+        re.compile(text)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return True
+
+
+def schema_types(node: Any) -> list[str]:
+    """Return the JSON types that a schema names, near misses such as `int` put right, unknown ones dropped."""
+    if not isinstance(node, dict):
+        return []
+    declared = node.get("type")
+    names = declared if isinstance(declared, list) else [declared]
+    kinds = [NEAR_TYPES.get(name.lower(), name.lower()) for name in names if isinstance(name, str)]
+    known = [kind for kind in dict.fromkeys(kinds) if kind in TYPES]
+    return known if len(known) == len(set(kinds)) else []
+
+
+def has_type(value: Any, kinds: list[str]) -> bool:
+    """Tell whether a value has one of the JSON types; no types accept everything."""
+    if not kinds:
+        return True
+    if isinstance(value, bool):
+        return "boolean" in kinds
+    if isinstance(value, float) and value.is_integer() and "integer" in kinds:
+        return True
+    return any(isinstance(value, PYTHON_TYPES[kind]) for kind in kinds)
+
+
+def fit_values(values: list[Any], kinds: list[str]) -> list[Any]:
+    """Return the enumerated values that have the declared type, spelled in it where another type was meant."""
+    fitting = []
+    for value in values:
+        if not has_type(value, kinds):
+            value = _spell(value, kinds)
+        if has_type(value, kinds):
+            fitting.append(value)
+    return fitting
+
+
+def _spell(value: Any, kinds: list[str]) -> Any:
+    if "string" in kinds and isinstance(value, bool):
+        return "true" if value else "false"
+    if "string" in kinds and isinstance(value, int | float):
+        return str(value)
+    for kind in kinds:
+        value = coerce(value, kind)
+    return value
+
+
+def merge_all_of(document: Document, schema: Mapping[str, Any], seen: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Merge the members of `allOf` into one schema: properties and required names united, other keywords first come."""
+    merged: dict[str, Any] = {key: value for key, value in schema.items() if key != "allOf"}
+    members = schema.get("allOf")
+    for member in members if isinstance(members, list) else ():
+        flat = _flat_member(document, member, seen)
+        if flat is not None:
+            _merge(merged, flat)
+    return merged
+
+
+def _flat_member(document: Document, member: Any, seen: tuple[str, ...]) -> dict[str, Any] | None:
+    # A member without a name counts as well.
+    seen = (*seen, "")
+    if len(seen) > CHAIN:
+        return None
+    while isinstance(member, dict) and isinstance(member.get("$ref"), str):
+        reference = member["$ref"]
+        if reference in seen:
+            return None
+        seen = (*seen, reference)
+        try:
+            member = document.resolve(reference)
+        except BrokenReference:
+            return None
+    return merge_all_of(document, member, seen) if isinstance(member, dict) else None
+
+
+def _merge(into: dict[str, Any], other: dict[str, Any]) -> None:
+    for key, value in other.items():
+        if key == "properties" and isinstance(value, dict):
+            mine = into.get("properties")
+            into["properties"] = {**value, **(mine if isinstance(mine, dict) else {})}
+        elif key == "required" and isinstance(value, list):
+            into["required"] = list(dict.fromkeys([*_texts(into.get("required")), *_texts(value)]))
+        elif key in ("oneOf", "anyOf") and key in into:
+            into.setdefault("allOf", []).append({key: value})
+        elif key == "additionalProperties" and value is False:
+            into.setdefault(key, False)
+        else:
+            into.setdefault(key, value)

@@ -1,0 +1,1 @@
+"""Finding operations by words."""

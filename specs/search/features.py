@@ -1,0 +1,217 @@
+"""What search knows of one operation: its words by field, what it needs, and what it can yield."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from restgpt.specs.operation import Operation
+from restgpt.specs.problem import BrokenReference
+from restgpt.specs.reading.document import Document
+from restgpt.specs.search.words import stems
+
+# How much one occurrence counts, by where it stands.
+WEIGHTS = {
+    "path": 3.0,
+    "summary": 3.0,
+    "description": 1.5,
+    "identifier": 1.0,
+    "tags": 1.0,
+    "parameters": 0.7,
+    "body": 0.7,
+    "response": 0.6,
+    "types": 0.5,
+    "values": 0.5,
+}
+VARIABLE = re.compile(r"\{[^{}]*\}")
+IDENTIFIER = re.compile(
+    r"(?:^|[_.-])(?:ids?|uris?|key|uuid|guid|slug|number)\Z|(?<=[a-z])(?:I[dD]s?|Uris?|Key|Uu?id|Number)\Z"
+)
+TEXT_PARAMETERS = frozenset(
+    {"q", "query", "search", "term", "keyword", "keywords", "searchterm", "search_query", "searchtext", "text"}
+)
+CURRENT = frozenset({"me", "self", "current", "whoami", "profile"})
+DEPTH = 4
+# How many references and alternatives may stand in one another.
+CHAIN = 100
+LIMIT = 250
+
+
+class Need(msgspec.Struct, array_like=True, frozen=True):
+    """One identifier that a request takes: the parameter, the kind of thing it identifies, and how much it matters."""
+
+    name: str
+    entity: str
+    weight: float
+
+
+@dataclass(slots=True)
+class Features:
+    """The words and the part in the producer graph of one operation."""
+
+    fields: dict[str, Counter[str]]
+    lengths: dict[str, int]
+    path_stems: tuple[str, ...]
+    needs: tuple[Need, ...]
+    variables: tuple[str, ...]
+    last: str
+    choices: frozenset[str]
+    summary: frozenset[str]
+    is_read: bool
+    is_search: bool
+    is_current: bool
+    ends_in_variable: bool
+    has_content: bool
+    has_required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Yield:
+    """The stems of what a response holds: its field names and the names of its schemas."""
+
+    fields: Counter[str]
+    types: Counter[str]
+
+
+class FieldNames:
+    """The property names and schema names that a schema reaches, each reference walked once per depth."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._known: dict[tuple[str, int], frozenset[str]] = {}
+        self._roots: dict[frozenset[str], Yield] = {}
+
+    def roots(self, schema: Any) -> Yield:
+        """Count the stems of a response schema; operations that answer alike share the count."""
+        found = self.of(schema)
+        if found not in self._roots:
+            some = sorted(found)[:LIMIT]
+            self._roots[found] = Yield(
+                Counter(root for name in some if not name.startswith("!") for root in stems(name)),
+                Counter(root for name in some if name.startswith("!") for root in stems(name)),
+            )
+        return self._roots[found]
+
+    def of(self, schema: Any, depth: int = DEPTH, seen: tuple[str, ...] = ()) -> frozenset[str]:
+        """Return the names; those of schemas start with an exclamation mark."""
+        if not isinstance(schema, dict) or depth < 0 or len(seen) > CHAIN:
+            return frozenset()
+        if isinstance(schema.get("$ref"), str):
+            return self._referred(schema["$ref"], depth, seen)
+        found: set[str] = set()
+        properties = schema.get("properties")
+        if isinstance(properties, dict):
+            found.update(properties)
+            for item in properties.values():
+                found |= self.of(item, depth - 1, seen)
+        for key in ("items", "additionalProperties"):
+            found |= self.of(schema.get(key), depth - 1, seen)
+        for key in ("allOf", "oneOf", "anyOf"):
+            members = schema.get(key)
+            for member in members if isinstance(members, list) else ():
+                found |= self.of(member, depth, (*seen, ""))
+        return frozenset(found)
+
+    def _referred(self, reference: str, depth: int, seen: tuple[str, ...]) -> frozenset[str]:
+        if reference in seen:
+            return frozenset()
+        key = (reference, depth)
+        if key not in self._known:
+            try:
+                node = self._document.resolve(reference)
+            except BrokenReference:
+                node = None
+            name = "!" + reference.rsplit("/", 1)[-1]
+            self._known[key] = self.of(node, depth, (*seen, reference)) | {name}
+        return self._known[key]
+
+
+def read_features(operation: Operation, names: FieldNames) -> Features:
+    """Read what search needs of an operation; it is decoded for this and can be dropped afterwards."""
+    body = _body_names(operation, names)
+    response = operation.response()
+    media = next(iter(response.content.values()), None) if response is not None else None
+    yielded = names.roots(media.schema if media is not None else None)
+    enums = [str(value) for parameter in operation.parameters for value in _choices(parameter.schema)]
+    static = VARIABLE.sub(" ", operation.path)
+    fields: dict[str, Counter[str]] = {
+        "path": Counter(stems(operation.path)),
+        "summary": Counter(stems(operation.summary)),
+        "description": Counter(stems(operation.description[:300])),
+        "identifier": Counter(stems(operation.operation_id)),
+        "tags": Counter(root for tag in operation.tags for root in stems(tag)),
+        "parameters": Counter(root for parameter in operation.parameters for root in stems(parameter.name)),
+        "body": Counter(root for name in body for root in stems(name)),
+        "response": yielded.fields,
+        "types": yielded.types,
+        "values": Counter(root for value in enums[:100] for root in stems(value)),
+    }
+    segments = [part for part in operation.path.partition("#")[0].split("/") if part and "{" not in part]
+    last = (stems(segments[-1]) or ("",))[-1] if segments else ""
+    queries = [parameter for parameter in operation.parameters if parameter.location == "query"]
+    path_stems = tuple(dict.fromkeys(stems(static)))
+    return Features(
+        fields=fields,
+        lengths={field: counts.total() for field, counts in fields.items()},
+        path_stems=path_stems,
+        needs=_needs(operation, body),
+        variables=tuple(p.name for p in operation.parameters if p.location == "path"),
+        last=last,
+        choices=frozenset(fields["values"]),
+        summary=frozenset(fields["summary"]),
+        is_read=operation.method == "GET",
+        is_search="search" in path_stems or any(item.name.lower() in TEXT_PARAMETERS for item in queries),
+        is_current=last in CURRENT,
+        ends_in_variable=operation.path.rstrip("/").endswith("}"),
+        has_content=media is not None,
+        has_required=any(parameter.required for parameter in operation.parameters),
+    )
+
+
+def _body_names(operation: Operation, names: FieldNames) -> list[str]:
+    if operation.body is None:
+        return []
+    found = names.of(operation.body.preferred.schema, 1)
+    return sorted(name for name in found if not name.startswith("!"))[:LIMIT]
+
+
+def _choices(schema: Mapping[str, Any]) -> list[Any]:
+    items = schema.get("items")
+    for node in (schema, items):
+        values = node.get("enum") if isinstance(node, dict) else None
+        if isinstance(values, list):
+            return values
+    return []
+
+
+def _needs(operation: Operation, body: list[str]) -> tuple[Need, ...]:
+    """List the identifiers of a request: path variables fully, those of query and body by half where optional."""
+    needs = []
+    for parameter in operation.parameters:
+        if _choices(parameter.schema):
+            continue
+        if parameter.location == "path":
+            needs.append(Need(parameter.name, entity_of(operation.path, parameter.name), 1.0))
+        elif parameter.location == "query" and IDENTIFIER.search(parameter.name):
+            weight = 0.8 if parameter.required else 0.5
+            needs.append(Need(parameter.name, entity_of(operation.path, parameter.name), weight))
+    needs += [Need(name, entity_of(operation.path, name), 0.5) for name in body if IDENTIFIER.search(name)]
+    return tuple(needs)
+
+
+def entity_of(path: str, name: str) -> str:
+    """Return the stem of what a parameter identifies: `person_id` a person, `id` of `/albums/{id}` an album."""
+    base = stems(IDENTIFIER.sub("", name))
+    if base:
+        return base[-1]
+    before = path.partition("{" + name + "}")[0]
+    segments = [part for part in before.split("/") if part and "{" not in part]
+    return (stems(segments[-1]) or ("",))[-1] if segments else ""
+
+
+def is_anything(name: str) -> bool:
+    """Tell whether a parameter such as `ids` or `uris` does not say what it identifies."""
+    return not IDENTIFIER.sub("", name)

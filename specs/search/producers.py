@@ -1,0 +1,107 @@
+"""Which operation yields the identifier that another one needs, read off paths, choices and summaries."""
+
+import heapq
+from collections import defaultdict
+from collections.abc import Sequence
+
+import msgspec
+
+from restgpt.specs.operation import Operation
+from restgpt.specs.search.features import Features, Need, is_anything
+
+# What a producer is worth, by how it is recognised.
+SEARCH = 1.0
+CURRENT = 1.0
+COLLECTION = 0.8
+ANY_SEARCH = 0.8
+PARENT = 0.8
+SAME_PATH = 0.6
+MENTION = 0.4
+BEHIND_VARIABLE = 0.3
+MOST = 12
+RELATED = ""
+
+
+class Edge(msgspec.Struct, array_like=True, frozen=True):
+    """The producers of one parameter of an operation, best first; the empty name relates without a parameter."""
+
+    name: str
+    targets: list[int]
+    weights: list[float]
+
+
+class ProducerGraph:
+    """Finds producers by the kind of thing they yield, so that eleven thousand operations are no square of it."""
+
+    def __init__(self, operations: Sequence[Operation], features: Sequence[Features]) -> None:
+        self._operations = operations
+        self._features = features
+        self._by_entity: dict[str, dict[int, float]] = defaultdict(dict)
+        self._any_search: dict[int, float] = {}
+        self._reads = {item.path: number for number, item in enumerate(operations) if item.method == "GET"}
+        for number, feature in enumerate(features):
+            if feature.is_read:
+                self._register(number, feature)
+        self._best = {entity: self._top(found) for entity, found in self._by_entity.items()}
+
+    def _register(self, number: int, feature: Features) -> None:
+        factor = BEHIND_VARIABLE if feature.variables else 1.0
+        worth: dict[str, float] = {}
+        if feature.has_content:
+            worth |= dict.fromkeys(feature.summary, MENTION)
+        worth |= dict.fromkeys(feature.path_stems, MENTION)
+        if feature.is_current and not feature.variables and not feature.has_required:
+            worth |= dict.fromkeys(feature.summary, CURRENT)
+        if feature.last and not feature.ends_in_variable:
+            worth[feature.last] = max(COLLECTION, worth.get(feature.last, 0))
+        if feature.is_search:
+            worth |= dict.fromkeys((*feature.path_stems, *feature.choices), SEARCH)
+            if feature.last == "search" and not feature.variables:
+                self._any_search[number] = ANY_SEARCH
+        for entity, value in worth.items():
+            self._by_entity[entity][number] = value * factor
+
+    def _top(self, found: dict[int, float]) -> list[tuple[int, float]]:
+        """Keep the best few, shorter paths first among equals."""
+        best = heapq.nsmallest(
+            MOST, found.items(), key=lambda item: (-item[1], len(self._operations[item[0]].path), item[0])
+        )
+        return list(best)
+
+    def edges(self, number: int) -> list[Edge]:
+        """List the producers of every identifier of an operation, and the operations it depends on otherwise."""
+        feature = self._features[number]
+        edges = []
+        for need in feature.needs:
+            found = self._producers(number, need)
+            if found:
+                edges.append(Edge(need.name, [item for item, _ in found], [round(weight, 3) for _, weight in found]))
+        related = self._related(number)
+        if related:
+            edges.append(Edge(RELATED, list(related), list(related.values())))
+        return edges
+
+    def _producers(self, number: int, need: Need) -> list[tuple[int, float]]:
+        found = {
+            target: weight * need.weight
+            for target, weight in self._best.get(need.entity, ())
+            if target != number and not (need.weight == 1.0 and need.name in self._features[target].variables)
+        }
+        if need.weight < 1.0 and is_anything(need.name):
+            for target, weight in self._any_search.items():
+                found[target] = max(found.get(target, 0.0), weight * need.weight)
+        return sorted(found.items(), key=lambda item: -item[1])
+
+    def _related(self, number: int) -> dict[int, float]:
+        """A change depends on the read of its own path, a nested resource on the resource that holds it."""
+        operation = self._operations[number]
+        related: dict[int, float] = {}
+        same = self._reads.get(operation.path)
+        if same is not None and same != number:
+            related[same] = SAME_PATH
+        parts = operation.path.split("/")
+        for end in range(len(parts) - 1, 1, -1):
+            parent = self._reads.get("/".join(parts[:end])) if parts[end - 1].endswith("}") else None
+            if parent is not None:
+                related[parent] = PARENT
+        return related

@@ -1,0 +1,154 @@
+"""Guards where arguments are said to come from, and which of them have to come from the user."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from restgpt.calling.provenance import MOST_TRACED, described, foreign, trace
+from restgpt.specs import Operation, load_api
+
+OPERATION = load_api(
+    {
+        "openapi": "3.1.0",
+        "info": {"title": "Bank", "version": "1"},
+        "servers": [{"url": "https://bank.example"}],
+        "paths": {
+            "/pay": {
+                "post": {
+                    "parameters": [
+                        {"name": "speed", "in": "query", "schema": {"enum": ["slow", "fast"], "default": "slow"}}
+                    ],
+                    "responses": {},
+                }
+            }
+        },
+    }
+).operation("POST /pay")
+
+BODY = {
+    "type": "object",
+    "properties": {
+        "recipient": {"type": "string"},
+        "amount": {"type": "integer"},
+        "notes": {"type": "array", "items": {"type": "string"}},
+    },
+}
+SHOP = load_api(
+    {
+        "openapi": "3.1.0",
+        "info": {"title": "Shop", "version": "1"},
+        "servers": [{"url": "https://shop.example"}],
+        "paths": {
+            "/orders": {
+                "post": {
+                    "parameters": [{"name": "x-to", "in": "header", "schema": {"type": "string"}}],
+                    "requestBody": {"content": {"application/json": {"schema": BODY}}},
+                    "responses": {},
+                }
+            },
+            "/memos": {"post": {"requestBody": {"content": {"application/xml": {}}}, "responses": {}}},
+        },
+    }
+)
+ORDER, MEMO = SHOP.operation("POST /orders"), SHOP.operation("POST /memos")
+
+
+def origins(arguments: dict[str, Any], said: str, *responses: tuple[str, Any]) -> dict[str, str]:
+    return {item["pointer"]: item["origin"] for item in trace(OPERATION, arguments, said=said, responses=responses)}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("Ada", "Pay ada five"),
+        (5, "send 5 to Ada"),
+        ("DE12-34", "to DE12-34 please"),
+        ("Rain garden", "call it 'Rain garden'."),
+        ("a@b.example", "mail a@b.example"),
+    ],
+)
+def test_what_the_user_said_is_the_users(value: object, said: str) -> None:
+    assert origins({"body": {"x": value}}, said) == {"/body/x": "user"}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [("1", "pay 12"), (5, "pay 50"), ("Ad", "Ada"), ("garden x", "garden xylophone"), ("", "x")]
+)
+def test_a_part_of_what_was_said_is_not_what_was_said(value: object, said: str) -> None:
+    assert origins({"body": {"x": value}}, said) == {"/body/x": "model"}
+
+
+def test_a_documented_value_is_the_documents() -> None:
+    assert origins({"query": {"speed": "fast"}}, "pay") == {"/query/speed": "document"}
+
+
+def test_a_value_from_an_answer_has_its_handle_and_pointer() -> None:
+    arguments = {"body": {"to": [{"iban": "XX99"}]}}
+    answers = [("h2", {"none": 1}), ("h1", {"people": [{"a/b": "XX99"}]})]
+    [item] = trace(OPERATION, arguments, said="pay", responses=answers)
+    assert item == {"pointer": "/body/to/0/iban", "origin": "response", "handle": "h1", "at": "/people/0/a~1b"}
+    assert "/people/0/a~1b" in described(item)
+
+
+def test_text_answers_count_and_number_and_text_are_the_same() -> None:
+    assert origins({"body": {"x": 42}}, "", ("h", "answer: 42")) == {"/body/x": "response"}
+    assert origins({"body": {"x": "42"}}, "", ("h", {"n": 42})) == {"/body/x": "response"}
+
+
+def test_the_user_goes_before_an_answer_that_repeats_it() -> None:
+    assert origins({"body": {"x": "Ada"}}, "Ada", ("h", {"name": "Ada"})) == {"/body/x": "user"}
+
+
+def test_answers_are_only_opened_when_a_value_is_not_known_otherwise() -> None:
+    def never() -> Iterator[tuple[str, Any]]:
+        raise AssertionError("opened")
+        yield
+
+    assert trace(OPERATION, {"body": {"x": "Ada"}}, said="Ada", responses=never())[0]["origin"] == "user"
+
+
+@pytest.mark.parametrize(
+    ("patterns", "pointers"),
+    [
+        (["body.to"], ["/body/to/0/iban", "/body/to/1/iban"]),
+        (["body.to.iban"], ["/body/to/0/iban", "/body/to/1/iban"]),
+        (["body.*"], ["/body/amount", "/body/to/0/iban", "/body/to/1/iban"]),
+        (["*.amount"], ["/body/amount"]),
+        (["path.*"], []),
+        ([], []),
+    ],
+)
+def test_a_pattern_covers_an_argument_and_everything_below(patterns: list[str], pointers: list[str]) -> None:
+    arguments = {"body": {"amount": 7, "to": [{"iban": "A1"}, {"iban": "B2"}], "by": "Ada"}}
+    traced = trace(OPERATION, arguments, said="by Ada")
+    assert [item["pointer"] for item in foreign(OPERATION, arguments, traced, patterns)] == pointers
+
+
+def not_the_users(arguments: dict[str, Any], said: str, pattern: str, operation: Operation = ORDER) -> list[str]:
+    traced = trace(operation, arguments, said=said)
+    return [item["pointer"] for item in foreign(operation, arguments, traced, [pattern])]
+
+
+def test_a_body_given_as_text_is_traced_as_it_is_sent() -> None:
+    arguments = {"body": json.dumps({"recipient": "evil", "amount": 5})}
+    assert not_the_users(arguments, "pay 5", "body.recipient") == ["/body/recipient"]
+    assert not_the_users(arguments, "pay 5 to evil", "body.recipient") == []
+
+
+def test_arguments_past_those_that_are_traced_are_nobodys() -> None:
+    arguments = {"body": {"notes": [f"word{number}" for number in range(MOST_TRACED)], "recipient": "evil"}}
+    assert not_the_users(arguments, "pay", "body.recipient") == ["/body/recipient"]
+
+
+@pytest.mark.parametrize("pattern", ["body.recipient", "*.recipient", "body.*"])
+def test_text_that_may_hold_anything_is_not_let_through(pattern: str) -> None:
+    arguments = {"body": "<order><recipient>evil</recipient></order>"}
+    assert not_the_users(arguments, "pay", pattern, MEMO) == ["/body"]
+    assert not_the_users(arguments, "pay", "path.*", MEMO) == []
+    assert not_the_users({"body": {"to": '{"iban": "XX"}'}}, "pay", "body.to.iban", OPERATION) == ["/body/to"]
+
+
+def test_a_header_is_traced_in_the_spelling_of_the_document() -> None:
+    assert not_the_users({"header": {"X-TO": "evil"}, "body": {}}, "pay", "header.x-to") == ["/header/x-to"]

@@ -1,0 +1,229 @@
+"""Guards what is taken for the way back of a change: only what the document shows, and never by a guess."""
+
+from typing import Any
+
+import pytest
+
+from restgpt.calling.undo import UNREAD, Earlier, Irreversible, Made, Remedy, outlook, remedy
+from restgpt.specs import Api, load_api
+
+DOCUMENT = """
+openapi: 3.1.0
+info: {title: Shop, version: "1"}
+servers: [{url: "https://shop.example"}]
+paths:
+  /orders:
+    post: &made
+      requestBody: {content: {application/json: {schema: {$ref: "#/components/schemas/Order"}}}}
+      responses: {"201": {description: made}}
+  /orders/{order_id}:
+    parameters: [{name: order_id, in: path, required: true, schema: {type: string}}]
+    get: {responses: {"200": {description: ok}}}
+    put:
+      requestBody: {content: {application/json: {schema: {$ref: "#/components/schemas/Order"}}}}
+      responses: {"200": {description: ok}}
+    patch:
+      requestBody: {content: {application/json: {schema: {$ref: "#/components/schemas/Order"}}}}
+      responses: {"200": {description: ok}}
+    delete: {operationId: cancel, responses: {"204": {description: gone}}}
+  /shops/{shop}/notes:
+    parameters: [{name: shop, in: path, required: true, schema: {type: string}}]
+    post: *made
+  /notes/{note_id}:
+    parameters: [{name: note_id, in: path, required: true, schema: {type: integer}}]
+    delete: {responses: {"204": {description: gone}}}
+  /likes:
+    put: &likes
+      parameters: [{name: ids, in: query, required: true, schema: {type: array, items: {type: string}}}]
+      responses: {"200": {description: ok}}
+    delete: *likes
+  /config:
+    put:
+      requestBody: {content: {application/json: {schema: {type: object}}}}
+      responses: {"200": {description: ok}}
+    delete: {responses: {"204": {description: gone}}}
+  /settings:
+    put: &settings
+      parameters: [{name: user, in: query, schema: {type: string}}]
+      requestBody: {content: {application/json: {schema: {type: object}}}}
+      responses: {"200": {description: ok}}
+    patch: *settings
+    delete:
+      parameters: [{name: user, in: query, required: true, schema: {type: string}}]
+      responses: {"204": {description: gone}}
+  /themes:
+    put: *settings
+    delete: {responses: {"204": {description: gone}}}
+  /mails: {post: {responses: {"202": {description: sent}}}}
+  /guarded: {post: *made}
+  /guarded/{id}:
+    delete:
+      parameters:
+        - {name: id, in: path, required: true, schema: {type: string}}
+        - {name: reason, in: query, required: true, schema: {type: string}}
+      responses: {"204": {description: gone}}
+components:
+  schemas:
+    Order:
+      type: object
+      additionalProperties: false
+      properties: {item: {type: string}, amount: {type: integer}, note: {type: [string, "null"]}}
+"""
+ORDER = {"id": "o1", "item": "tea", "amount": 3, "note": None, "placed": "today"}
+PATH = {"path": {"order_id": "o1"}}
+
+
+@pytest.fixture(scope="module")
+def api() -> Api:
+    return load_api(DOCUMENT)
+
+
+def present(value: Any) -> Earlier:
+    return {"known": "present", "value": value}
+
+
+def way_back(
+    api: Api, key: str, arguments: dict[str, Any], earlier: Earlier = UNREAD, made: Made | None = None
+) -> tuple[str, dict[str, Any]] | str:
+    """The reversing request as `METHOD /path` and arguments, or why there is none."""
+    found = remedy(api.operation(key), arguments, earlier, made or Made())
+    if isinstance(found, Irreversible):
+        return found.reason
+    return f"{found.operation.method} {found.operation.path}", found.arguments
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        Made({"id": "o7"}),
+        Made({"order_id": "o7", "id": "other"}),
+        Made({"data": {"id": "o7"}}),
+        Made({"order": {"id": "o7", "item": "tea"}}),
+        Made(None, "https://shop.example/orders/o7"),
+        Made({}, "/v1/orders/o7?x=1"),
+    ],
+)
+def test_what_a_post_made_is_deleted_by_the_id_in_its_answer(api: Api, made: Made) -> None:
+    assert way_back(api, "POST /orders", {}, made=made) == ("DELETE /orders/{order_id}", {"path": {"order_id": "o7"}})
+
+
+@pytest.mark.parametrize("made", [Made(), Made({"customer": {"id": "c1"}}), Made([{"id": "o7"}]), Made({"id": True})])
+def test_an_id_is_never_guessed(api: Api, made: Made) -> None:
+    assert way_back(api, "POST /orders", {}, made=made) == "the answer does not say the id of what it made"
+
+
+def test_a_thing_may_be_made_below_its_parent_and_deleted_at_the_top(api: Api) -> None:
+    found = way_back(api, "POST /shops/{shop}/notes", {"path": {"shop": "s"}}, made=Made({"id": 5}))
+    assert found == ("DELETE /notes/{note_id}", {"path": {"note_id": 5}})
+
+
+@pytest.mark.parametrize("key", ["POST /mails", "POST /guarded"])
+def test_a_post_without_a_deletion_that_its_path_completes_cannot_be_undone(api: Api, key: str) -> None:
+    assert way_back(api, key, {}, made=Made({"id": "x"})) == "the document shows no way to delete what it makes"
+
+
+def test_a_put_goes_back_to_all_earlier_values_that_it_can_write(api: Api) -> None:
+    found = way_back(api, "PUT /orders/{order_id}", {**PATH, "body": {"item": "rum"}}, present(ORDER))
+    assert found == ("PUT /orders/{order_id}", {**PATH, "body": {"item": "tea", "amount": 3, "note": None}})
+
+
+def test_a_patch_goes_back_to_the_earlier_values_of_what_it_changes(api: Api) -> None:
+    found = way_back(api, "PATCH /orders/{order_id}", {**PATH, "body": {"amount": 9}}, present(ORDER))
+    assert found == ("PATCH /orders/{order_id}", {**PATH, "body": {"amount": 3}})
+
+
+@pytest.mark.parametrize(
+    ("earlier", "reason"),
+    [
+        (UNREAD, "how it was before could not be read"),
+        (present({"id": "o1"}), "the earlier value of amount cannot be read"),
+        (present([1]), "what is sent and what can be read there have different forms"),
+        (present({"amount": "[redacted]"}), "the earlier state holds a secret, which is not kept"),
+        (present({"amount": "many"}), "would refuse what is known"),
+    ],
+)
+def test_what_was_not_read_is_not_restored(api: Api, earlier: Earlier, reason: str) -> None:
+    assert reason in way_back(api, "PATCH /orders/{order_id}", {**PATH, "body": {"amount": 9}}, earlier)
+
+
+def test_an_integer_past_every_store_comes_back_as_it_was(api: Api) -> None:
+    found = way_back(api, "PATCH /orders/{order_id}", {**PATH, "body": {"amount": 9}}, present({"amount": 10**21}))
+    assert found == ("PATCH /orders/{order_id}", {**PATH, "body": {"amount": 10**21}})
+
+
+def test_what_cannot_be_kept_as_it_was_is_not_restored(api: Api) -> None:
+    found = way_back(api, "PATCH /orders/{order_id}", {**PATH, "body": {"item": "x"}}, present({"item": "a\x01"}))
+    assert found == "the earlier state holds values that cannot be kept"
+
+
+def test_a_put_that_made_something_is_undone_by_its_deletion(api: Api) -> None:
+    found = way_back(
+        api, "PUT /orders/{order_id}", {**PATH, "body": {"item": "rum"}}, {"known": "absent", "value": None}
+    )
+    assert found == ("DELETE /orders/{order_id}", PATH)
+
+
+ABSENT: Earlier = {"known": "absent", "value": None}
+
+
+def test_the_way_back_goes_to_the_same_target(api: Api) -> None:
+    arguments = {"query": {"user": "bob"}, "body": {"a": 1}}
+    found = way_back(api, "PUT /settings", arguments, ABSENT)
+    assert found == ("DELETE /settings", {"path": {}, "query": {"user": "bob"}})
+    for method in ("PUT", "PATCH"):
+        found = way_back(api, f"{method} /settings", arguments, present({"a": 2}))
+        assert found == (f"{method} /settings", {"path": {}, "query": {"user": "bob"}, "body": {"a": 2}})
+
+
+def test_a_deletion_that_cannot_be_told_whose_it_is_is_no_way_back(api: Api) -> None:
+    arguments = {"query": {"user": "bob"}, "body": {"a": 1}}
+    found = way_back(api, "PUT /themes", arguments, ABSENT)
+    assert found == "it makes something that the document shows no way to delete"
+
+
+def test_a_large_document_is_looked_through_once() -> None:
+    """With 6,500 makers and as many deletions of one collection, comparing each with each takes minutes."""
+    thing = {"in": "path", "required": True, "schema": {"type": "string"}}
+    paths: dict[str, Any] = {f"/n{number}/{{a}}/things": {"post": {"responses": {}}} for number in range(6500)}
+    for number in range(6500):
+        paths[f"/n{number}/{{a}}/things/{{id}}"] = {
+            "parameters": [{"name": "a", **thing}, {"name": "id", **thing}],
+            "delete": {"responses": {}},
+        }
+    head = {"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "servers": [{"url": "https://x.example"}]}
+    large = load_api({**head, "paths": paths})
+    operation = large.operation("DELETE /n6/{a}/things/{id}")
+    for _ in range(20):
+        assert outlook(operation, {"path": {"a": "1", "id": "2"}}, present({"x": 1}))
+
+
+def test_what_was_deleted_is_made_again_with_what_can_be_written(api: Api) -> None:
+    found = way_back(api, "DELETE /orders/{order_id}", PATH, present(ORDER))
+    assert found == ("POST /orders", {"path": {}, "body": {"item": "tea", "amount": 3}})
+    assert "new id" in outlook(api.operation("DELETE /orders/{order_id}"), PATH, present(ORDER))
+
+
+@pytest.mark.parametrize("earlier", [UNREAD, {"known": "absent", "value": None}, present("text")])
+def test_what_was_not_there_as_a_whole_is_not_made_again(api: Api, earlier: Earlier) -> None:
+    assert isinstance(way_back(api, "DELETE /orders/{order_id}", PATH, earlier), str)
+
+
+@pytest.mark.parametrize(("key", "opposite"), [("PUT /likes", "DELETE /likes"), ("DELETE /likes", "PUT /likes")])
+def test_ids_put_into_a_collection_are_taken_out_by_the_same_ids(api: Api, key: str, opposite: str) -> None:
+    arguments = {"query": {"ids": ["a", "b"]}}
+    assert way_back(api, key, arguments) == (opposite, {"path": {}, **arguments})
+
+
+def test_a_deletion_of_everything_is_no_opposite_of_a_put(api: Api) -> None:
+    assert isinstance(way_back(api, "PUT /config", {"body": {"a": 1}}, present({"b": 1})), str)
+
+
+def test_the_outlook_says_before_a_change_whether_there_is_a_way_back(api: Api) -> None:
+    assert outlook(api.operation("POST /orders"), {}, UNREAD) == "It can be undone: cancel deletes what it makes."
+    assert outlook(api.operation("POST /mails"), {}, UNREAD).startswith("It cannot be undone: ")
+
+
+def test_a_remedy_is_a_request_that_can_be_built(api: Api) -> None:
+    found = remedy(api.operation("DELETE /orders/{order_id}"), PATH, present(ORDER), Made())
+    assert isinstance(found, Remedy)
+    assert found.caution

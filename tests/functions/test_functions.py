@@ -1,0 +1,437 @@
+"""Guards the readers of function documentation: every dialect gives the same model, and a broken field is named."""
+
+import argparse
+import json
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from restgpt.functions.calls.check import check_call
+from restgpt.functions.calls.parsing import Call
+from restgpt.functions.docs.loading import (
+    Function,
+    FunctionError,
+    from_callable,
+    from_parser,
+    load_functions,
+    read_function,
+    to_canonical,
+    to_gorilla,
+    to_openai,
+)
+
+PROPERTIES = {"city": {"type": "string", "description": "The city."}, "days": {"type": "integer", "default": 3}}
+SCHEMA = {"type": "object", "properties": PROPERTIES, "required": ["city"]}
+LISTED = [
+    {"name": "city", "type": "string", "description": "The city."},
+    {"name": "days", "type": "integer", "default": 3},
+]
+DIALECTS: dict[str, dict[str, Any]] = {
+    "api_call with a list": {"name": "Weather", "api_call": "weather.get", "description": "W.", "parameters": LISTED},
+    "api_name with a list": {"name": "Weather", "api_name": "weather.get", "description": "W.", "parameters": LISTED},
+    "api_call with a schema": {
+        "name": "Weather",
+        "api_call": "weather.get",
+        "description": "W.",
+        "parameters": SCHEMA,
+    },
+    "required beside the schema": {
+        "name": "Weather",
+        "api_call": "weather.get",
+        "description": "W.",
+        "parameters": {"type": "object", "properties": PROPERTIES},
+        "required": ["city"],
+    },
+    "dict typed": {"name": "weather.get", "description": "W.", "parameters": {**SCHEMA, "type": "dict"}},
+    "OpenAI tool": {"type": "function", "function": {"name": "weather.get", "description": "W.", "parameters": SCHEMA}},
+    "Anthropic tool": {"name": "weather.get", "description": "W.", "input_schema": SCHEMA},
+    "MCP tool": {"name": "weather.get", "description": "W.", "inputSchema": SCHEMA},
+    "mapping of parameters": {
+        "name": "weather.get",
+        "description": "W.",
+        "parameters": {
+            "city": {"type": "string", "description": "The city."},
+            "days": {"type": "integer", "default": 3},
+        },
+    },
+    "required and optional lists": {
+        "name": "weather.get",
+        "description": "W.",
+        "parameters": {"required": LISTED[:1], "optional": LISTED[1:]},
+    },
+    "API zoo": {
+        "user_name": "Weather",
+        "api_name": "weather.get",
+        "api_call": "weather.get(city, days=3)",
+        "functionality": "W.",
+        "api_arguments": {
+            "city": {"type": "string", "description": "The city.", "required": True},
+            "days": {"type": "integer", "default": 3},
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_gives_the_same_callable_with_the_same_parameters(dialect: str) -> None:
+    raw = DIALECTS[dialect]
+    if dialect == "API zoo":
+        raw["api_arguments"]["city"]["description"] = "The city, required."
+    function = read_function(raw)
+    assert function.name == "weather.get"
+    assert function.description == "W."
+    assert [parameter.name for parameter in function.parameters] == ["city", "days"]
+    assert [parameter.schema["type"] for parameter in function.parameters] == ["string", "integer"]
+    assert function.required == ("city",)
+    assert function.parameters[1].default == 3
+    assert function.problems == ()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_canonical_form_reads_back_as_the_same_function(dialect: str) -> None:
+    function = read_function(DIALECTS[dialect])
+    again = read_function(to_canonical(function))
+    assert (again.name, again.title, again.description) == (function.name, function.title, function.description)
+    assert again.parameters == function.parameters
+
+
+@pytest.mark.parametrize(
+    ("word", "schema"),
+    [
+        ("dict", {"type": "object", "x-type": "dict"}),
+        ("float", {"type": "number", "x-type": "float"}),
+        ("tuple", {"type": "array", "items": {}, "x-type": "tuple"}),
+        ("any", {"x-type": "any"}),
+        ("STRING", {"type": "string", "x-type": "STRING"}),
+        ("HashMap", {"type": "object", "x-type": "HashMap"}),
+        ("List[int]", {"type": "array", "items": {"type": "integer", "x-type": "int"}, "x-type": "List"}),
+        ("String[]", {"type": "array", "items": {"type": "string", "x-type": "String"}, "x-type": "String[]"}),
+        ("list of strings", {"type": "array", "items": {"type": "string"}, "x-type": "list of strings"}),
+        ("Optional[int]", {"anyOf": [{"type": "integer", "x-type": "int"}, {"type": "null"}]}),
+        ("int or str", {"anyOf": [{"type": "integer", "x-type": "int"}, {"type": "string", "x-type": "str"}]}),
+        ("string, optional", {"type": "string"}),
+        ("datetime", {"type": "string", "format": "date-time", "x-type": "datetime"}),
+    ],
+)
+def test_type_words_become_json_schema_and_are_kept(word: str, schema: dict[str, Any]) -> None:
+    function = read_function({"name": "f", "parameters": {"type": "dict", "properties": {"a": {"type": word}}}})
+    found = dict(function.parameters[0].schema)
+    assert {key: value for key, value in found.items() if value != "null"} == schema or found == schema
+    assert function.problems == ()
+
+
+def test_an_unknown_type_word_is_a_problem_and_accepts_anything() -> None:
+    function = read_function({"name": "f", "parameters": {"type": "dict", "properties": {"a": {"type": "quux"}}}})
+    assert [problem.pointer for problem in function.problems] == ["/parameters/properties/a/type"]
+    assert "quux" in function.problems[0].message
+    assert "type" not in function.parameters[0].schema
+
+
+@pytest.mark.parametrize(
+    ("raw", "pointer"),
+    [
+        ("text", ""),
+        ({}, "/name"),
+        ({"name": 3}, "/name"),
+        ({"name": "Weather Report"}, "/name"),
+        ({"name": "f", "api_call": "get the weather"}, "/api_call"),
+        ({"name": "f", "parameters": "city"}, "/parameters"),
+        ({"name": "f", "parameters": [3]}, "/parameters/0"),
+        ({"name": "f", "parameters": [{"type": "string"}]}, "/parameters/0/name"),
+        ({"name": "f", "parameters": [{"name": "a"}, {"name": "a"}]}, "/parameters/1/name"),
+        ({"name": "f", "parameters": {"type": "object", "properties": []}}, "/parameters/properties"),
+        ({"name": "f", "parameters": {"type": "object", "properties": {}, "required": "a"}}, "/parameters/required"),
+        ({"name": "f", "description": ["x"]}, "/description"),
+        ({"type": "function", "function": {"description": "x"}}, "/function/name"),
+        ({"name": "f", "parameters": {"a": 5}}, "/parameters/a"),
+        ({"api_call": "f", "api_arguments": 7}, "/api_arguments"),
+        ({"api_arguments": {}}, "/api_call"),
+    ],
+)
+def test_malformed_documentation_names_the_field(raw: object, pointer: str) -> None:
+    with pytest.raises(FunctionError) as caught:
+        read_function(raw)
+    assert caught.value.pointer == pointer
+    assert str(caught.value).startswith(pointer or "/")
+
+
+def test_references_stay_inside_the_document() -> None:
+    parameters = {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/definitions/Part"}, "b": {"$ref": "http://127.0.0.1:9/schema.json"}},
+        "definitions": {"Part": {"type": "string"}},
+    }
+    function = read_function({"name": "f", "parameters": parameters})
+    assert function.json_schema()["$defs"] == {"Part": {"type": "string"}}
+    assert function.parameters[0].schema == {"$ref": "#/$defs/Part"}
+    assert function.parameters[1].schema == {}
+    assert [problem.pointer for problem in function.problems] == ["/parameters/properties/b/$ref"]
+
+
+def test_a_required_name_that_is_not_documented_is_a_problem() -> None:
+    function = read_function({"name": "f", "parameters": {"type": "object", "properties": {}, "required": ["a"]}})
+    assert [str(problem) for problem in function.problems] == [
+        "/parameters/required: 'a' is required but not documented"
+    ]
+
+
+def test_requests_documentation_is_an_http_request() -> None:
+    raw = {
+        "name": "requests.get",
+        "description": "Weather by city.",
+        "parameters": {
+            "type": "dict",
+            "properties": {
+                "url": {"type": "string", "default": "https://api.example.com/v1/{city}"},
+                "params": {"type": "dict", "properties": {"units": {"type": "string"}}, "required": ["units"]},
+            },
+            "required": ["url"],
+        },
+    }
+    function = read_function(raw)
+    assert (function.method, function.url) == ("GET", "https://api.example.com/v1/{city}")
+    assert function.is_rest
+    assert function.dialect == "requests"
+
+
+def test_a_rest_entry_of_the_zoo_knows_its_method_path_and_required_variable() -> None:
+    raw = {
+        "user_name": "x",
+        "api_name": "SCIM2",
+        "api_call": "GET /scim2/Groups/{groupId}",
+        "api_arguments": {"groupId": "string: The group.", "count": "integer: How many."},
+        "functionality": "Get a group.",
+    }
+    function = read_function(raw)
+    assert (function.method, function.url, function.name) == ("GET", "/scim2/Groups/{groupId}", "SCIM2")
+    assert function.required == ("groupId",)
+    assert [parameter.schema["type"] for parameter in function.parameters] == ["string", "integer"]
+    again = read_function(to_canonical(function))
+    assert (again.method, again.url, again.parameters) == (function.method, function.url, function.parameters)
+
+
+def weather_report(
+    city: str,
+    days: int = 3,
+    units: Literal["metric", "imperial"] = "metric",
+    tags: list[str] | None = None,
+    **more: Any,
+) -> None:
+    """Report the weather.
+
+    Longer text.
+
+    Args:
+        city: The city
+            and state.
+        days (int): How many days.
+        units: Which units.
+
+    Returns:
+        Nothing.
+    """
+
+
+def numpy_style(a, b=2):  # type: ignore[no-untyped-def]
+    """Add.
+
+    Parameters
+    ----------
+    a : float
+        The first.
+    b : int, optional
+        The second.
+
+    Returns
+    -------
+    float
+    """
+
+
+def sphinx_style(a, b="x"):  # type: ignore[no-untyped-def]
+    """Add.
+
+    :param int a: The first.
+    :param b: The second.
+    """
+
+
+def test_a_python_callable_is_documented_by_signature_and_docstring() -> None:
+    function = from_callable(weather_report, name="weather_report")
+    assert function.description == "Report the weather."
+    assert function.required == ("city",)
+    assert [parameter.name for parameter in function.parameters] == ["city", "days", "units", "tags"]
+    assert function.parameters[0].description == "The city and state."
+    assert function.parameters[1].schema == {"type": "integer", "description": "How many days.", "default": 3}
+    assert function.parameters[2].schema["enum"] == ["metric", "imperial"]
+    assert not function.closed
+
+
+@pytest.mark.parametrize(("target", "types"), [(numpy_style, ["number", "integer"]), (sphinx_style, ["integer", None])])
+def test_docstrings_of_numpy_and_sphinx_give_types_and_descriptions(target: Any, types: list[str | None]) -> None:
+    function = from_callable(target)
+    assert [parameter.schema.get("type") for parameter in function.parameters] == types
+    assert [parameter.description for parameter in function.parameters] == ["The first.", "The second."]
+
+
+class Colour(StrEnum):
+    """A colour."""
+
+    RED = "red"
+    BLUE = "blue"
+
+
+def test_types_of_annotations_are_defined_beside_the_parameters() -> None:
+    def paint(colour: Colour, others: list[Colour]) -> None:
+        pass
+
+    function = from_callable(paint)
+    assert function.definitions["Colour"]["enum"] == ["red", "blue"]
+    assert check_call(Call("paint", {"colour": "red", "others": ["green"]}), [replace(function, name="paint")])
+    assert not check_call(Call("paint", {"colour": "red", "others": ["blue"]}), [replace(function, name="paint")])
+
+
+def test_annotations_written_as_text_are_never_evaluated() -> None:
+    def hostile(a, b):  # type: ignore[no-untyped-def]
+        pass
+
+    hostile.__annotations__ = {"a": "__import__('os').abort()", "b": "float"}
+    function = from_callable(hostile)
+    assert [parameter.schema.get("type") for parameter in function.parameters] == [None, "number"]
+
+
+def test_library_callables_carry_their_module() -> None:
+    assert from_callable(json.dumps).name == "json.dumps"
+
+
+def test_a_command_line_becomes_one_function_per_command() -> None:
+    parser = argparse.ArgumentParser(prog="cloud")
+    commands = parser.add_subparsers()
+    copy = commands.add_parser("cp", description="Copy objects.")
+    copy.add_argument("source", help="What to copy.")
+    copy.add_argument("--recursive", action="store_true")
+    copy.add_argument("--retries", type=int, default=3)
+    copy.add_argument("--storage-class", choices=["hot", "cold"], required=True)
+    copy.add_argument("--exclude", nargs="*")
+    commands.add_parser("ls")
+    functions = from_parser(parser)
+    assert [function.name for function in functions] == ["cloud.cp", "cloud.ls"]
+    assert functions[0].required == ("source", "storage_class")
+    schemas = {parameter.name: parameter.schema for parameter in functions[0].parameters}
+    assert schemas["recursive"] == {"type": "boolean", "default": False, **_help(schemas["recursive"])}
+    assert schemas["retries"]["default"] == 3
+    assert schemas["storage_class"]["enum"] == ["hot", "cold"]
+    assert schemas["exclude"]["type"] == "array"
+
+
+def _help(schema: Any) -> dict[str, Any]:
+    return {"description": schema["description"]} if "description" in schema else {}
+
+
+DOCUMENT = """
+openapi: 3.0.3
+info: {title: Items, version: "1"}
+servers: [{url: https://api.example.com/v1}]
+paths:
+  /users/{id}/items:
+    parameters:
+      - {name: id, in: path, required: true, schema: {type: string}}
+    post:
+      operationId: addItem
+      summary: Add an item.
+      parameters:
+        - {name: id, in: query, schema: {type: integer}}
+        - {name: X-Trace, in: header, required: true, schema: {type: string}}
+      requestBody:
+        required: true
+        content:
+          application/json:
+            schema: {$ref: '#/components/schemas/Item'}
+      responses: {"201": {description: Created}}
+components:
+  schemas:
+    Item:
+      type: object
+      required: [name]
+      properties:
+        name: {type: string}
+        parts: {type: array, items: {$ref: '#/components/schemas/Item'}}
+"""
+
+
+def test_an_operation_keeps_its_values_grouped_by_place() -> None:
+    function = load_functions(DOCUMENT)[0]
+    assert function.name == "addItem"
+    assert [parameter.name for parameter in function.parameters] == ["path", "query", "header", "body"]
+    assert function.required == ("path", "header", "body")
+    assert function.operation is not None
+    assert function.operation.path == "/users/{id}/items"
+    assert set(function.json_schema()["$defs"]) == {"Item"}
+
+
+def test_openai_names_are_legal_distinct_and_mapped_back() -> None:
+    names = ["a.b", "a_b", "a b c.d", "a.b", "x" * 80, "x" * 81, "größe", "a_b_2"]
+    functions = [Function(name) for name in names]
+    tools, mapping = to_openai(functions)
+    legal = [tool["function"]["name"] for tool in tools]
+    assert len(set(legal)) == len(legal)
+    assert all(len(name) <= 64 and name.replace("_", "").replace("-", "").isalnum() for name in legal)
+    assert all(name.isascii() for name in legal)
+    assert legal[1] == "a_b"
+    assert [mapping.find(name) for name in legal] == functions
+    assert [mapping.of(function) for function in mapping.functions] == legal
+
+
+def test_openai_tools_carry_no_private_words() -> None:
+    function = read_function({"name": "f", "parameters": {"type": "dict", "properties": {"a": {"type": "float"}}}})
+    tools, _ = to_openai([function])
+    assert "x-type" not in json.dumps(tools)
+    assert tools[0]["function"]["parameters"]["properties"]["a"] == {"type": "number"}
+
+
+def test_the_layouts_of_openfunctions_are_written_as_the_models_saw_them() -> None:
+    function = read_function(DIALECTS["api_call with a schema"])
+    assert to_gorilla(function, "v0")["parameters"][0]["name"] == "city"
+    assert to_gorilla(function, "v1")["api_call"] == "weather.get"
+    assert to_gorilla(function, "v1")["parameters"]["type"] == "object"
+    assert to_gorilla(function, "v2")["name"] == "weather.get"
+    assert to_gorilla(function, "v2")["parameters"]["type"] == "dict"
+    assert all(read_function(to_gorilla(function, version)).name == "weather.get" for version in ("v0", "v1", "v2"))
+
+
+def test_functions_are_loaded_from_files_text_lines_and_python_literals(tmp_path: Path) -> None:
+    raw = DIALECTS["api_call with a schema"]
+    path = tmp_path / "functions.json"
+    path.write_text(json.dumps([raw]), encoding="utf-8")
+    expected = [read_function(raw)]
+    assert load_functions(path) == expected
+    assert load_functions(str(path)) == expected
+    assert load_functions(json.dumps(raw)) == expected
+    assert load_functions(f"{json.dumps(raw)}\n{json.dumps(raw)}") == expected * 2
+    assert load_functions({"Functions": [repr(raw)]}) == expected
+    assert load_functions(b"name: weather.get\nparameters: []")[0].name == "weather.get"
+
+
+@pytest.mark.parametrize(
+    "text", ['{"name": ', "just text", "[1, 2]", "\x00", "[\"__import__('os').abort()\"]", "[" * 5000]
+)
+def test_text_without_functions_is_refused_with_a_reason(text: str) -> None:
+    with pytest.raises(FunctionError):
+        load_functions(text)
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(FunctionError, match=r"nowhere\.json"):
+        load_functions(Path("nowhere.json"))
+
+
+def test_all_published_functions_validate(data_folder: Path) -> None:
+    file = data_folder / "openfunctions" / "gorilla_openfunctions_v1_test.json"
+    functions = load_functions(file)
+    assert len(functions) == 112
+    assert sum(len(function.parameters) for function in functions) == 219
+    assert [function.name for function in functions if function.problems] == []
+    assert all(read_function(to_canonical(function)).parameters == function.parameters for function in functions)

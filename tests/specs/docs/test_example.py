@@ -1,0 +1,158 @@
+"""Guards that example arguments are small, valid by their own schema, and like the documented examples."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from restgpt.specs import Operation, load_api
+from restgpt.specs.reading.pattern import matching_text
+
+
+def operation_with(schema: dict[str, Any], **schemas: Any) -> Operation:
+    content = {"application/json": {"schema": schema}}
+    return load_api(
+        {
+            "openapi": "3.0.0",
+            "info": {"title": "t", "version": "1"},
+            "paths": {"/a": {"post": {"requestBody": {"content": content}, "responses": {}}}},
+            "components": {"schemas": schemas},
+        }
+    ).operations[0]
+
+
+def body_of(schema: dict[str, Any], **schemas: Any) -> Any:
+    operation = operation_with(schema, **schemas)
+    value = operation.example()["body"]
+    assert Draft202012Validator(operation.json_schema(schema, request=True)).is_valid(value), value
+    return value
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "string"}, "string"),
+        ({"type": "string", "minLength": 8, "maxLength": 9}, "stringxx"),
+        ({"type": "string", "format": "date"}, "2024-01-31"),
+        ({"type": "string", "example": "a thing"}, "a thing"),
+        ({"type": "string", "maxLength": 3, "example": "too long"}, "str"),
+        ({"type": "integer", "default": 20}, 20),
+        ({"type": "integer", "minimum": 7}, 7),
+        ({"type": "integer", "minimum": 7, "exclusiveMinimum": True, "multipleOf": 5}, 10),
+        ({"type": "number", "minimum": 0, "exclusiveMinimum": True, "maximum": 0.5}, 0.5),
+        ({"type": "boolean"}, True),
+        ({"enum": ["b", "a"]}, "b"),
+        ({"type": "array", "items": {"type": "integer"}, "minItems": 2, "uniqueItems": True}, [1, 2]),
+        ({"type": "array", "items": {"type": "string"}}, ["string"]),
+        ({"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}, "b": {}}}, {"a": 1}),
+        ({"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 2}, {"key1": 1, "key2": 1}),
+        ({"allOf": [{"required": ["a"]}, {"properties": {"a": {"type": "boolean"}}}]}, {"a": True}),
+        ({"oneOf": [{"type": "integer"}, {"type": "string"}]}, 1),
+    ],
+)
+def test_an_example_is_the_smallest_valid_value(schema: dict[str, Any], value: Any) -> None:
+    assert body_of(schema) == value
+
+
+def test_a_schema_that_needs_itself_stops_at_null_or_empty() -> None:
+    node = {
+        "type": "object",
+        "required": ["next", "children"],
+        "properties": {
+            "next": {"allOf": [{"$ref": "#/components/schemas/Node"}], "nullable": True},
+            "children": {"type": "array", "items": {"$ref": "#/components/schemas/Node"}},
+        },
+    }
+    assert json.dumps(body_of({"$ref": "#/components/schemas/Node"}, Node=node)).count("next") < 8
+
+
+def test_the_discriminator_names_the_chosen_branch() -> None:
+    cat = {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}}}
+    schema = {
+        "oneOf": [{"$ref": "#/components/schemas/Cat"}],
+        "discriminator": {"propertyName": "kind", "mapping": {"feline": "#/components/schemas/Cat"}},
+    }
+    assert body_of(schema, Cat=cat) == {"kind": "feline"}
+
+
+def test_read_only_properties_are_left_out() -> None:
+    schema = {"required": ["id", "name"], "properties": {"id": {"readOnly": True}, "name": {"type": "string"}}}
+    assert body_of(schema) == {"name": "string"}
+
+
+def test_required_parameters_are_grouped_by_place() -> None:
+    parameters = [
+        {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}, "example": 42},
+        {"name": "q", "in": "query", "required": True, "schema": {"type": "array", "items": {"type": "string"}}},
+        {"name": "page", "in": "query", "schema": {"type": "integer"}},
+        {"name": "X-A", "in": "header", "required": True, "schema": {"enum": ["on"]}},
+    ]
+    document = {"openapi": "3.0.0", "paths": {"/a/{id}": {"get": {"parameters": parameters, "responses": {}}}}}
+    example = load_api(document).operations[0].example()
+    assert example == {"path": {"id": 42}, "query": {"q": ["string"]}, "header": {"X-A": "on"}}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "shortest", "longest"),
+    [
+        (r"^[a-z]{3}-\d+$", 0, 20),
+        (r"^(0x)?[a-f0-9]+$", 64, 64),
+        (r"^arn:aws:[a-z]+:", 30, 40),
+        (r"^(?:foo|bar)_[^x]\w\s\S$", 0, 20),
+        (r"[A-Z]", 5, 9),
+        (r"^(a+)\1$", 4, 4),
+    ],
+)
+def test_a_text_is_made_for_a_pattern(pattern: str, shortest: int, longest: int) -> None:
+    text = matching_text(pattern, shortest, longest)
+    assert text is not None
+    assert re.search(pattern, text)
+    assert shortest <= len(text) <= longest
+
+
+@settings(max_examples=60)
+@given(
+    st.recursive(
+        st.sampled_from(
+            [
+                {"type": "string", "minLength": 3},
+                {"type": "integer", "minimum": 3, "maximum": 4},
+                {"type": "boolean", "nullable": True},
+                {"enum": [1, "a", None]},
+                {"type": "number", "exclusiveMinimum": True, "minimum": 1},
+            ]
+        ),
+        lambda inner: st.one_of(
+            st.builds(
+                lambda item, least: {"type": "array", "items": item, "minItems": least}, inner, st.integers(0, 3)
+            ),
+            st.builds(
+                lambda items: {"type": "object", "properties": items, "required": sorted(items)},
+                st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+            ),
+            st.builds(lambda items: {"anyOf": items}, st.lists(inner, min_size=1, max_size=3)),
+        ),
+        max_leaves=8,
+    )
+)
+def test_an_example_is_valid_by_its_own_schema(schema: dict[str, Any]) -> None:
+    body_of(schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "minLength": 2_000_000_000},
+        {"type": "array", "minItems": 2_000_000_000},
+        {"type": "object", "minProperties": 2_000_000_000},
+        {"type": "string", "pattern": "^(((a{4000}){4000}){4000})$"},
+    ],
+)
+def test_no_example_is_built_that_would_fill_the_memory(schema: dict[str, Any]) -> None:
+    operation = operation_with(schema)
+    assert len(str(operation.example())) < 1000
+    assert [problem.pointer for problem in operation.problems] == ["/paths/~1a/post/requestBody"]

@@ -1,0 +1,259 @@
+"""Guards what the model reads of an operation: complete where it fits, each schema once, never over its budget."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from restgpt.specs import Api, load_api
+from restgpt.specs.docs.notation import names_in
+
+
+def read(text: str, **schemas: Any) -> Api:
+    return load_api(
+        json.dumps(
+            {
+                "openapi": "3.0.0",
+                "info": {"title": "t", "version": "1"},
+                "paths": yaml.safe_load(text),
+                "components": {"schemas": schemas},
+            }
+        )
+    )
+
+
+OPERATION = """
+/pets/{id}:
+  put:
+    summary: Change a pet
+    description: Changes <b>one</b> pet, see [the guide](https://example.com).
+    parameters:
+      - {name: sort, in: query, description: Order., schema: {type: string, enum: [up, down], default: up}}
+      - {name: limit, in: query, schema: {type: integer, minimum: 1, maximum: 50, default: 20, description: How many.}}
+      - {name: id, in: path, required: true, schema: {type: string, format: uuid}}
+    requestBody:
+      required: true
+      content:
+        application/json: {schema: {$ref: '#/components/schemas/Pet'}}
+    responses:
+      200: {description: ok, content: {application/json: {schema: {$ref: '#/components/schemas/Pet'}}}}
+"""
+PET = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "id": {"type": "string", "readOnly": True},
+        "friends": {"type": "array", "items": {"$ref": "#/components/schemas/Pet"}},
+        "name": {"type": "string", "maxLength": 10, "description": "What it is called."},
+        "owner": {"type": "object", "properties": {"age": {"type": "integer", "nullable": True}}},
+        "secret": {"type": "string", "writeOnly": True},
+        "home": {"oneOf": [{"$ref": "#/components/schemas/House"}, {"type": "string"}]},
+        "tags": {"type": "object", "additionalProperties": {"type": "boolean"}},
+    },
+}
+HOUSE = {"type": "object", "properties": {"rooms": {"type": "integer"}}}
+
+DOCS = """\
+PUT /pets/{id}  Change a pet
+Changes one pet, see the guide.
+path  id*  uuid
+query  sort  enum(up|down) =up  Order.
+query  limit  integer 1..50 =20  How many.
+body*  application/json  {
+  name*: string ..10 characters  What it is called.
+  friends: [Pet]
+  owner: {
+    age: integer | null
+  }
+  secret: string
+  home: House | string
+  tags: {string: boolean}
+}
+Pet = {
+  name*: string ..10 characters  What it is called.
+  friends: [Pet]
+  owner: {
+    age: integer | null
+  }
+  secret: string
+  home: House | string
+  tags: {string: boolean}
+}
+House = {
+  rooms: integer
+}
+answers 200 application/json  {
+  name*: string  What it is called.
+  id: string
+  friends: [Pet]
+  owner: {
+    age: integer | null
+  }
+  home: House | string
+  tags: {string: boolean}
+}
+Pet = {
+  name*: string  What it is called.
+  id: string
+  friends: [Pet]
+  owner: {
+    age: integer | null
+  }
+  home: House | string
+  tags: {string: boolean}
+}
+House = {
+  rooms: integer
+}"""
+
+
+def test_an_operation_is_written_in_compact_notation() -> None:
+    assert read(OPERATION, Pet=PET, House=HOUSE).operations[0].docs() == DOCS
+
+
+@pytest.mark.parametrize("budget", [20, 60, 150, 400])
+def test_docs_keep_to_their_budget(budget: int) -> None:
+    wide = {f"field_{n}": {"type": "string", "description": "word " * 40} for n in range(60)}
+    api = read(OPERATION, Pet={"type": "object", "properties": wide}, House=HOUSE)
+    operation = api.operations[0]
+    assert len(operation.docs(budget)) <= budget * 4
+    assert len(operation.response_docs(200, "field 7", budget)) <= budget * 4
+    assert operation.docs(budget).startswith("PUT /pets/{id}")
+
+
+def test_a_deep_circle_is_written_once_and_what_does_not_fit_is_named() -> None:
+    schemas = {
+        f"S{n}": {"type": "object", "properties": {f"s{m}": {"$ref": f"#/components/schemas/S{m}"} for m in range(30)}}
+        for n in range(30)
+    }
+    body = "{content: {application/json: {schema: {$ref: '#/components/schemas/S0'}}}}"
+    api = read(f"/a: {{post: {{requestBody: {body}, responses: {{}}}}}}", **schemas)
+    text = api.operations[0].docs(600)
+    assert text.count("S1 = {") == 1
+    assert "not shown" in text
+    assert len(text) <= 2400
+
+
+def test_a_response_is_cut_to_the_words_of_its_focus() -> None:
+    fields: dict[str, Any] = {f"noise_{n}": {"type": "string", "description": "nothing " * 10} for n in range(40)}
+    fields |= {"id": {"type": "integer"}, "crew": {"type": "array", "items": {"$ref": "#/components/schemas/Member"}}}
+    member = {f"detail_{n}": {"type": "string"} for n in range(40)} | {"director": {"type": "boolean"}}
+    text = """
+        /a: {get: {responses: {200: {content: {application/json: {schema: {$ref: '#/components/schemas/Film'}}}}}}}
+    """
+    api = read(text, Film={"properties": fields}, Member={"properties": member})
+    found = api.operations[0].response_docs(200, "names of the directors", 300)
+    assert "crew: [Member]" in found
+    assert "director: boolean" in found
+    assert "id: integer" in found
+    assert "detail_3: string" not in found
+    assert "noise_39" not in found.split("more:")[0]
+    assert len(found) <= 1200
+
+
+def test_an_answer_takes_a_third_of_the_docs_and_is_cut_to_their_focus() -> None:
+    fields = {f"noise_{n}": {"type": "string", "description": "nothing " * 10} for n in range(80)}
+    film = {"properties": {"runtime": {"type": "integer", "description": "In minutes."}, **fields}}
+    responses = "{200: {content: {a/json: {schema: {$ref: '#/components/schemas/Film'}}}}}"
+    operation = read(f"/a: {{get: {{responses: {responses}}}}}", Film=film).operations[0]
+    docs = operation.docs(600, "how long the film is: its runtime")
+    assert "runtime: integer  In minutes." in docs
+    assert "noise_9: " not in docs
+    assert len(docs) <= 900
+
+
+def test_of_alternatives_only_those_are_written_that_the_received_names_allow() -> None:
+    one_of = [{"$ref": "#/components/schemas/Track"}, {"$ref": "#/components/schemas/Episode"}]
+    api = read(
+        "/a: {get: {responses: {200: {content: {a/json: {schema: {$ref: '#/components/schemas/Item'}}}}}}}",
+        Item={"oneOf": one_of},
+        Track={"required": ["name", "album"], "properties": {"name": {}, "album": {}}},
+        Episode={"required": ["name", "show"], "properties": {"name": {}, "show": {}}},
+    )
+    text = api.operations[0].response_docs(200, received={"name": "a", "album": "b", "type": "c"})
+    assert "Track = {" in text
+    assert "Episode" not in text
+    assert "Episode" in api.operations[0].response_docs(200, received={"name": "a"})
+
+
+def test_a_response_is_cut_to_the_names_that_were_received() -> None:
+    deep = {"a": {"properties": {"b": {"properties": {"c": {"properties": {"near": {}, "absent": {}}}}}}}}
+    page = {"type": "array", "items": {"$ref": "#/components/schemas/Film"}}
+    api = read(
+        "/a: {get: {responses: {200: {content: {a/json: {schema: {$ref: '#/components/schemas/Page'}}}}}}}",
+        Page={"properties": {"items": page, "next": {}}},
+        Film={"properties": {"title": {"type": "string"}, "seasons": {"$ref": "#/components/schemas/Season"}, **deep}},
+        Season={"properties": {"number": {"type": "integer"}}},
+    )
+    received = {"items": [{"title": "x"}, {"a": {"b": {"c": {"near": 1}}}}]}
+    found = api.operations[0].response_docs(200, "titles", 300, received)
+    assert "title: string" in found
+    assert "near" in found
+    assert not any(name in found for name in ("next", "seasons", "Season", "absent"))
+
+
+def test_words_that_most_fields_hold_make_none_of_them_worth_showing() -> None:
+    kinds = [f"kind_{n}" for n in range(20)]
+    page = {"properties": {"uri": {"type": "string"}, "pages": {"type": "integer", "description": "nothing " * 10}}}
+    schemas = {kind: {**page, "description": kind} for kind in kinds} | {"track": page}
+    found = {name: {"$ref": f"#/components/schemas/{name}"} for name in schemas}
+    api = read(
+        "/a: {get: {responses: {200: {content: {a/json: {schema: {$ref: '#/components/schemas/Found'}}}}}}}",
+        Found={"properties": found},
+        **schemas,
+    )
+    text = api.operations[0].response_docs(200, "the URI of the first track", 300)
+    assert "track: track" in text
+    assert "kind_3: " not in text
+
+
+def test_the_names_of_a_value_are_those_of_all_its_objects() -> None:
+    assert names_in([{"a": [{"b": None}, {"c": {"a": 1}}]}, "d", 2]) == {"a", "b", "c"}
+    assert names_in("text") == frozenset()
+    deep: object = 0
+    for _ in range(100_000):
+        deep = {"more": [deep]}
+    assert names_in(deep) == {"more"}
+
+
+def test_fields_of_the_whole_body_are_those_it_has_itself() -> None:
+    api = read(
+        "/a: {get: {responses: {200: {content: {a/json: {schema: {$ref: '#/components/schemas/Found'}}}}}}}",
+        Found={"properties": {"artists": {"$ref": "#/components/schemas/Page"}, "tracks": {"type": "array"}}},
+        Page={"properties": {"total": {"type": "integer"}}},
+    )
+    text = api.operations[0].response_docs(200, received={"tracks": [{"artists": [{"total": 1}]}]})
+    assert "tracks" in text
+    assert "artists" not in text
+
+
+def test_what_is_deep_inside_choices_makes_a_field_worth_showing() -> None:
+    noise = {f"noise_{n}": {"type": "string", "description": "nothing " * 10} for n in range(80)}
+    api = read(
+        "/a: {get: {responses: {200: {content: {a/json: {schema: {$ref: '#/components/schemas/Now'}}}}}}}",
+        Now={"properties": {**noise, "item": {"$ref": "#/components/schemas/Playable"}}},
+        Playable={"oneOf": [{"$ref": "#/components/schemas/Track"}, {"$ref": "#/components/schemas/Episode"}]},
+        Track={"allOf": [{"$ref": "#/components/schemas/Simple"}, {"properties": {"popularity": {}}}]},
+        Simple={"properties": {"artists": {"type": "array"}}},
+        Episode={"properties": {"show": {}}},
+    )
+    text = api.operations[0].response_docs(200, "the id and name of each artist", 400)
+    assert "item: Playable" in text
+    assert "noise_9: " not in text
+
+
+def test_nothing_is_named_as_null() -> None:
+    schema = {"properties": {"part_of": {"anyOf": [{"$ref": "#/components/schemas/House"}, {"type": "null"}]}}}
+    responses = "{200: {content: {a/json: {schema: {$ref: '#/components/schemas/Film'}}}}}"
+    api = read(f"/a: {{get: {{responses: {responses}}}}}", Film=schema, House=HOUSE)
+    assert "part_of: House | null" in api.operations[0].response_docs(200)
+
+
+def test_a_small_response_is_shown_whole() -> None:
+    api = read(
+        "/a: {get: {responses: {200: {content: {text/plain: {schema: {type: string}}}}, 204: {description: Gone.}}}}"
+    )
+    assert api.operations[0].response_docs(200, "anything") == "200 text/plain  string"
+    assert api.operations[0].response_docs(204) == "204 without a body  Gone."
+    assert "does not describe" in api.operations[0].response_docs(500)

@@ -1,0 +1,96 @@
+"""Guards the index on disk: the same answers as without it, rebuilt when the document changes, never required."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from restgpt.specs import Api, load_api
+from restgpt.specs.reading.cache import DiskParts
+
+YAML = """
+openapi: 3.0.0
+info: {title: Stored, version: '1'}
+servers: [{url: https://example.com}]
+paths:
+  /things/{id}:
+    parameters: [{name: id, in: path, required: "true", schema: {type: integer}}]
+    get:
+      operationId: one
+      summary: Get a thing
+      responses: {200: {content: {application/json: {schema: {$ref: '#/components/schemas/Thing'}}}}}
+  /things: {get: {operationId: all, summary: List things, responses: {}}}
+  /linked: {$ref: '#/components/x-items/Linked'}
+components:
+  schemas: {Thing: {type: object, properties: {name: {type: string}, self: {$ref: '#/components/schemas/Thing'}}}}
+  x-items: {Linked: {post: {operationId: linked, responses: {}}}}
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "stored.yaml"
+    path.write_text(YAML)
+    return path
+
+
+def everything(api: Api) -> list[Any]:
+    return [
+        api.title,
+        [str(problem) for problem in api.problems],
+        [(item.name, item.line(), item.docs(), item.example(), item.base_url) for item in api.operations],
+        [item.name for item in api.search("list things")],
+    ]
+
+
+def test_the_index_on_disk_answers_like_the_document(source: Path, tmp_path: Path) -> None:
+    plain = everything(load_api(source))
+    cache = tmp_path / "cache"
+    for _ in range(3):
+        api = load_api(source, cache=cache)
+        assert isinstance(api.document.parts, DiskParts)
+        assert everything(api) == plain
+    assert len(list(cache.glob("*.sqlite"))) == 1
+
+
+def test_an_unchanged_file_is_not_read_again(source: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    load_api(source, cache=cache)
+    (stamp,) = cache.glob("*.stamp")
+    line, _ = stamp.read_text().split("\n")
+    other = load_api(
+        json.dumps({"openapi": "3.0.0", "info": {"title": "Other"}, "paths": {}}) + " " * 500_000, cache=cache
+    )
+    assert isinstance(other.document.parts, DiskParts)
+    stamp.write_text(f"{line}\n{other.document.parts.path.name.partition('-')[0]}")
+    assert load_api(source, cache=cache).title == "Other"
+
+
+def test_a_changed_file_is_read_again(source: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    load_api(source, cache=cache)
+    source.write_text(YAML.replace("Stored", "Change"))
+    assert load_api(str(source), cache=cache).title == "Change"
+
+
+def test_a_damaged_index_is_built_again(source: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    load_api(source, cache=cache)
+    (stored,) = cache.glob("*.sqlite")
+    stored.write_bytes(b"damaged" * 100)
+    assert load_api(source, cache=cache).title == "Stored"
+
+
+def test_a_folder_that_cannot_be_written_is_no_reason_to_fail(source: Path, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    api = load_api(source, cache=blocked / "cache")
+    assert api.title == "Stored"
+
+
+def test_what_is_no_document_leaves_nothing_behind(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    with pytest.raises(ValueError, match="no OpenAPI document"):
+        load_api("name: package\nversion: '1'\n", cache=cache)
+    assert not list(cache.glob("*"))

@@ -1,0 +1,190 @@
+"""Guards references: deep, encoded, circular, external and broken ones, and properties that only look like them."""
+
+import json
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from restgpt.specs import Api, BrokenReference, load_api
+from restgpt.specs.reading.document import Document
+
+
+def read(text: str) -> Api:
+    return load_api(json.dumps(yaml.safe_load(text)))
+
+
+def document(**parts: Any) -> Document:
+    return Document.from_json(json.dumps({"openapi": "3.1.0", **parts}).encode())
+
+
+def test_a_pointer_into_a_path_is_decoded_twice() -> None:
+    schema = {"type": "integer"}
+    found = document(paths={"/a/{b c}~x": {"get": {"parameters": [{"schema": schema}]}}})
+    assert found.resolve("#/paths/~1a~1%7Bb%20c%7D~0x/get/parameters/0/schema") == schema
+
+
+def test_a_key_that_holds_a_percent_sign_is_found_as_it_stands() -> None:
+    assert document(components={"schemas": {"a%20b": {"type": "null"}}}).resolve("#/components/schemas/a%20b")
+
+
+def test_a_circle_of_references_ends() -> None:
+    found = document(
+        components={"schemas": {"A": {"$ref": "#/components/schemas/B"}, "B": {"$ref": "#/components/schemas/A"}}}
+    )
+    with pytest.raises(BrokenReference, match="circle"):
+        found.follow({"$ref": "#/components/schemas/A"})
+
+
+def test_a_description_beside_a_reference_overrides() -> None:
+    found = document(components={"parameters": {"P": {"name": "p", "description": "theirs"}}})
+    node = found.follow({"$ref": "#/components/parameters/P", "description": "ours"})
+    assert node == {"name": "p", "description": "ours"}
+
+
+def test_an_anchor_is_found() -> None:
+    found = document(components={"schemas": {"A": {"$defs": {"inner": {"$anchor": "here", "type": "string"}}}}})
+    assert found.resolve("#here")["type"] == "string"
+
+
+def test_a_bare_schema_name_is_read_as_a_reference_to_it() -> None:
+    found = Document.from_json(b'{"swagger": "2.0", "definitions": {"Pet": {"type": "object"}}}')
+    assert found.follow({"$ref": "Pet"}) == {"type": "object"}
+
+
+def test_a_property_called_ref_is_a_property() -> None:
+    api = read("""
+        openapi: 3.0.0
+        info: {title: t, version: '1'}
+        paths:
+          /a:
+            post:
+              requestBody:
+                content:
+                  application/json:
+                    schema:
+                      type: object
+                      required: [$ref]
+                      properties:
+                        $ref: {type: string, description: a reference by name}
+              responses: {}
+    """)
+    operation = api.operations[0]
+    assert operation.body is not None
+    schema = operation.json_schema(operation.body.preferred.schema, request=True)
+    assert schema["properties"]["$ref"]["type"] == "string"
+    assert operation.example()["body"] == {"$ref": "string"}
+    assert "$ref*: string" in operation.docs()
+    assert api.problems[1:] == []
+
+
+def test_broken_references_are_problems_and_the_rest_works() -> None:
+    api = read("""
+        openapi: 3.0.0
+        info: {title: t, version: '1'}
+        servers: [{url: https://example.com}]
+        paths:
+          /a/{id}:
+            get:
+              parameters:
+                - {$ref: '#/components/parameters/absent'}
+                - {name: id, in: path, required: true, schema: {$ref: '#/components/schemas/absent'}}
+              responses: {'200': {$ref: '#/components/responses/absent'}}
+    """)
+    operation = api.operations[0]
+    assert [parameter.name for parameter in operation.parameters] == ["id"]
+    assert operation.responses == {}
+    assert operation.example() == {"path": {"id": "string"}}
+    assert {problem.pointer for problem in api.problems} == {"/paths/~1a~1{id}/get"}
+    assert len(api.problems) == 3
+    assert len(operation.problems) == 2
+
+
+def test_path_items_may_be_references() -> None:
+    api = read("""
+        openapi: 3.1.0
+        info: {title: t, version: '1'}
+        paths:
+          /b/{id}: {$ref: '#/components/pathItems/Shared'}
+        components:
+          pathItems:
+            Shared:
+              parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+              get: {operationId: shared, responses: {}}
+    """)
+    operation = api.operation("shared")
+    assert (operation.path, operation.pointer) == ("/b/{id}", "/components/pathItems/Shared/get")
+    assert operation.parameters[0].schema == {"type": "integer"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    main = {
+        "openapi": "3.0.0",
+        "info": {"title": "t", "version": "1"},
+        "paths": {
+            "/a": {"get": {"parameters": [{"$ref": "parts/limit.yaml#/limit"}], "responses": {}}},
+            "/b": {"get": {"parameters": [{"$ref": "../outside.yaml#/limit"}], "responses": {}}},
+        },
+    }
+    inner = tmp_path / "inner"
+    (inner / "parts").mkdir(parents=True)
+    (inner / "api.json").write_text(json.dumps(main))
+    (inner / "parts" / "limit.yaml").write_text(
+        "limit: {name: limit, in: query, schema: {$ref: '#/size'}}\nsize: {type: integer}"
+    )
+    (tmp_path / "outside.yaml").write_text("limit: {name: outside, in: query}")
+    return inner
+
+
+def test_external_references_are_off_unless_allowed(folder: Path) -> None:
+    api = load_api(folder / "api.json")
+    assert api.operations[0].parameters == ()
+    assert "not read unless allowed" in str(api.problems)
+
+
+def test_external_references_stay_in_the_folder_and_keep_their_own_references(folder: Path) -> None:
+    api = load_api(folder / "api.json", allow_external=True)
+    limit = api.operations[0].parameters[0]
+    assert api.operations[0].json_schema(limit.schema)["$defs"]["size"] == {"type": "integer"}
+    assert api.operations[1].parameters == ()
+    assert "leaves the folder" in str(api.operations[1].problems)
+
+
+@pytest.mark.parametrize(
+    "reference", ["http://[x", "http://[x/y.yaml#/z", "//[x", "parts/%00.yaml#/limit", "parts/x\0y"]
+)
+@pytest.mark.parametrize("allow_external", [False, True])
+def test_a_reference_that_is_no_address_is_a_problem(folder: Path, reference: str, allow_external: bool) -> None:
+    main = json.loads((folder / "api.json").read_text())
+    main["paths"]["/b"]["get"]["parameters"][0]["$ref"] = reference
+    (folder / "api.json").write_text(json.dumps(main))
+    api = load_api(folder / "api.json", allow_external=allow_external)
+    assert "/paths/~1b/get" in [problem.pointer for problem in api.problems]
+    assert len(api.operations[0].parameters) == allow_external
+    assert [problem.pointer for problem in api.operations[1].problems] == ["/paths/~1b/get/parameters/0"]
+
+
+def test_an_external_reference_is_not_followed_to_another_host(folder: Path) -> None:
+    class Pages(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path.startswith("/parts/"):
+                self.send_response(302)
+                self.send_header("Location", f"http://localhost:{server.server_port}/outside.yaml")
+                self.end_headers()
+            else:
+                super().do_GET()
+
+        def log_message(self, format: str, *args: object) -> None:
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Pages, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        api = load_api(f"http://127.0.0.1:{server.server_port}/api.json", allow_external=True)
+        problems = str(api.operations[0].problems)
+        server.shutdown()
+    assert "another host" in problems

@@ -1,0 +1,251 @@
+"""Guards that any spelling of a document is read: encodings, YAML 1.2, files, addresses; and nothing secret is said."""
+
+import http.server
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from restgpt.specs import SpecError, load_api
+from restgpt.specs.reading.source import _is_same_host, decode_yaml, json_bytes
+
+MINIMAL = {"openapi": "3.0.0", "info": {"title": "Small", "version": "1"}, "paths": {"/a": {"get": {"responses": {}}}}}
+
+
+def test_a_mapping_a_text_bytes_and_a_path_give_the_same_operations(tmp_path: Path) -> None:
+    text = json.dumps(MINIMAL)
+    path = tmp_path / "api.json"
+    path.write_text(text)
+    for source in (MINIMAL, text, text.encode(), path, str(path), path.as_uri()):
+        api = load_api(source)
+        assert [(item.method, item.path) for item in api.operations] == [("GET", "/a")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
+def test_every_unicode_encoding_is_read(encoding: str) -> None:
+    document = {**MINIMAL, "info": {"title": "Größe 東京", "version": "1"}}
+    assert load_api(json.dumps(document, ensure_ascii=False).encode(encoding)).title == "Größe 東京"
+
+
+def test_yaml_scalars_are_those_of_version_1_2() -> None:
+    text = b"date: 2020-09-14\ntime: 18:00\nno: no\noctal: 017\nyes: yes\nnumber: 1.5\nnothing: ~\n200: x\n"
+    expected = {
+        "date": "2020-09-14",
+        "time": "18:00",
+        "no": "no",
+        "yes": "yes",
+        "number": 1.5,
+        "nothing": None,
+        "200": "x",
+    }
+    read = json.loads(json_bytes(text))
+    assert {key: read[key] for key in expected} == expected
+
+
+def test_the_slow_yaml_reader_has_the_same_scalars() -> None:
+    text = b"big: 123456789012345678901234567890\ndate: 2020-09-14\ntime: 18:00\nanswer: no\non: off\n200: x\n"
+    read = json.loads(json_bytes(text))
+    assert read == {
+        "big": 123456789012345678901234567890,
+        "date": "2020-09-14",
+        "time": "18:00",
+        "answer": "no",
+        "on": "off",
+        "200": "x",
+    }
+
+
+def test_yaml_merge_keys_are_merged() -> None:
+    text = "x: &x {get: {a: 1}}\n/a:\n  <<: *x\n  post: no\n/b: {<<: [*x, {put: 2}]}\n"
+    found = decode_yaml(text.encode())
+    assert found["/a"] == {"get": {"a": 1}, "post": "no"}
+    assert found["/b"] == {"get": {"a": 1}, "put": 2}
+
+
+@pytest.mark.parametrize("text", ['{"openapi": "3.0.0", "x": ' + "[" * 9000 + "]" * 9000 + "}", "[" * 9000])
+def test_nesting_without_end_is_no_document(text: str) -> None:
+    with pytest.raises(SpecError):
+        load_api(text)
+
+
+def test_a_doubled_yaml_key_keeps_its_last_value() -> None:
+    assert decode_yaml(b"a: 1\na: 2\n") == {"a": 2}
+
+
+def test_an_alias_bomb_is_refused_without_being_expanded() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    with pytest.raises(SpecError):
+        load_api("\n".join(["openapi: 3.0.0", "paths: {}", *lines]))
+
+
+def test_json_with_comments_is_read_as_yaml() -> None:
+    text = (
+        '{\n  # a comment\n  "openapi": "3.0.0",\n  "info": {"title": "Commented", "version": "1"},\n  "paths": {},\n}'
+    )
+    assert load_api(text).title == "Commented"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("<!DOCTYPE html><html></html>\n", "web page"),
+        ("<?xml version='1.0'?>\n<wsdl/>", "XML"),
+        ("#%RAML 1.0\ntitle: x", "RAML"),
+        ('{"asyncapi": "2.0.0", "info": {}}', "AsyncAPI"),
+        ('{"info": {"name": "x"}, "item": []}', "Postman"),
+        ('{"data": {"__schema": {}}}', "GraphQL"),
+        ('{"swaggerVersion": "1.2", "swagger": "1.2"}', "Swagger 1.2"),
+        ('{"openapi": "4.0.0", "paths": {}}', "version 4.0.0"),
+        ('{"name": "package", "version": "1.0.0"}', "no OpenAPI document"),
+        ("[1, 2]\n", "not an object"),
+        ("just words\nand more", "not an object"),
+        ('{"openapi": "3.0.0", "paths": {\n', "JSON"),
+        ("a: [1\nb: 2", "YAML"),
+    ],
+)
+def test_what_is_no_openapi_document_is_named(text: str, named: str) -> None:
+    with pytest.raises(SpecError, match=named):
+        load_api(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"openapi": "3.1.0",\n "info": {"title": "x",},\n', "line 2 column"),
+        ("openapi: 3.1.0\ninfo:\n  title: x\n paths: {\n", "in line 4, column 2"),
+        ("openapi: 3.1.0\ninfo:\n\ttitle: x\n", "in line 3, column 1"),
+    ],
+)
+def test_what_cannot_be_read_is_named_by_its_line(text: str, place: str) -> None:
+    with pytest.raises(SpecError, match=place):
+        load_api(text)
+
+
+def test_an_address_where_nothing_answers_is_told_with_a_remedy() -> None:
+    with pytest.raises(SpecError, match="check the address"):
+        load_api("http://127.0.0.1:0/openapi.json")
+
+
+def test_an_empty_document_says_so() -> None:
+    with pytest.raises(SpecError, match="empty"):
+        load_api(b"")
+
+
+@pytest.mark.parametrize("source", [None, 5, ["openapi.yaml"]])
+@pytest.mark.parametrize("cached", [True, False])
+def test_what_cannot_be_a_document_is_named_by_its_kind(source: object, cached: bool, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=f"not {type(source).__name__}$"):
+        load_api(source, cache=tmp_path if cached else None)  # type: ignore[arg-type]
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"absent\.yaml"):
+        load_api(tmp_path / "absent.yaml")
+
+
+@pytest.mark.parametrize("source", ["~nobody-has-this-name/api.json", "a\0b"])
+def test_an_impossible_path_is_no_document(source: str) -> None:
+    with pytest.raises(SpecError, match="cannot read"):
+        load_api(source)
+
+
+class Pages(http.server.BaseHTTPRequestHandler):
+    """Serves one document, and redirects: `/to/ADDRESS` leads to that address."""
+
+    def do_GET(self) -> None:
+        if self.path.startswith("/to/"):
+            self.send_response(302)
+            self.send_header("Location", self.path.removeprefix("/to/"))
+            self.end_headers()
+            return
+        found = self.path.startswith("/docs/api.json")
+        if self.path.startswith("/@"):
+            # Shows who asked.
+            asked_by = str(self.headers["Authorization"])
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps({**MINIMAL, "info": {"title": asked_by, "version": "1"}}).encode())
+            return
+        body = json.dumps({**MINIMAL, "servers": [{"url": "../v2"}]}).encode() if found else b"no"
+        self.send_response(200 if found else 404)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        return
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield f"127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_document_from_an_address_resolves_relative_servers_against_it(site: str) -> None:
+    api = load_api(f"http://{site}/docs/api.json?token=geheim")
+    assert api.operations[0].base_url == f"http://{site}/v2"
+    assert "geheim" not in api.source
+
+
+def test_a_redirect_on_the_same_host_is_followed_and_counts_as_the_address(site: str) -> None:
+    api = load_api(f"http://{site}/to//docs/api.json")
+    assert api.operations[0].base_url == f"http://{site}/v2"
+    with pytest.raises(SpecError, match="redirects more than"):
+        load_api(f"http://{site}/to/?")
+
+
+@pytest.mark.parametrize("redirect", ["", "/to/"])
+def test_user_and_password_of_an_address_are_sent_and_nothing_where_it_has_none(site: str, redirect: str) -> None:
+    assert load_api(f"http://{site}{redirect}/@team/api.json").title == "None"
+    assert load_api(f"http://ann:pass@{site}{redirect}/@team/api.json").title == "Basic YW5uOnBhc3M="
+
+
+@pytest.mark.parametrize("target", ["http://localhost:1/docs/api.json", "file:///etc/passwd", "http://127.0.0.1:1/x"])
+def test_a_redirect_to_another_host_is_not_followed(site: str, target: str) -> None:
+    with pytest.raises(SpecError) as failed:
+        load_api(f"http://{site}/to/{target}?token=geheim")
+    assert f"it redirects to {target}, another host" in str(failed.value)
+    assert "geheim" not in str(failed.value)
+
+
+def test_a_redirect_to_what_cannot_be_read_is_named(site: str) -> None:
+    with pytest.raises(SpecError, match="an address that cannot be read"):
+        load_api(f"http://{site}/to/http://127.0.0.1:x/y")
+    with pytest.raises(SpecError, match="its URL cannot be read"):
+        load_api("http://[x/openapi.json")
+
+
+def test_only_a_change_to_https_leaves_the_origin() -> None:
+    assert _is_same_host("http://a.example/x", "https://A.example/y")
+    assert _is_same_host("https://a.example/x", "https://a.example:443/y")
+    for target in ("http://a.example/x", "https://a.example:8443/x", "https://b.example/x", "ftp://a.example/x"):
+        assert not _is_same_host("https://a.example/x", target)
+
+
+def test_no_secret_of_an_address_is_said(site: str) -> None:
+    with pytest.raises(SpecError) as failed:
+        load_api(f"http://user:geheim@{site}/absent.json?key=geheim#geheim")
+    assert "404" in str(failed.value)
+    assert "geheim" not in str(failed.value)
+
+
+def test_credentials_never_show() -> None:
+    api = load_api(MINIMAL, auth={"key": "geheim"})
+    assert "geheim" not in repr(api)
+    assert "geheim" not in repr(api.operations[0])
+    assert api.auth == {"key": "geheim"}
+
+
+def test_the_package_is_imported_without_its_readers() -> None:
+    readers = ("msgspec", "ryaml", "yaml", "sqlite3")
+    code = f"import sys, restgpt.specs; print([name for name in {readers} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

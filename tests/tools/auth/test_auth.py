@@ -1,0 +1,111 @@
+"""A scheme's credential comes from the right place, is presented as the document says, and belongs to its API only."""
+
+from typing import Any
+
+import pytest
+
+from restgpt.specs import Api, load_api
+from restgpt.tools.auth.credentials import Credentials
+from restgpt.tools.errors import MissingCredentialError, SettingsError
+from restgpt.tools.request.build import build_request
+from restgpt.tools.settings import ApiEntry, Secret, Settings
+
+BEARER = {"type": "http", "scheme": "bearer"}
+
+
+def api(schemes: Any, security: Any, *, auth: Any = None, name: str = "music") -> Api:
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": name, "version": "1"},
+        "components": {"securitySchemes": schemes},
+        "paths": {"/x": {"get": {"operationId": "x", "security": security, "responses": {}}}},
+    }
+    return load_api(document, base_url="http://127.0.0.1:1", auth=auth)
+
+
+def authorization(found: Api, settings: Settings | None = None) -> str | None:
+    presented = Credentials(settings or Settings()).present(found.operation("x"))
+    return presented.sign(build_request(found.operation("x"), {})).headers.get("Authorization")
+
+
+def test_the_nearest_source_of_a_credential_wins() -> None:
+    settings = Settings.from_env({"RESTGPT_AUTH_KEY": "general", "RESTGPT_AUTH_MUSIC_KEY": "of-the-api"})
+    entry = ApiEntry("music", "m.json", auth={"key": Secret("of-the-file")})
+    security = [{"Key": []}]
+    assert authorization(api({"Key": BEARER}, security, name="other"), settings) == "Bearer general"
+    assert authorization(api({"Key": BEARER}, security), settings) == "Bearer of-the-api"
+    both = Settings(auth=settings.auth, apis={"Music": entry})
+    assert authorization(api({"Key": BEARER}, security), both) == "Bearer of-the-file"
+    assert authorization(api({"Key": BEARER}, security, auth={"KEY": "given"}), both) == "Bearer given"
+
+
+def test_extras_of_the_configuration_go_along_even_without_declared_security() -> None:
+    entry = ApiEntry(
+        "music", "m.json", headers={"X-K": Secret("hk")}, query={"q k": Secret("q&v")}, cookies={"c": Secret("cv")}
+    )
+    found = api({}, []).operation("x")
+    credentials = Credentials(Settings(apis={"music": entry}))
+    signed = credentials.present(found).sign(build_request(found, {}))
+    assert signed.url.endswith("/x?q%20k=q%26v")
+    assert (signed.headers["X-K"], signed.headers["Cookie"]) == ("hk", "c=cv")
+    assert {"hk", "q&v", "cv"} <= credentials.secrets(found.api)
+
+
+def test_configured_headers_stand_in_for_a_missing_credential() -> None:
+    entry = ApiEntry("music", "m.json", headers={"Authorization": Secret("Custom abc")})
+    assert authorization(api({"Key": BEARER}, [{"Key": []}]), Settings(apis={"music": entry})) == "Custom abc"
+
+
+def test_a_variable_that_apis_yaml_needs_is_named_when_the_api_is_called() -> None:
+    entry = ApiEntry("music", "m.json", missing=("MUSIC_TOKEN",))
+    with pytest.raises(MissingCredentialError, match="set MUSIC_TOKEN, which") as caught:
+        authorization(api({}, []), Settings(apis={"music": entry}))
+    assert caught.value.variables == ("MUSIC_TOKEN",)
+
+
+def test_a_scheme_that_is_only_mentioned_is_a_bearer_token() -> None:
+    assert authorization(api({}, [{"Ghost": []}], auth={"Ghost": "tok"})) == "Bearer tok"
+
+
+def test_client_certificates_are_not_pretended() -> None:
+    with pytest.raises(MissingCredentialError, match="client certificate"):
+        authorization(api({"Cert": {"type": "mutualTLS"}}, [{"Cert": []}], auth={"Cert": "x"}))
+
+
+def test_a_missing_credential_says_what_would_do() -> None:
+    schemes = {"Key": {"type": "apiKey", "in": "header", "name": "X"}, "Login": {"type": "http", "scheme": "basic"}}
+    with pytest.raises(MissingCredentialError) as caught:
+        authorization(api(schemes, [{"Key": []}, {"Login": []}]))
+    text = str(caught.value)
+    assert 'RESTGPT_AUTH_KEY to the API key, or RESTGPT_AUTH_LOGIN to "user:password"' in text
+    assert caught.value.variables == ("RESTGPT_AUTH_KEY", "RESTGPT_AUTH_LOGIN")
+
+
+def test_a_credential_with_a_line_break_is_refused_without_showing_it() -> None:
+    with pytest.raises(SettingsError) as caught:
+        authorization(api({"Key": BEARER}, [{"Key": []}], auth={"Key": "hush\r\nX-Admin: 1"}))
+    assert "hush" not in str(caught.value)
+
+
+def test_the_parts_of_a_credential_are_secrets_too() -> None:
+    found = api({"Key": BEARER}, [], auth={"Key": "Bearer abcdef", "Login": "me:pass:word"})
+    assert {"abcdef", "pass:word", "me:pass:word"} <= Credentials(Settings()).secrets(found)
+
+
+def test_what_is_presented_shows_nothing() -> None:
+    found = api({"Key": BEARER}, [{"Key": []}], auth={"Key": "hush-hush"})
+    assert "hush" not in repr(Credentials(Settings()).present(found.operation("x")))
+    assert "hush" not in repr(found)
+
+
+def test_an_api_key_replaces_a_query_value_of_its_name() -> None:
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "t", "version": "1"},
+        "components": {"securitySchemes": {"Key": {"type": "apiKey", "in": "query", "name": "key"}}},
+        "security": [{"Key": []}],
+        "paths": {"/x": {"get": {"operationId": "x", "parameters": [{"name": "key", "in": "query"}], "responses": {}}}},
+    }
+    found = load_api(document, base_url="http://127.0.0.1:1", auth={"Key": "real"}).operation("x")
+    signed = Credentials(Settings()).present(found).sign(build_request(found, {"query": {"key": "made-up"}}))
+    assert signed.url.endswith("/x?key=real")

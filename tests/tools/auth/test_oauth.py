@@ -1,0 +1,284 @@
+"""OAuth2 tokens are got, kept for their owner only, renewed when they end, and a login takes the right answer only."""
+
+import base64
+import gzip
+import hashlib
+import json
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.request import urlopen
+
+import pytest
+from wire.case import Canned
+from wire.echo import EchoServer
+
+from restgpt.specs import Api, load_api
+from restgpt.tools.auth.login import log_in, login_scheme
+from restgpt.tools.auth.oauth import OAuthTokens
+from restgpt.tools.auth.token_file import TokenFile
+from restgpt.tools.errors import AddressFault, BoundFault, ConnectFault, HttpFault, LoginError, SettingsError
+from restgpt.tools.http.client import HttpClient
+from restgpt.tools.request.build import build_request
+from restgpt.tools.settings import Settings
+
+PATIENCE_S = 60
+CLIENT = {"oauth.client_id": "me", "oauth.client_secret": "hush-hush"}
+
+
+@pytest.fixture
+def authority() -> Iterator[EchoServer]:
+    with EchoServer() as server:
+        yield server
+
+
+@pytest.fixture
+def service() -> Iterator[EchoServer]:
+    with EchoServer() as server:
+        yield server
+
+
+def token(name: str, **more: Any) -> Canned:
+    return Canned(json.dumps({"access_token": name, "token_type": "bearer", **more}).encode())
+
+
+def api(authority: str, service: str = "http://127.0.0.1:1", auth: Any = None, scheme: Any = None) -> Api:
+    flows = {
+        "clientCredentials": {"tokenUrl": f"{authority}/token", "scopes": {"read": ""}},
+        "authorizationCode": {
+            "tokenUrl": f"{authority}/token",
+            "authorizationUrl": f"{authority}/authorize",
+            "scopes": {"read": ""},
+        },
+    }
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "music", "version": "1"},
+        "components": {"securitySchemes": {"oauth": scheme or {"type": "oauth2", "flows": flows}}},
+        "paths": {"/x": {"get": {"operationId": "x", "security": [{"oauth": ["read"]}], "responses": {}}}},
+    }
+    return load_api(document, base_url=service, auth=CLIENT if auth is None else auth)
+
+
+def settings(tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path / "home")
+
+
+def send(found: Api, known: Settings) -> tuple[int, str]:
+    operation = found.operation("x")
+    client = HttpClient(settings=known, sleep=lambda seconds: None)
+    reply = client.send(build_request(operation, {}), operation)
+    return reply.status, reply.body.decode()
+
+
+def test_client_credentials_are_exchanged_once_and_kept(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    authority.script([token("first-token", expires_in=3600)])
+    found = api(authority.url, service.url)
+    for _ in range(2):
+        assert send(found, settings(tmp_path))[0] == 200
+    assert [item.header("Authorization") for item in service.arrived] == ["Bearer first-token"] * 2
+    (asked,) = authority.arrived
+    assert parse_qs(asked.body.decode()) == {"grant_type": ["client_credentials"], "scope": ["read"]}
+    assert asked.header("Authorization") == "Basic " + base64.b64encode(b"me:hush-hush").decode()
+
+
+def test_a_token_that_ended_is_renewed_before_use(authority: EchoServer, service: EchoServer, tmp_path: Path) -> None:
+    authority.script([token("old-token", expires_in=30), token("new-token", expires_in=3600)])
+    found = api(authority.url, service.url)
+    send(found, settings(tmp_path))
+    send(found, settings(tmp_path))
+    assert [item.header("Authorization") for item in service.arrived] == ["Bearer old-token", "Bearer new-token"]
+
+
+def test_a_401_renews_the_token_and_repeats_the_request_once(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    authority.script([token("old-token"), token("new-token")])
+    service.script([Canned(b"{}", 401), Canned(b'{"echo":"new-token"}'), Canned(b"{}", 401)])
+    found = api(authority.url, service.url)
+    assert send(found, settings(tmp_path)) == (200, '{"echo":"[redacted]"}')
+    assert [item.header("Authorization") for item in service.arrived] == ["Bearer old-token", "Bearer new-token"]
+    assert send(found, settings(tmp_path))[0] == 401
+
+
+def test_a_refresh_token_is_used_and_its_successor_kept(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    authority.script([token("a-token", refresh_token="second-refresh", expires_in=10), token("b-token")])
+    auth = {"oauth.client_id": "me", "oauth.refresh_token": "first-refresh"}
+    found = api(authority.url, service.url, auth)
+    send(found, settings(tmp_path))
+    send(found, settings(tmp_path))
+    sent = [parse_qs(item.body.decode())["refresh_token"] for item in authority.arrived]
+    assert sent == [["first-refresh"], ["second-refresh"]]
+
+
+def test_a_server_that_wants_the_client_in_the_body_gets_it(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    authority.script([Canned(b'{"error":"invalid_client"}', 401), token("a-token")])
+    send(api(authority.url, service.url), settings(tmp_path))
+    assert parse_qs(authority.arrived[1].body.decode())["client_secret"] == ["hush-hush"]
+
+
+def test_a_refusal_says_why_without_the_servers_words(authority: EchoServer, tmp_path: Path) -> None:
+    authority.script([Canned(b'{"error":"invalid_scope","error_description":"hush-hush is wrong"}', 400)])
+    with pytest.raises(LoginError, match="invalid_scope") as caught:
+        send(api(authority.url), settings(tmp_path))
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize("error", ["correct_horse_battery", ["correct_horse_battery"], {"m": "correct_horse_battery"}])
+def test_a_refusal_in_words_of_the_servers_own_is_not_repeated(
+    error: Any, authority: EchoServer, tmp_path: Path
+) -> None:
+    auth = {"oauth.client_id": "me", "oauth.client_secret": "correct_horse_battery"}
+    authority.script([Canned(json.dumps({"error": error}).encode(), 400)])
+    with pytest.raises(LoginError, match="does not say why") as caught:
+        send(api(authority.url, auth=auth), settings(tmp_path))
+    assert "horse" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Canned(gzip.compress(b'{"a":"' + b"x" * 20_000_000 + b'"}'), headers={"Content-Encoding": "gzip"}),
+        Canned(b'{"a":"' + b"x" * 2_000_000 + b'"}'),
+    ],
+)
+def test_an_authority_cannot_fill_the_memory(answer: Canned, authority: EchoServer, tmp_path: Path) -> None:
+    authority.script([answer])
+    with pytest.raises(BoundFault, match="sent more than"):
+        send(api(authority.url), settings(tmp_path))
+
+
+def test_a_token_that_never_ends_by_its_number_is_a_fault(authority: EchoServer, tmp_path: Path) -> None:
+    authority.script([Canned(b'{"access_token":"a-token","expires_in":1e999}')])
+    with pytest.raises(HttpFault):
+        send(api(authority.url), settings(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "address", ["--gpu-launcher=sh", "file:///etc/passwd", "javascript:alert(1)", "http://a.test/"]
+)
+def test_a_browser_is_only_sent_to_an_encrypted_address(address: str, tmp_path: Path) -> None:
+    flow = {"tokenUrl": "https://a.test/token", "authorizationUrl": address, "scopes": {}}
+    found = api("", scheme={"type": "oauth2", "flows": {"authorizationCode": flow}})
+    opened: list[str] = []
+    with pytest.raises((AddressFault, LoginError)):
+        log_in(OAuthTokens(settings(tmp_path)), found, login_scheme(found), open_browser=opened.append, seconds=0.1)
+    assert opened == []
+
+
+def test_a_token_that_has_just_ended_is_still_a_secret(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    authority.script([token("old-token", expires_in=10), token("new-token", expires_in=10)])
+    service.script([Canned(), Canned(b'{"echo":"old-token new-token"}')])
+    found = api(authority.url, service.url)
+    send(found, settings(tmp_path))
+    assert send(found, settings(tmp_path)) == (200, '{"echo":"[redacted] [redacted]"}')
+
+
+def test_an_authority_that_is_down_is_a_fault(tmp_path: Path) -> None:
+    with pytest.raises(ConnectFault) as caught:
+        send(api("http://127.0.0.1:9"), settings(tmp_path))
+    assert caught.value.__context__ is None
+
+
+def test_an_authority_that_answers_otherwise_is_a_fault_without_secrets(authority: EchoServer, tmp_path: Path) -> None:
+    authority.script([Canned(b"<html>hush-hush</html>", 200, {"Content-Type": "text/html"})])
+    with pytest.raises(HttpFault) as caught:
+        send(api(authority.url), settings(tmp_path))
+    assert "hush" not in repr(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_tokens_are_not_asked_for_without_encryption(tmp_path: Path) -> None:
+    with pytest.raises(LoginError, match="without encryption"):
+        send(api("http://auth.example.com"), settings(tmp_path))
+
+
+def test_openid_connect_finds_its_addresses(authority: EchoServer, service: EchoServer, tmp_path: Path) -> None:
+    discovery = json.dumps({"token_endpoint": "URL/token", "authorization_endpoint": "URL/authorize"}).encode()
+    authority.script([Canned(discovery), token("a-token")])
+    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{authority.url}/.well-known/openid-configuration"}
+    assert send(api(authority.url, service.url, scheme=scheme), settings(tmp_path))[0] == 200
+    assert [item.target for item in authority.arrived] == ["/.well-known/openid-configuration", "/token"]
+
+
+def test_tokens_are_readable_by_their_owner_only(authority: EchoServer, service: EchoServer, tmp_path: Path) -> None:
+    authority.script([token("a-token")])
+    known = settings(tmp_path)
+    send(api(authority.url, service.url), known)
+    path = known.home / "tokens.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [item.name for item in known.home.iterdir()] == ["tokens.json"]
+
+
+def test_a_broken_token_file_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.json"
+    path.write_text("[1")
+    with pytest.raises(SettingsError, match="delete it"):
+        TokenFile(path).get("a", "b")
+
+
+def test_a_login_takes_the_answer_with_the_right_state_only(authority: EchoServer, tmp_path: Path) -> None:
+    authority.script([token("a-token", refresh_token="r-token")])
+    found = api(authority.url, auth={"oauth.client_id": "me"})
+    tokens = OAuthTokens(settings(tmp_path))
+    asked: dict[str, list[str]] = {}
+
+    def browser(url: str) -> None:
+        query = parse_qs(urlsplit(url).query)
+        asked.update(query)
+        answers = [{"state": "forged", "code": "evil"}, {"state": query["state"][0], "code": "good"}]
+
+        def answer() -> None:
+            for values in answers:
+                urlopen(f"{query['redirect_uri'][0]}?{urlencode(values)}", timeout=PATIENCE_S).close()
+
+        threading.Thread(target=answer, daemon=True).start()
+
+    log_in(tokens, found, login_scheme(found), open_browser=browser, seconds=PATIENCE_S, scopes=["read"])
+    (exchange,) = authority.arrived
+    sent = parse_qs(exchange.body.decode())
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(sent["code_verifier"][0].encode()).digest()).rstrip(b"=")
+    assert sent["code"] == ["good"]
+    assert asked["code_challenge"] == [challenge.decode()]
+    assert asked["code_challenge_method"] == ["S256"]
+    assert asked["scope"] == ["read"]
+    assert sent["redirect_uri"] == asked["redirect_uri"]
+    assert tokens.token(found, login_scheme(found), []) == "a-token"
+
+
+def test_a_login_that_is_refused_or_forgotten_ends(authority: EchoServer, tmp_path: Path) -> None:
+    found = api(authority.url, auth={"oauth.client_id": "me"})
+    tokens = OAuthTokens(settings(tmp_path))
+
+    def refuse(url: str) -> None:
+        query = parse_qs(urlsplit(url).query)
+        address = f"{query['redirect_uri'][0]}?{urlencode({'state': query['state'][0], 'error': 'access_denied'})}"
+        threading.Thread(target=lambda: urlopen(address, timeout=PATIENCE_S).close(), daemon=True).start()
+
+    with pytest.raises(LoginError, match="refused"):
+        log_in(tokens, found, login_scheme(found), open_browser=refuse, seconds=PATIENCE_S)
+    with pytest.raises(LoginError, match="in time"):
+        log_in(tokens, found, login_scheme(found), open_browser=lambda url: None, seconds=0.1)
+
+
+def test_a_login_without_a_client_says_what_to_set(authority: EchoServer, tmp_path: Path) -> None:
+    found = api(authority.url, auth={})
+    with pytest.raises(LoginError, match="RESTGPT_AUTH_OAUTH_CLIENT_ID"):
+        log_in(OAuthTokens(settings(tmp_path)), found, login_scheme(found), open_browser=lambda url: None)
+
+
+def test_an_api_without_a_login_says_which_schemes_it_has() -> None:
+    found = api("http://127.0.0.1:1", scheme={"type": "http", "scheme": "basic"})
+    with pytest.raises(LoginError, match="its security schemes: oauth"):
+        login_scheme(found)

@@ -1,0 +1,586 @@
+"""The client bounds time and size, repeats only what may be repeated, and lets no secret out."""
+
+import json
+import logging
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from wire.case import Canned
+from wire.echo import EchoServer
+
+from restgpt.bench.rigs.port import held_port
+from restgpt.specs import Operation, load_api
+from restgpt.tools.errors import (
+    BrokenFault,
+    ConnectFault,
+    HttpFault,
+    MissingCredentialError,
+    SettingsError,
+    TimeoutFault,
+    TlsFault,
+)
+from restgpt.tools.http.client import HttpClient, HttpLimits, Reply
+from restgpt.tools.network.tls import Trust
+from restgpt.tools.request.build import build_request
+from restgpt.tools.response.content import read_content
+from restgpt.tools.settings import ApiEntry, Secret, Settings
+
+SECRET = "sk-very-secret-value"
+
+
+class Clock:
+    """A clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.time = 1000.0
+        self.slept: list[float] = []
+        self._lock = threading.Lock()
+
+    def now(self) -> float:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        with self._lock:
+            self.slept.append(seconds)
+            self.time += seconds
+
+
+@pytest.fixture
+def echo() -> Iterator[EchoServer]:
+    with EchoServer() as server:
+        yield server
+
+
+def operation(url: str, method: str = "GET", **more: Any) -> Operation:
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "T", "version": "1"},
+        "paths": {"/x": {method.lower(): {"responses": {}, **more}}},
+        "components": {
+            "securitySchemes": {
+                "Key": {"type": "apiKey", "in": "query", "name": "api_key"},
+                "Mutual": {"type": "mutualTLS"},
+            }
+        },
+    }
+    return load_api(document, base_url=url, auth={"Key": SECRET}).operation(f"{method} /x")
+
+
+def send(found: Operation, client: HttpClient | None = None, deadline: float | None = None) -> Reply:
+    return (client or HttpClient()).send(build_request(found, {}), found, deadline=deadline)
+
+
+@contextmanager
+def raw_server(answer: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server that hands each connection to `answer` once its request is read."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    held: list[socket.socket] = []
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            held.append(connection)
+            threading.Thread(target=handle, args=(connection,), daemon=True).start()
+
+    def handle(connection: socket.socket) -> None:
+        try:
+            connection.recv(65536)
+            answer(connection)
+        except OSError:
+            return
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        stop(listener)
+        for connection in held:
+            connection.close()
+
+
+def stop(listener: socket.socket) -> None:
+    """Close a listener; its shutdown wakes the thread that accepts, which closing alone does not."""
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+
+
+def drip(data: bytes, pause: float = 0.05) -> Callable[[socket.socket], None]:
+    def answer(connection: socket.socket) -> None:
+        for number in range(len(data)):
+            connection.sendall(data[number : number + 1])
+            time.sleep(pause)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + b"x" * 1000,
+        b"HTTP/1.1 200 OK\r\n" + b"X-Header: 1\r\n" * 1000,
+        b"HTTP/1.1 200 " + b"O" * 1000,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 1000,
+    ],
+    ids=["body", "headers", "status line", "chunks"],
+)
+def test_a_server_that_drips_is_cut_off_at_the_deadline(data: bytes) -> None:
+    # The client's clock stands still, so the time is not used up before the server has begun.
+    clock = Clock()
+    client = HttpClient(clock=clock.now, sleep=clock.sleep)
+    with raw_server(drip(data)) as url, pytest.raises(TimeoutFault, match="did not finish answering"):
+        send(operation(url), client, deadline=clock.now() + 0.3)
+
+
+def test_a_server_that_never_answers_is_left_after_the_read_time() -> None:
+    client = HttpClient(limits=HttpLimits(read_seconds=0.1, attempts=1))
+    with raw_server(lambda connection: time.sleep(1)) as url, pytest.raises(TimeoutFault, match="in time") as caught:
+        send(operation(url), client)
+    assert caught.value.outcome_unknown
+
+
+def test_a_deadline_that_is_past_sends_nothing(echo: EchoServer) -> None:
+    with pytest.raises(TimeoutFault):
+        send(operation(echo.url), deadline=time.monotonic() - 1)
+    assert echo.arrived == []
+
+
+def test_nothing_listening_is_a_fault_whose_outcome_is_known() -> None:
+    clock = Clock()
+    client = HttpClient(clock=clock.now, sleep=clock.sleep)
+    with held_port() as port, pytest.raises(ConnectFault, match="cannot be reached") as caught:
+        send(operation(f"http://127.0.0.1:{port}", "POST"), client)
+    assert not caught.value.outcome_unknown
+    assert len(clock.slept) == 1
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"SSH-2.0-OpenSSH\r\n", b"HTTP/9.9 what\r\n\r\n", b"\x00\xff" * 50 + b"\r\n\r\n"]
+)
+def test_what_is_no_http_is_a_broken_answer(data: bytes) -> None:
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(data)
+        connection.shutdown(socket.SHUT_RDWR)
+
+    clock = Clock()
+    with raw_server(answer) as url, pytest.raises(BrokenFault):
+        send(operation(url), HttpClient(clock=clock.now, sleep=clock.sleep))
+
+
+def test_plain_http_on_a_tls_port_is_a_tls_fault(echo: EchoServer) -> None:
+    with pytest.raises(TlsFault, match="TLS"):
+        send(operation(echo.url.replace("http:", "https:")))
+
+
+def test_an_unknown_certificate_is_refused_and_a_known_one_is_not(tmp_path: Path) -> None:
+    certificate = make_certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+
+    def answer_tls(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+    with tls_server(context, answer_tls) as url:
+        with pytest.raises(TlsFault, match="certificate"):
+            send(operation(url))
+        settings = Settings(ca_bundle=str(certificate))
+        assert send(operation(url), HttpClient(settings=settings)).body == b"ok"
+
+
+def configured(**files: Path) -> HttpClient:
+    """A client for the API of `operation`, with files out of apis.yaml."""
+    return HttpClient(settings=Settings(apis={"t": ApiEntry("t", "t.yaml", **files)}))
+
+
+def test_an_api_has_authorities_and_a_client_certificate_of_its_own(tmp_path: Path) -> None:
+    certificate = make_certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    context.load_verify_locations(certificate)
+    context.verify_mode = ssl.CERT_REQUIRED
+
+    def answer_tls(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+
+    with tls_server(context, answer_tls) as url:
+        with pytest.raises(HttpFault):
+            send(operation(url), configured(ca_file=certificate))
+        client = configured(ca_file=certificate, cert_file=certificate)
+        assert send(operation(url), client).body == b"ok"
+        # The scheme that such an operation names is satisfied by the certificate alone.
+        secured = operation(url, security=[{"Mutual": []}])
+        assert send(secured, client).body == b"ok"
+        with pytest.raises(SettingsError, match=r"t\.cert_file in apis\.yaml names .*, which is not a file"):
+            send(operation(url), configured(ca_file=certificate, cert_file=tmp_path / "absent.pem"))
+
+
+def test_a_client_certificate_is_for_the_server_of_the_api_only(tmp_path: Path) -> None:
+    certificate = make_certificate(tmp_path)
+    entry = ApiEntry("t", "t.yaml", ca_file=certificate, cert_file=certificate)
+    assert Trust(entry, None).towards(home=True) == (str(certificate), (str(certificate), str(certificate)))
+    assert Trust(entry, None).towards(home=False) == (True, None)
+    assert Trust(entry, "bundle.pem").towards(home=False) == ("bundle.pem", None)
+
+
+def make_certificate(folder: Path) -> Path:
+    from datetime import UTC, datetime, timedelta
+    from ipaddress import ip_address
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    path = folder / "server.pem"
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path.write_bytes(private + certificate.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
+@contextmanager
+def tls_server(context: ssl.SSLContext, answer: Callable[[socket.socket], None]) -> Iterator[str]:
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            try:
+                with context.wrap_socket(connection, server_side=True) as secure:
+                    secure.recv(65536)
+                    answer(secure)
+            except OSError:  # a client that does not trust the certificate goes away
+                continue
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield f"https://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        stop(listener)
+
+
+def test_waits_grow_and_retry_after_is_honoured(echo: EchoServer) -> None:
+    clock = Clock()
+    echo.script([Canned(status=503), Canned(status=429, headers={"Retry-After": "7"}), Canned(status=502), Canned()])
+    reply = send(operation(echo.url), HttpClient(clock=clock.now, sleep=clock.sleep))
+    assert (reply.status, reply.attempts) == (200, 4)
+    assert clock.slept == [0.5, 7.0, 2.0]
+
+
+def test_a_wait_past_the_deadline_hands_the_reply_on(echo: EchoServer) -> None:
+    clock = Clock()
+    echo.script([Canned(status=429, headers={"Retry-After": "30"})])
+    reply = send(operation(echo.url), HttpClient(clock=clock.now, sleep=clock.sleep), deadline=clock.now() + 20)
+    assert (reply.status, reply.attempts, clock.slept) == (429, 1, [])
+    assert reply.header("retry-after") == "30"
+
+
+def test_a_429_makes_other_threads_wait_too(echo: EchoServer) -> None:
+    clock = Clock()
+    client = HttpClient(clock=clock.now, sleep=clock.sleep)
+    found = operation(echo.url)
+    echo.script([Canned(status=429, headers={"Retry-After": "30"}), Canned()])
+    send(found, client, deadline=clock.now() + 10)
+    send(found, client)
+    assert clock.slept == [30.0]
+
+
+def test_an_api_that_asks_for_a_long_pause_is_left_alone(echo: EchoServer) -> None:
+    clock = Clock()
+    client = HttpClient(clock=clock.now, sleep=clock.sleep)
+    found = operation(echo.url)
+    echo.script([Canned(status=429, headers={"Retry-After": "3600"}), Canned()])
+    assert send(found, client).status == 429
+    with pytest.raises(TimeoutFault, match="another 3600 seconds"):
+        send(found, client)
+    assert (len(echo.arrived), clock.slept) == (1, [])
+    clock.sleep(3600)
+    assert send(found, client).status == 200
+
+
+def test_requests_per_second_hold_across_threads(echo: EchoServer) -> None:
+    clock = Clock()
+    entry = ApiEntry("t", "t.json", requests_per_second=4)
+    client = HttpClient(settings=Settings(apis={"t": entry}), clock=clock.now, sleep=clock.sleep)
+    found = operation(echo.url)
+    threads = [threading.Thread(target=send, args=(found, client)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(echo.arrived) == 8
+    # Each waits for its own place; sleeping moves this clock for all, so together they wait at least the gaps.
+    assert clock.time - 1000.0 >= 7 / 4 - 1e-9
+
+
+def test_a_post_never_goes_out_on_a_used_connection() -> None:
+    connections: list[int] = []
+
+    def answer(connection: socket.socket) -> None:
+        connections.append(0)
+        number = len(connections)
+        while True:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n" + str(number).encode())
+            if not connection.recv(65536):
+                return
+
+    with raw_server(answer) as url:
+        client = HttpClient()
+        read, write = operation(url), operation(url, "POST")
+        assert [send(item, client).body for item in (read, read, write, read, write)] == [b"1", b"1", b"2", b"2", b"3"]
+
+
+def test_a_write_of_unknown_outcome_is_sent_once_and_says_so() -> None:
+    seen: list[int] = []
+
+    def answer(connection: socket.socket) -> None:
+        seen.append(1)
+        connection.close()
+
+    with raw_server(answer) as url, pytest.raises(HttpFault) as caught:
+        send(operation(url, "POST"))
+    assert caught.value.outcome_unknown
+    assert len(seen) == 1
+
+
+def test_a_write_with_a_documented_idempotency_key_may_be_repeated(echo: EchoServer) -> None:
+    clock = Clock()
+    echo.script([Canned(close=True), Canned(status=503), Canned()])
+    parameters = [{"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}}]
+    found = operation(echo.url, "POST", parameters=parameters)
+    client = HttpClient(clock=clock.now, sleep=clock.sleep)
+    request = build_request(found, {"header": {"Idempotency-Key": "k1"}})
+    assert client.send(request, found).status == 200
+    assert [item.header("Idempotency-Key") for item in echo.arrived] == ["k1"] * 3
+
+
+def test_no_secret_is_in_a_reply_whatever_the_server_echoes(echo: EchoServer) -> None:
+    body = json.dumps({"url": f"/x?api_key={SECRET}", "token": SECRET}).encode()
+    echo.script([Canned(body, headers={"Content-Type": "application/json", "X-Echo": SECRET, "Set-Cookie": "sid=1"})])
+    found = operation(echo.url, security=[{"Key": []}])
+    reply = send(found)
+    assert echo.arrived[0].query == f"api_key={SECRET}"
+    assert SECRET not in repr(reply)
+    assert reply.headers["set-cookie"] == "[redacted]"
+
+
+@pytest.mark.parametrize("charset", ["cp037", "utf-16", "utf-32", "unicode_escape"])
+def test_no_secret_is_in_a_body_of_another_charset(charset: str, echo: EchoServer) -> None:
+    text = json.dumps({"token": SECRET, "name": "Zoë"}, ensure_ascii=False)
+    is_escaped = charset == "unicode_escape"
+    body = "".join(f"\\x{ord(char):02x}" for char in text).encode() if is_escaped else text.encode(charset)
+    echo.script([Canned(body, headers={"Content-Type": f"application/json; charset={charset}"})])
+    reply = send(operation(echo.url, security=[{"Key": []}]))
+    read = read_content(reply.body, reply.header("content-type")).text()
+    assert SECRET not in read
+    assert charset == "utf-16" or json.loads(read) == {"token": "[redacted]", "name": "Zoë"}
+
+
+def test_no_secret_is_in_a_fault_its_causes_or_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="restgpt")
+    found = operation("http://127.0.0.1:1", security=[{"Key": []}])
+    clock = Clock()
+    with pytest.raises(HttpFault) as caught:
+        send(found, HttpClient(clock=clock.now, sleep=clock.sleep))
+    fault = caught.value
+    assert SECRET not in repr(fault)
+    assert fault.__cause__ is None
+    assert fault.__context__ is None
+    assert all(SECRET not in repr(record.__dict__) for record in caplog.records)
+
+
+LONG_SECRET = "sk-Long-" + "0123456789abcdefghijklmnopqrstuvwxyz" * 4
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        f"200 You sent {LONG_SECRET}\r\nContent-Length: 0",
+        f"200 OK\r\nContent-Encoding: {LONG_SECRET}\r\nContent-Length: 0",
+        f"200 OK\r\nContent-Type: application/{LONG_SECRET}\r\nContent-Length: 0",
+        f"200 OK\r\nX-{LONG_SECRET}: 1\r\nContent-Length: 0",
+        f"200 OK\r\nthis is no header but {LONG_SECRET}\r\nContent-Length: 0",
+    ],
+)
+def test_no_secret_and_no_half_of_one_comes_through_the_head_of_an_answer(
+    head: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "T", "version": "1"},
+        "security": [{"Key": []}],
+        "components": {"securitySchemes": {"Key": {"type": "apiKey", "in": "query", "name": "api_key"}}},
+        "paths": {"/x": {"get": {"responses": {}}}},
+    }
+
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(f"HTTP/1.1 {head}\r\n\r\n".encode())
+        # A head without a length that can be read is followed by a body that only the end of the connection ends.
+        connection.shutdown(socket.SHUT_RDWR)
+
+    with caplog.at_level(logging.DEBUG), raw_server(answer) as url:
+        found = load_api(document, base_url=url, auth={"Key": LONG_SECRET}).operation("GET /x")
+        try:
+            told = repr(send(found))
+        except HttpFault as fault:
+            told = str(fault)
+    for text in (told, caplog.text):
+        assert LONG_SECRET[:20].lower() not in text.lower()
+
+
+def test_one_event_is_logged_per_request(echo: EchoServer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="restgpt.http")
+    send(operation(echo.url))
+    event = caplog.records[-1].__dict__["event"]
+    assert {"api", "operation", "method", "status", "ms", "bytes", "attempts"} <= event.keys()
+
+
+def test_the_prepared_request_never_carries_the_credential(echo: EchoServer) -> None:
+    found = operation(echo.url, security=[{"Key": []}])
+    request = build_request(found, {})
+    HttpClient().send(request, found)
+    assert SECRET not in repr(request)
+    assert SECRET not in json.dumps(request.shown())
+
+
+def test_a_missing_credential_names_its_variable_and_sends_nothing(echo: EchoServer) -> None:
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "T", "version": "1"},
+        "components": {"securitySchemes": {"my.key": {"type": "http", "scheme": "bearer"}}},
+        "security": [{"my.key": []}],
+        "paths": {"/x": {"get": {"responses": {}}}},
+    }
+    found = load_api(document, base_url=echo.url).operation("GET /x")
+    with pytest.raises(MissingCredentialError, match="RESTGPT_AUTH_MY_KEY") as caught:
+        send(found)
+    assert caught.value.variables == ("RESTGPT_AUTH_MY_KEY",)
+    assert echo.arrived == []
+
+
+def test_redirects_take_credentials_to_the_same_origin_only() -> None:
+    with EchoServer() as home, EchoServer() as other:
+        home.script([Canned(status=302, headers={"Location": "/y"}), Canned()])
+        found = operation(home.url, security=[{"Key": []}])
+        send(found)
+        assert [item.target for item in home.arrived] == [f"/x?api_key={SECRET}", f"/y?api_key={SECRET}"]
+        home.script([Canned(status=302, headers={"Location": f"{other.url}/file"})])
+        other.script([Canned(b'"file"')])
+        host = other.url.removeprefix("http://")
+        entry = ApiEntry("t", "t.json", hosts=(host,), headers={"X-Team": Secret("team-secret")}, allow_private=True)
+        send(found, HttpClient(settings=Settings(apis={"t": entry})))
+        assert [item.target for item in other.arrived] == ["/file"]
+        assert other.arrived[0].header("X-Team") is None
+
+
+def test_a_configured_host_gets_no_credentials() -> None:
+    adapter = Recorder([(302, {"Location": "https://cdn.test/file"}), (200, {})])
+    entry = ApiEntry("t", "t.json", hosts=("cdn.test",), headers={"X-Team": Secret("team-secret")})
+    found = operation("https://api.example.com", security=[{"Key": []}])
+    client = HttpClient(settings=Settings(apis={"t": entry}), adapter=adapter)
+    assert send(found, client).status == 200
+    first, second = adapter.sent
+    assert (first.url, first.headers["X-Team"]) == (f"https://api.example.com/x?api_key={SECRET}", "team-secret")
+    assert second.url == "https://cdn.test/file"
+    assert "X-Team" not in second.headers
+    assert SECRET not in repr((second.url, dict(second.headers)))
+
+
+def test_a_redirect_that_copies_the_query_takes_no_credential_elsewhere() -> None:
+    adapter = Recorder([(302, {"Location": f"https://cdn.test/file?a=1&api_key={SECRET}&b=2"}), (200, {})])
+    client = HttpClient(settings=Settings(apis={"t": ApiEntry("t", "t.json", hosts=("cdn.test",))}), adapter=adapter)
+    send(operation("https://api.example.com", security=[{"Key": []}]), client)
+    assert adapter.sent[1].url == "https://cdn.test/file?a=1&b=2"
+
+
+def test_an_upgrade_to_https_keeps_credentials_and_a_downgrade_is_refused() -> None:
+    up = Recorder([(301, {"Location": "https://api.example.com/x"}), (200, {})])
+    found = operation("http://api.example.com", security=[{"Key": []}])
+    entry = ApiEntry("t", "t.json", hosts=("api.example.com",))
+    settings = Settings(apis={"t": entry})
+    send(found, HttpClient(settings=settings, adapter=up))
+    assert [item.url for item in up.sent] == [
+        f"{scheme}://api.example.com/x?api_key={SECRET}" for scheme in ("http", "https")
+    ]
+    down = Recorder([(301, {"Location": "http://api.example.com/x"}), (200, {})])
+    with pytest.raises(HttpFault, match="unencrypted"):
+        send(operation("https://api.example.com"), HttpClient(settings=settings, adapter=down))
+
+
+class Recorder:
+    """An adapter that notes what it is given and answers from a list."""
+
+    def __init__(self, answers: list[tuple[int, Mapping[str, str]]]) -> None:
+        self._answers = answers
+        self.sent: list[Any] = []
+
+    def send(self, request: Any, **_: Any) -> Any:
+        import io
+
+        import requests
+
+        self.sent.append(request)
+        response = requests.Response()
+        response.status_code, headers = self._answers[len(self.sent) - 1]
+        response.headers.update(headers)
+        response.raw = io.BytesIO(b"{}")
+        return response
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_many_threads_share_one_client(echo: EchoServer) -> None:
+    client = HttpClient()
+    found = operation(echo.url)
+    statuses: list[int] = []
+    threads = [threading.Thread(target=lambda: statuses.append(send(found, client).status)) for _ in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert statuses == [200] * 50
+
+
+def test_each_api_has_the_names_of_its_own_schemes_hidden() -> None:
+    client = HttpClient()
+    head = {"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {}}
+    for name in ("first_pass", "second_pass"):
+        scheme = {"S": {"type": "apiKey", "in": "query", "name": name}}
+        api = load_api({**head, "components": {"securitySchemes": scheme}}, base_url="https://t.example")
+        assert "visible" not in client.redactor(api).url(f"https://t.example/?{name}=visible")
+
+
+def test_a_moment_that_has_passed_is_not_blamed_on_the_rate_limit(echo: EchoServer) -> None:
+    clock = Clock()
+    client = HttpClient(clock=clock.now, sleep=clock.sleep)
+    with pytest.raises(TimeoutFault, match="the time is used up, so it was not sent"):
+        send(operation(echo.url), client, deadline=clock.time - 1)
+    assert echo.arrived == []

@@ -1,0 +1,208 @@
+"""Guards the access to chat models: validated values, repairs, fallbacks, errors that name the remedy."""
+
+import httpx
+import openai
+import pytest
+import requests
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from pydantic import BaseModel, SecretStr
+from scripted import ScriptedModel
+
+from restgpt.tools.errors import StoppingError
+from restgpt.tools.model.chat import (
+    ModelError,
+    ModelReplyError,
+    ModelUnavailableError,
+    NoModelError,
+    Usage,
+    ask,
+    json_in,
+    read_text,
+    resolve_model,
+)
+
+
+class Colour(BaseModel):
+    """A colour."""
+
+    name: str
+    shade: int = 0
+
+
+QUESTION = [("user", "Which colour?")]
+
+
+def refusal(status: int) -> openai.APIStatusError:
+    response = httpx.Response(status, request=httpx.Request("POST", "http://model.example/v1"))
+    kind = openai.BadRequestError if status == 400 else openai.APIStatusError
+    return kind("no", response=response, body=None)
+
+
+def test_a_tool_call_becomes_the_value() -> None:
+    asked = ask(ScriptedModel([{"name": "red", "shade": 3}]), QUESTION, Colour)
+    assert asked.value == Colour(name="red", shade=3)
+    assert asked.usage == Usage(1, 10, 5)
+
+
+def test_json_in_text_becomes_the_value_even_in_prose_and_fences() -> None:
+    model = ScriptedModel(['Here you are {not json}:\n```json\n{"name": "red"}\n```\nAnything else?'])
+    assert ask(model, QUESTION, Colour).value.name == "red"
+
+
+def test_thinking_aloud_is_not_the_answer() -> None:
+    model = ScriptedModel(['<think>{"name": "green"}?</think>{"name": "red"}'])
+    assert ask(model, QUESTION, Colour).value.name == "red"
+
+
+def test_an_invalid_reply_is_sent_back_with_the_reason_and_the_reply() -> None:
+    model = ScriptedModel([{"shade": 1}, {"name": "red"}])
+    asked = ask(model, QUESTION, Colour)
+    assert asked.value.name == "red"
+    assert asked.usage.calls == 2
+    said, complaint = model.prompts[1][-2:]
+    assert '"shade": 1' in str(said.text)
+    assert "name: Field required" in str(complaint.text)
+
+
+def test_a_check_can_refuse_a_well_formed_reply() -> None:
+    def only_red(colour: Colour) -> None:
+        if colour.name != "red":
+            raise ValueError("only red will do")
+
+    model = ScriptedModel([{"name": "blue"}, {"name": "red"}])
+    assert ask(model, QUESTION, Colour, check=only_red).value.name == "red"
+    assert "only red will do" in model.texts[1]
+
+
+def test_replies_that_stay_invalid_end_in_an_error_that_counts_their_cost() -> None:
+    with pytest.raises(ModelReplyError, match="name: Field required") as raised:
+        ask(ScriptedModel([{}, {}, {}]), QUESTION, Colour)
+    assert raised.value.usage == Usage(3, 30, 15)
+    assert isinstance(raised.value, StoppingError)
+
+
+def test_a_model_without_tools_is_asked_for_json_in_text() -> None:
+    model = GenericFakeChatModel(messages=iter([AIMessage('{"name": "red"}')]))
+    assert ask(model, QUESTION, Colour).value.name == "red"
+
+
+def test_a_provider_that_refuses_tools_is_asked_in_text() -> None:
+    model = ScriptedModel([refusal(400), '{"name": "red"}'])
+    assert ask(model, QUESTION, Colour).value.name == "red"
+    assert "JSON Schema" in model.texts[1]
+
+
+def test_a_tool_call_with_broken_arguments_is_read_as_far_as_it_goes_or_sent_back_as_it_was() -> None:
+    def broken(text: str) -> AIMessage:
+        call = {"name": "Colour", "args": text, "id": "call-1", "error": "no JSON", "type": "invalid_tool_call"}
+        return AIMessage("", invalid_tool_calls=[call])
+
+    model = ScriptedModel([broken('{"name": '), broken('{"name": "red"}}')])
+    assert ask(model, QUESTION, Colour).value.name == "red"
+    assert str(model.prompts[1][-2].text) == '{"name": '
+
+
+def test_a_reply_that_is_nested_without_end_is_sent_back() -> None:
+    model = ScriptedModel(['{"name":' * 50_000, {"name": "red"}])
+    assert ask(model, QUESTION, Colour).value.name == "red"
+    assert "nested too deeply" in model.texts[1]
+
+
+def test_a_reply_that_was_cut_off_is_asked_for_in_another_way() -> None:
+    error = openai.ContentFilterFinishReasonError()
+    error.response = httpx.Response(200)  # type: ignore[attr-defined]
+    model = ScriptedModel([error, {"name": "red"}])
+    assert ask(model, QUESTION, Colour).value.name == "red"
+
+
+@pytest.mark.parametrize(
+    ("status", "remedy"), [(401, "API key"), (404, "model's name"), (429, "limit"), (503, "later")]
+)
+def test_a_failing_provider_is_named_with_a_remedy(status: int, remedy: str) -> None:
+    with pytest.raises(ModelUnavailableError, match=f"{status}.*{remedy}"):
+        ask(ScriptedModel([refusal(status)]), QUESTION, Colour)
+
+
+def test_an_unreachable_provider_is_named_with_a_remedy() -> None:
+    error = openai.APIConnectionError(request=httpx.Request("POST", "http://model.example/v1"))
+    with pytest.raises(ModelUnavailableError, match="OPENAI_BASE_URL"):
+        read_text(ScriptedModel([error]), QUESTION)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        httpx.ConnectError("secret-key"),
+        requests.ConnectionError("secret-key"),
+        httpx.HTTPStatusError(
+            "secret-key", request=httpx.Request("POST", "http://model.example"), response=httpx.Response(503)
+        ),
+    ],
+)
+def test_the_errors_of_other_providers_are_told_without_their_text(error: Exception) -> None:
+    with pytest.raises(ModelUnavailableError) as raised:
+        ask(ScriptedModel([error]), QUESTION, Colour)
+    assert "secret-key" not in str(raised.value)
+    assert raised.value.__cause__ is None
+
+
+class Keyed(ScriptedModel):
+    """A model whose client holds a key."""
+
+    api_key: SecretStr = SecretStr("sk-model-key-of-the-user")
+
+
+def test_a_refusal_that_quotes_the_models_key_is_told_without_it() -> None:
+    text = f"{'long ' * 55}sk-model-key-of-the-user is no key"
+    response = httpx.Response(400, request=httpx.Request("POST", "http://model.example/v1"))
+    refusals = [openai.BadRequestError(text, response=response, body=None) for _ in range(3)]
+    with pytest.raises(ModelUnavailableError, match="refused the request: long") as raised:
+        ask(Keyed(refusals), QUESTION, Colour)
+    assert "sk-model" not in str(raised.value)
+
+
+def test_a_fault_of_the_program_is_not_blamed_on_the_provider() -> None:
+    with pytest.raises(KeyError):
+        ask(ScriptedModel([KeyError("bug")]), QUESTION, Colour)
+
+
+def test_plain_text_comes_without_thinking_and_with_its_cost() -> None:
+    assert read_text(ScriptedModel(["<think>hm</think>\nred"]), QUESTION) == ("red", Usage(1, 10, 5))
+
+
+def test_no_model_names_three_ways_to_get_one() -> None:
+    with pytest.raises(NoModelError) as raised:
+        resolve_model("")
+    assert all(way in str(raised.value) for way in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "RESTGPT_MODEL"))
+
+
+def test_an_unknown_provider_is_an_error_of_the_setting() -> None:
+    with pytest.raises(ModelError, match="nosuch:model"):
+        resolve_model("nosuch:model")
+
+
+def test_a_name_without_a_provider_is_told_how_to_be_written() -> None:
+    with pytest.raises(ModelError, match=r"PROVIDER:NAME, such as openai:gpt-5-mini"):
+        resolve_model("llama3")
+
+
+def test_a_missing_key_is_an_error_of_the_setting() -> None:
+    with pytest.raises(ModelError, match="openai:gpt-5-mini"):
+        resolve_model("openai:gpt-5-mini")
+
+
+def test_a_local_server_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:11434/v1")
+    assert resolve_model("openai:qwen3")._llm_type == "openai-chat"
+
+
+def test_a_model_is_taken_as_it_is() -> None:
+    model = ScriptedModel([])
+    assert resolve_model(model) is model
+
+
+@pytest.mark.parametrize("text", ["", "none", "{", "[1, 2]"])
+def test_text_without_an_object_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no JSON object"):
+        json_in(text)

@@ -1,0 +1,67 @@
+"""Guards recordings: what was recorded is replayed, what was not is a clear error."""
+
+from pathlib import Path
+
+import pytest
+from langchain_core.messages import HumanMessage, SystemMessage
+from pydantic import BaseModel
+from scripted import ScriptedModel
+
+from restgpt.tools.model.chat import ModelError, ask, read_text, resolve_model
+from restgpt.tools.model.recording import NotRecordedError, Recorder, key_of
+
+
+class Colour(BaseModel):
+    """A colour."""
+
+    name: str
+
+
+PROMPT = [SystemMessage("Be brief."), HumanMessage("Which colour?")]
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    path = tmp_path / "colours.jsonl"
+    model = ScriptedModel([{"name": "red"}, "just red"], callbacks=[Recorder(path)])
+    ask(model, PROMPT, Colour)
+    read_text(model, [*PROMPT, HumanMessage("In words?")])
+    return path
+
+
+def test_a_recorded_value_is_replayed_with_its_cost(recording: Path) -> None:
+    asked = ask(resolve_model(f"recorded:{recording}"), PROMPT, Colour)
+    assert asked.value == Colour(name="red")
+    assert asked.usage.input_tokens == 10
+
+
+def test_a_recorded_text_is_replayed(recording: Path) -> None:
+    text, _ = read_text(resolve_model(f"recorded:{recording}"), [*PROMPT, HumanMessage("In words?")])
+    assert text == "just red"
+
+
+def test_a_prompt_that_differs_was_not_recorded(recording: Path) -> None:
+    with pytest.raises(NotRecordedError, match="Which colour, please"):
+        ask(resolve_model(f"recorded:{recording}"), [*PROMPT[:1], HumanMessage("Which colour, please?")], Colour)
+
+
+def test_the_key_depends_on_type_text_and_order() -> None:
+    keys = {
+        key_of(PROMPT),
+        key_of(PROMPT[::-1]),
+        key_of([SystemMessage("Be brief.Which colour?")]),
+        key_of([HumanMessage("Be brief."), HumanMessage("Which colour?")]),
+    }
+    assert len(keys) == 4
+
+
+def test_a_missing_recording_is_named() -> None:
+    with pytest.raises(ModelError, match=r"nowhere\.jsonl cannot be read"):
+        resolve_model("recorded:nowhere.jsonl")
+
+
+def test_a_file_that_is_no_recording_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "other.jsonl"
+    path.write_text('{"not": "a recording"}\n')
+    with pytest.raises(ModelError, match="is not a recording"):
+        resolve_model(f"recorded:{path}")

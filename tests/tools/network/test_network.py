@@ -1,0 +1,260 @@
+"""No request leaves for an address that the API's configuration does not call for, however it is spelled."""
+
+import ipaddress
+import socket
+from typing import Any
+
+import pytest
+from wire.echo import EchoServer
+
+from restgpt.specs import Operation, load_api
+from restgpt.tools.errors import AddressFault, ResolveFault
+from restgpt.tools.http.client import HttpClient
+from restgpt.tools.network.addresses import Flight, Reach, judge, origin_of, reach_of
+from restgpt.tools.request.build import PreparedRequest, build_request
+
+
+def operation(server: str | None, *, base_url: str | None = None, variables: Any = None) -> Operation:
+    servers = [{"url": server, "variables": variables or {}}] if server else []
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "T", "version": "1"},
+        "servers": servers,
+        "paths": {"/x": {"get": {"responses": {}}}},
+    }
+    return load_api(document, base_url=base_url).operation("GET /x")
+
+
+class Dns:
+    """A resolver with a fixed answer, which counts what it is asked."""
+
+    def __init__(self, *addresses: str) -> None:
+        self.addresses = list(addresses)
+        self.asked: list[str] = []
+
+    def __call__(self, host: str, port: int) -> list[str]:
+        self.asked.append(host)
+        if not self.addresses:
+            raise socket.gaierror(-2, "unknown")
+        return self.addresses
+
+
+def send(operation: Operation, dns: Dns) -> None:
+    client = HttpClient(resolver=dns, sleep=lambda seconds: None)
+    client.send(build_request(operation, {}), operation)
+
+
+@pytest.mark.parametrize(
+    ("address", "kind"),
+    [
+        ("93.184.216.34", "public"),
+        ("2606:4700::1111", "public"),
+        ("127.0.0.1", "loopback"),
+        ("127.9.9.9", "loopback"),
+        ("::1", "loopback"),
+        ("10.0.0.1", "private"),
+        ("172.16.0.1", "private"),
+        ("192.168.1.1", "private"),
+        ("100.64.0.1", "private"),
+        ("192.0.2.1", "private"),
+        ("198.18.0.1", "private"),
+        ("fc00::1", "private"),
+        ("fec0::1", "private"),
+        ("192.0.0.8", "private"),
+        ("64:ff9b:1::7f00:1", "private"),
+        ("::ffff:0:7f00:1", "loopback"),
+        ("168.63.129.16", "link-local"),
+        ("fd20:ce::254", "link-local"),
+        ("169.254.169.254", "link-local"),
+        ("fe80::1", "link-local"),
+        ("fd00:ec2::254", "link-local"),
+        ("100.100.100.200", "link-local"),
+        ("0.0.0.0", "none"),
+        ("::", "none"),
+        ("224.0.0.1", "none"),
+        ("255.255.255.255", "none"),
+        ("::ffff:127.0.0.1", "loopback"),
+        ("::ffff:169.254.169.254", "link-local"),
+        ("::127.0.0.1", "loopback"),
+        ("64:ff9b::a9fe:a9fe", "link-local"),
+        ("64:ff9b::7f00:1", "loopback"),
+        ("2002:7f00:1::", "loopback"),
+        ("2002:a00:1::", "private"),
+    ],
+)
+def test_addresses_are_judged_by_what_they_reach(address: str, kind: str) -> None:
+    assert judge(ipaddress.ip_address(address)) == kind
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "http://169.254.169.254",
+        "http://[fe80::1]",
+        "http://[fd00:ec2::254]",
+        "http://[::ffff:169.254.169.254]",
+        "http://[64:ff9b::a9fe:a9fe]",
+        "http://0.0.0.0:8080",
+        "http://[::]:8080",
+    ],
+)
+def test_a_document_cannot_name_a_metadata_or_unspecified_address(server: str) -> None:
+    literal = server.split("//")[1].rsplit(":8080")[0].strip("[]")
+    with pytest.raises(AddressFault, match="address"):
+        send(operation(server), Dns(literal))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "127.0.0.1",
+        "10.1.2.3",
+        "192.168.0.1",
+        "169.254.169.254",
+        "::1",
+        "::ffff:10.0.0.1",
+        "fc00::1",
+        "100.64.0.1",
+        "0.0.0.0",
+    ],
+)
+@pytest.mark.parametrize("base_url", [None, "http://api.example.com"])
+def test_a_public_name_never_leads_to_a_private_address(answer: str, base_url: str | None) -> None:
+    with pytest.raises(AddressFault, match="leads to a"):
+        send(operation("http://api.example.com", base_url=base_url), Dns(answer))
+
+
+def test_one_private_address_among_public_ones_refuses_the_name() -> None:
+    with pytest.raises(AddressFault):
+        send(operation("http://api.example.com"), Dns("93.184.216.34", "127.0.0.1"))
+
+
+@pytest.mark.parametrize(
+    "host", ["2130706433", "0x7f000001", "0177.0.0.1", "127.1", "intranet", "api.internal", "x.local"]
+)
+def test_odd_and_private_names_in_a_document_lead_nowhere_private(host: str) -> None:
+    with pytest.raises(AddressFault):
+        send(operation(f"http://{host}"), Dns("127.0.0.1"))
+
+
+def test_a_server_variable_cannot_move_the_host_inside() -> None:
+    variables = {"host": {"default": "169.254.169.254/latest?x="}}
+    with pytest.raises(AddressFault):
+        send(operation("http://{host}.example.com", variables=variables), Dns("169.254.169.254"))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://api.example.com@127.0.0.1/",
+        "http://user:pass@127.0.0.1/",
+        "http://127.0.0.1\\@api.example.com/",
+        "http://api.example.com\\.evil.test/",
+        "http://api.example.com /",
+        "http://api.example.com\t.evil.test/",
+        "ftp://api.example.com/",
+        "file:///etc/passwd",
+        "gopher://127.0.0.1:70/",
+        "http:///x",
+        "//127.0.0.1/",
+        "http://[::1",
+        "http://1.2.3.4:99999/",
+        "http://１２７.0.0.1/",
+        "http://api.exam\u2024ple.com/",
+    ],
+)
+def test_urls_that_two_parsers_could_read_differently_are_refused(url: str) -> None:
+    with pytest.raises(AddressFault):
+        origin_of(url)
+
+
+@pytest.mark.parametrize(
+    ("base_url", "kind", "admitted"),
+    [
+        ("http://127.0.0.1:8000", "127.0.0.1", True),
+        ("http://localhost:8000", "127.0.0.1", True),
+        ("http://localhost:8000", "10.0.0.1", False),
+        ("http://192.168.1.7", "192.168.1.7", True),
+        ("http://192.168.1.7", "127.0.0.1", False),
+        ("http://db:8080", "172.18.0.3", True),
+        ("http://api.corp", "10.0.0.1", True),
+        ("http://api.corp", "169.254.169.254", False),
+        ("http://169.254.169.254", "169.254.169.254", True),
+        ("http://api.example.com", "10.0.0.1", False),
+        ("http://api.example.com", "93.184.216.34", True),
+    ],
+)
+def test_a_base_url_opens_what_it_names_and_no_more(base_url: str, kind: str, admitted: bool) -> None:
+    reach = reach_of(operation(None, base_url=base_url))
+    assert reach.admits(origin_of(base_url), ipaddress.ip_address(kind)) is admitted
+
+
+def test_allow_private_opens_private_names() -> None:
+    found = operation("http://api.example.com")
+    origin = origin_of("http://api.example.com")
+    assert reach_of(found, allow_private=True).admits(origin, ipaddress.ip_address("10.0.0.1"))
+
+
+def test_a_loopback_server_in_a_local_document_is_meant() -> None:
+    reach = reach_of(operation("http://127.0.0.1:8000"))
+    assert reach.admits(origin_of("http://127.0.0.1:8000"), ipaddress.ip_address("127.0.0.1"))
+
+
+def test_a_base_url_takes_the_place_of_the_documents_servers() -> None:
+    reach = reach_of(operation("http://evil.test", base_url="http://127.0.0.1:9"))
+    with pytest.raises(AddressFault, match="not a server"):
+        reach.check(origin_of("http://evil.test"))
+
+
+def test_another_port_is_another_server() -> None:
+    with pytest.raises(AddressFault):
+        Reach(frozenset({origin_of("http://127.0.0.1:8000")})).check(origin_of("http://127.0.0.1:8001"))
+
+
+def test_a_request_that_was_tampered_with_does_not_leave() -> None:
+    found = operation("http://127.0.0.1:9")
+    request = PreparedRequest("GET", "http://127.0.0.1:10/x", {}, None, "t", found.name)
+    dns = Dns("127.0.0.1")
+    with pytest.raises(AddressFault):
+        HttpClient(resolver=dns).send(request, found)
+    assert dns.asked == []
+
+
+def test_the_name_is_resolved_once_and_the_connection_goes_to_the_judged_address() -> None:
+    class Rebinding(Dns):
+        def __call__(self, host: str, port: int) -> list[str]:
+            self.asked.append(host)
+            return ["93.184.216.34"] if len(self.asked) > 1 else ["127.0.0.1"]
+
+    dns = Rebinding()
+    with pytest.raises(AddressFault):
+        send(operation("http://api.example.com"), dns)
+    assert dns.asked == ["api.example.com"]
+
+
+def test_an_exchange_whose_time_ends_while_it_connects_is_broken_off_as_soon_as_it_has() -> None:
+    origin = origin_of("http://127.0.0.1:8000")
+    flight = Flight(Reach(frozenset({origin})), origin, deadline=1.0, clock=lambda: 0.0)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(b"HTTP/1.1 200 OK")
+        flight.abort()
+        flight.hold(ours)
+        with pytest.raises(BrokenPipeError):
+            theirs.sendall(b" and so on")
+
+
+def test_a_name_without_an_address_says_so() -> None:
+    with pytest.raises(ResolveFault, match=r"api\.example\.com has no address"):
+        send(operation("http://api.example.com"), Dns())
+
+
+def test_a_kept_connection_of_one_api_leads_no_other_inside() -> None:
+    with EchoServer() as echo:
+        address = echo.url.replace("127.0.0.1", "printer")
+        client = HttpClient(resolver=Dns("127.0.0.1"), sleep=lambda seconds: None)
+        named, stranger = operation(None, base_url=address), operation(address)
+        assert client.send(build_request(named, {}), named).status == 200
+        with pytest.raises(AddressFault, match="leads to a loopback address"):
+            client.send(build_request(stranger, {}), stranger)
+        assert len(echo.arrived) == 1

@@ -1,0 +1,365 @@
+"""Building a request is pure and deterministic, settles arguments gently, and names every problem by its pointer."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from restgpt.specs import Operation, SpecError, load_api
+from restgpt.tools.errors import ArgumentError
+from restgpt.tools.request.build import PreparedRequest, build_request, settled_arguments
+from restgpt.tools.request.files import FilePolicy
+
+BASE = "http://api.test/v1"
+
+
+def operation(path: str = "/x", method: str = "get", base_url: str | None = BASE, **more: Any) -> Operation:
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "T", "version": "1"},
+        "paths": {path: {method: {"operationId": "op", "responses": {}, **more}}},
+        "components": {
+            "schemas": {"Node": {"type": "object", "properties": {"n": {"$ref": "#/components/schemas/Node"}}}}
+        },
+    }
+    return load_api(document, base_url=base_url).operation("op")
+
+
+def query(**schemas: Any) -> Operation:
+    return operation(parameters=[{"name": name, "in": "query", "schema": schema} for name, schema in schemas.items()])
+
+
+def body(schema: Any, media: str = "application/json", **more: Any) -> Operation:
+    content = {media: {"schema": schema, **more}}
+    return operation(method="post", requestBody={"required": True, "content": content})
+
+
+def problems(found: Operation, arguments: Any) -> list[str]:
+    with pytest.raises(ArgumentError) as caught:
+        build_request(found, arguments)
+    return [str(problem) for problem in caught.value.problems]
+
+
+ITEM = operation(
+    "/items/{id}/parts", parameters=[{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}]
+)
+
+
+@given(st.text(min_size=1, max_size=40))
+def test_path_values_cannot_climb(value: str) -> None:
+    try:
+        url = build_request(ITEM, {"path": {"id": value}}).url
+    except ArgumentError:
+        assert value in (".", "..") or any("\ud800" <= char <= "\udfff" for char in value)
+        return
+    assert url.startswith(f"{BASE}/items/")
+    assert url.endswith("/parts")
+    assert url.removeprefix(BASE).count("/") == 3
+    assert not set("?#\\ \r\n") & set(url)
+    assert url.split("/")[-2] not in (".", "..", "")
+
+
+@pytest.mark.parametrize("value", ["..", "a/../b", "%2e%2e/admin", "a/.%2E/b", "%2E"])
+def test_path_values_with_reserved_characters_cannot_climb_either(value: str) -> None:
+    parameter = {"name": "id", "in": "path", "required": True, "allowReserved": True, "schema": {"type": "string"}}
+    assert "make '.' or '..'" in problems(operation("/items/{id}", parameters=[parameter]), {"path": {"id": value}})[0]
+
+
+@given(st.dictionaries(st.text(max_size=8), st.text(max_size=8) | st.integers() | st.booleans(), max_size=4))
+def test_no_object_in_a_query_breaks_out_of_it(value: dict[str, Any]) -> None:
+    found = query(q={"type": "object", "additionalProperties": True})
+    try:
+        url = build_request(found, {"query": {"q": value}}).url
+    except ArgumentError:
+        return
+    assert url.startswith(f"{BASE}/x")
+    assert not set("# \r\n\\") & set(url)
+    assert url.count("?") <= 1
+    assert url.count("&") <= max(0, len(value) - 1)
+
+
+@given(st.text(max_size=30))
+def test_no_header_value_ends_its_header(value: str) -> None:
+    found = operation(parameters=[{"name": "X-A", "in": "header", "schema": {"type": "string"}}])
+    try:
+        headers = build_request(found, {"header": {"X-A": value}}).headers
+    except ArgumentError:
+        return
+    assert not set("\r\n\0") & set(headers["X-A"])
+
+
+def test_equal_arguments_give_the_same_bytes() -> None:
+    found = body({"type": "object"}, "multipart/form-data")
+    arguments = {"body": {"a": "x", "f": {"@bytes": base64.b64encode(b"data").decode(), "filename": "n.bin"}}}
+    first, second = build_request(found, arguments), build_request(found, arguments)
+    assert first == second
+    assert first.fingerprint == second.fingerprint
+    assert len(first.fingerprint) == 64
+
+
+def test_any_difference_changes_the_fingerprint() -> None:
+    found = query(a={}, b={})
+    prints = {build_request(found, {"query": values}).fingerprint for values in ({}, {"a": 1}, {"b": 1}, {"a": 2})}
+    assert len(prints) == 4
+
+
+def test_a_prepared_request_survives_json() -> None:
+    found = body({"type": "object"}, security=[{"Key": []}])
+    request = build_request(found, {"body": {"é": [1, None]}})
+    assert PreparedRequest.from_json(json.loads(json.dumps(request.as_json()))) == request
+
+
+def test_arguments_are_left_as_they_are() -> None:
+    arguments = {"query": {"n": "5", "l": "a"}}
+    build_request(query(n={"type": "integer"}, l={"type": "array", "items": {"type": "string"}}), arguments)
+    assert arguments == {"query": {"n": "5", "l": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "written"),
+    [
+        ({"type": "integer"}, "5", "5"),
+        ({"type": "integer"}, 5.0, "5"),
+        ({"type": "number"}, "1e3", "1000.0"),
+        ({"type": "boolean"}, "true", "true"),
+        ({"type": "string"}, 5, "5"),
+        ({"type": "string"}, True, "true"),
+        ({"type": "array", "items": {"type": "integer"}}, "5", "5"),
+        ({"type": "array", "items": {"type": "integer"}}, ["5", 6], "5&v=6"),
+        ({"type": "array", "items": {"type": "string"}}, '["a","b"]', "a&v=b"),
+        ({"type": "array", "items": {"enum": ["a", "b"]}}, "a,b", "a&v=b"),
+        ({"type": "string"}, "05", "05"),
+        ({"type": ["string", "integer"]}, "5", "5"),
+        ({"enum": [1, 2]}, "2", "2"),
+    ],
+)
+def test_coercions_lose_nothing(schema: Any, value: Any, written: str) -> None:
+    assert build_request(query(v=schema), {"query": {"v": value}}).url == f"{BASE}/x?v={written}"
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "integer"}, "05"),
+        ({"type": "integer"}, "five"),
+        ({"type": "integer"}, 1.5),
+        ({"type": "integer"}, True),
+        ({"type": "boolean"}, "yes"),
+        ({"type": "boolean"}, 1),
+        ({"type": "object"}, "{broken"),
+        ({"type": "string"}, {"a": 1}),
+    ],
+)
+def test_what_would_lose_something_is_refused(schema: Any, value: Any) -> None:
+    assert problems(query(v=schema), {"query": {"v": value}})[0].startswith("/query/v: must be")
+
+
+def test_all_problems_are_named_at_once_with_an_example() -> None:
+    found = query(page={"type": "integer"}, sort={"enum": ["asc"]})
+    with pytest.raises(ArgumentError) as caught:
+        build_request(found, {"query": {"page": "x", "sort": "up", "srot": 1}, "limit": 3})
+    assert [problem.pointer for problem in caught.value.problems] == [
+        "/limit",
+        "/query/srot",
+        "/query/page",
+        "/query/sort",
+    ]
+    assert build_request(found, caught.value.example).url.startswith(BASE)
+
+
+def test_pointers_escape_names() -> None:
+    assert problems(query(**{"a/b~c": {"type": "integer"}}), {"query": {"a/b~c": "x"}})[0].startswith("/query/a~1b~0c:")
+
+
+def test_messages_stay_short_whatever_the_value() -> None:
+    found = body({"anyOf": [{"type": "integer"}, {"type": "object", "required": ["x"]}]})
+    (problem,) = problems(found, {"body": ["y" * 10_000]})
+    assert len(problem) < 300
+
+
+def test_a_nullable_body_property_may_be_null_and_others_may_not() -> None:
+    found = body({"type": "object", "properties": {"a": {"type": ["string", "null"]}, "b": {"type": "string"}}})
+    assert build_request(found, {"body": {"a": None}}).body == b'{"a":null}'
+    assert problems(found, {"body": {"b": None}}) == ["/body/b: must be string, not null"]
+
+
+def test_recursive_schemas_are_judged_to_their_depth() -> None:
+    found = body({"$ref": "#/components/schemas/Node"})
+    assert build_request(found, {"body": {"n": {"n": {}}}}).body == b'{"n":{"n":{}}}'
+    assert problems(found, {"body": {"n": {"n": 5}}})[0].startswith("/body/n/n:")
+
+
+@pytest.mark.parametrize("schema", [{"pattern": "(["}, {"type": "string", "minimum": "x"}, {"$ref": "#/nowhere"}])
+def test_a_broken_schema_finds_nothing_wrong(schema: Any) -> None:
+    assert build_request(query(v=schema), {"query": {"v": "x"}}).url == f"{BASE}/x?v=x"
+
+
+def test_json_text_for_an_object_body_is_read() -> None:
+    assert build_request(body({"type": "object"}), {"body": '{"a": 1}'}).body == b'{"a":1}'
+
+
+@pytest.mark.parametrize("arguments", [None, [], "x", {"query": []}, {"query": "page=2"}])
+def test_arguments_of_the_wrong_shape_are_named(arguments: Any) -> None:
+    assert problems(query(page={}), arguments)
+
+
+def test_a_document_without_a_host_says_so() -> None:
+    with pytest.raises(SpecError, match="--base-url"):
+        build_request(operation(base_url=None), {})
+
+
+def test_shown_hides_secrets_and_describes_what_is_long_or_binary() -> None:
+    found = body({"type": "object"}, "application/json")
+    shown = build_request(found, {"body": {"password": "hush", "name": "n"}}).shown()
+    assert shown["body"] == {"password": "[redacted]", "name": "n"}
+    raw = body({"type": "string", "format": "binary"}, "application/octet-stream")
+    shown = build_request(raw, {"body": {"@bytes": base64.b64encode(b"\0\xff").decode()}}).shown()
+    assert (shown["body"]["bytes"], shown["body"]["media_type"]) == (2, "application/octet-stream")
+    long = build_request(found, {"body": {"a": "x" * 50_000}}).shown()
+    assert len(json.dumps(long)) < 1000
+
+
+def test_files_come_from_allowed_folders_only(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "out.txt"
+    inside.mkdir()
+    (inside / "a.txt").write_text("hello")
+    outside.write_text("secret")
+    (inside / "link.txt").symlink_to(outside)
+    found = body({"type": "object", "properties": {"f": {"type": "string", "format": "binary"}}}, "multipart/form-data")
+    policy = FilePolicy((inside,), largest=10)
+
+    def send(name: str) -> PreparedRequest:
+        return build_request(found, {"body": {"f": {"@file": name}}}, files=policy)
+
+    assert send("a.txt").body is not None
+    assert b'filename="a.txt"\r\nContent-Type: text/plain\r\n\r\nhello' in (send(str(inside / "a.txt")).body or b"")
+    for name in ("../out.txt", str(outside), "link.txt", "none.txt", "", "a\0b", "."):
+        with pytest.raises(ArgumentError) as caught:
+            send(name)
+        assert caught.value.problems[0].pointer == "/body/f"
+    (inside / "big.txt").write_text("x" * 11)
+    with pytest.raises(ArgumentError, match="larger"):
+        send("big.txt")
+
+
+def test_no_file_is_read_without_a_policy(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("hello")
+    found = body({"type": "object"}, "multipart/form-data")
+    assert "allowed no folder" in problems(found, {"body": {"f": {"@file": str(tmp_path / "a.txt")}}})[0]
+
+
+@pytest.mark.parametrize(
+    "value", [{"@bytes": "%%%"}, {"@bytes": 5}, {"@file": "a", "@bytes": ""}, {"@file": "a", "mode": 1}]
+)
+def test_a_file_of_the_wrong_shape_is_named(value: Any) -> None:
+    assert problems(body({}, "multipart/form-data"), {"body": {"f": value}})[0].startswith("/body/f:")
+
+
+def test_every_example_of_the_published_documents_builds(data_folder: Path) -> None:
+    count = 0
+    for path in sorted((data_folder / "openapi").iterdir()) + sorted((data_folder / "restbench").glob("*_oas.json")):
+        if path.suffix == ".csv":
+            continue
+        for found in load_api(path, base_url=BASE).operations:
+            assert build_request(found, found.example()).url.startswith(BASE)
+            count += 1
+    assert count > 900
+
+
+def test_settled_arguments_are_those_that_are_sent() -> None:
+    found = operation(
+        method="post",
+        parameters=[
+            {"name": "ids", "in": "query", "schema": {"type": "array", "items": {"type": "integer"}}},
+            {"name": "v", "in": "query", "required": True, "schema": {"type": "string", "default": "1"}},
+            {"name": "X-To", "in": "header", "schema": {"type": "string"}},
+        ],
+        requestBody={"content": {"application/json": {"schema": {"type": "object", "properties": {"a": {}}}}}},
+    )
+    given = {"query": {"ids": "7"}, "header": {"x-to": 5}, "body": '{"a": "b"}'}
+    assert settled_arguments(found, given) == {"query": {"ids": [7]}, "header": {"X-To": "5"}, "body": {"a": "b"}}
+    with pytest.raises(ArgumentError):
+        settled_arguments(found, {"query": {"ids": "seven"}})
+
+
+@pytest.mark.parametrize("page", [{"admin": "true"}, "x", None, []])
+def test_undeclared_query_values_cannot_come_as_a_next_page(page: object) -> None:
+    assert "/@page: is no group" in problems(query(q={}), {"@page": page})[0]
+
+
+HALF = "a\ud800"
+ANYWHERE = operation(
+    "/x/{p}",
+    method="post",
+    parameters=[
+        {"name": name, "in": place, "required": place == "path", "schema": {}}
+        for name, place in (("p", "path"), ("q", "query"), ("h", "header"), ("c", "cookie"))
+    ],
+    requestBody={
+        "content": {kind: {} for kind in ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")}
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pointer"),
+    [
+        ({"path": {"p": HALF}}, "/path/p"),
+        ({"query": {"q": [{HALF: 1}]}}, "/query/q/0/a?"),
+        ({"header": {"h": HALF}}, "/header/h"),
+        ({"header": {"Accept": HALF}}, "/header/Accept"),
+        ({"cookie": {"c": {"x": HALF}}}, "/cookie/c/x"),
+        ({"cookie": {HALF: 1}}, "/cookie/a?"),
+        ({"body": {"f": HALF}}, "/body/f"),
+        ({"body": {HALF: "f"}}, "/body/a?"),
+        ({"body": {"f": {"@bytes": "AA==", "filename": HALF}}}, "/body/f/filename"),
+        ({"query": {"q": float("nan")}}, "/query/q"),
+        ({"body": {"f": float("inf")}}, "/body/f"),
+    ],
+)
+def test_what_nothing_can_be_written_of_is_named_wherever_it_stands(arguments: dict[str, Any], pointer: str) -> None:
+    found = problems(ANYWHERE, {"path": {"p": "1"}, **arguments})
+    assert [text.partition(": ")[0] for text in found] == [pointer]
+    assert json.dumps(found, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize(
+    ("found", "arguments"),
+    [
+        (ANYWHERE, {"path": {"p": "1"}, "header": {"Accept": "text/plain\r\nX-Evil: 1"}}),
+        (body({}, "application/octet-stream"), {"body": {"@bytes": "AA==", "content_type": "a/b\r\nX-Evil: 1"}}),
+        (body({}, "text/plain\r\nX-Evil: 1"), {"body": "text"}),
+    ],
+)
+def test_no_media_type_ends_its_header(found: Operation, arguments: dict[str, Any]) -> None:
+    assert "line breaks" in problems(found, arguments)[0]
+
+
+def test_a_variable_in_the_query_of_the_path_is_written_there() -> None:
+    found = operation("/find?kind=all&q={q}", parameters=[])
+    assert build_request(found, {"path": {"q": "a&b=c d"}}).url == f"{BASE}/find?kind=all&q=a%26b%3Dc%20d"
+
+
+@pytest.mark.parametrize("media", ["application/x-www-form-urlencoded", "multipart/form-data"])
+def test_a_null_in_a_form_counts_as_not_given(media: str) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["b"]}
+    assert build_request(body(schema, media), {"body": {"a": None, "b": "1"}}) == build_request(
+        body(schema, media), {"body": {"b": "1"}}
+    )
+    assert problems(body(schema, media), {"body": {"a": "1", "b": None}}) == ["/body/b: is required"]
+
+
+def test_an_array_of_a_form_is_json_where_its_encoding_says_so() -> None:
+    found = body({}, "application/x-www-form-urlencoded", encoding={"a": {"contentType": "application/json"}})
+    assert build_request(found, {"body": {"a": [1, 2]}}).body == b"a=%5B1%2C2%5D"
+
+
+def test_names_that_are_no_text_are_unknown() -> None:
+    assert problems(query(q={}), {"query": {1: 2, None: 3}}) == [
+        "/query/1: is unknown; known here: q",
+        "/query/None: is unknown; known here: q",
+    ]

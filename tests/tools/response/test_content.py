@@ -1,0 +1,107 @@
+"""A body is read as what it is, whatever it is announced as, and comes out in UTF-8 with exact numbers."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from restgpt.tools.response.content import read_content, table_rows
+
+
+@pytest.mark.parametrize(
+    ("body", "announced", "kind", "value"),
+    [
+        (b'{"a":1}', "application/json", "json", {"a": 1}),
+        (b" [1]\n", "application/json; charset=utf-8", "json", [1]),
+        (b'"x"', "application/json", "json", "x"),
+        (b"null", "application/json", "json", None),
+        (b'{"a":1}', "application/vnd.github+json", "json", {"a": 1}),
+        (b'{"a":1}', "", "json", {"a": 1}),
+        (b'{"a":1}', "application/octet-stream", "json", {"a": 1}),
+        (b'{"a":1}', "text/plain", "json", {"a": 1}),
+        (b"5", "text/plain", "text", "5"),
+        (b"{not json}", "text/plain", "text", "{not json}"),
+        (b'{"a":1}\n{"a":2}', "application/json", "json-lines", [{"a": 1}, {"a": 2}]),
+        (b'{"a":1}\n', "application/x-ndjson", "json-lines", [{"a": 1}]),
+        (b'1\n"x"\n', "application/x-ndjson", "json-lines", [1, "x"]),
+        (b'{"a":1}\n{', "application/x-ndjson", "text", '{"a":1}\n{'),
+        (b'{"a":1}', "application/json; charset=undefined", "json", {"a": 1}),
+        (b"\xff.", "text/plain; charset=idna", "text", "\xff."),
+        (b'\x1e{"a":1}\n\x1e{"a":2}\n', "application/json-seq", "json-lines", [{"a": 1}, {"a": 2}]),
+        (b"a;b\n1;2\n", "text/csv", "csv", "a;b\n1;2\n"),
+        (b"<a/>", "application/xml", "xml", "<a/>"),
+        (b"<html></html>", "", "xml", "<html></html>"),
+        (b"<svg/>", "image/svg+xml", "xml", "<svg/>"),
+        (b"a: 1", "application/yaml", "text", "a: 1"),
+        (b"  \r\n", "application/json", "empty", None),
+        (b"", "", "empty", None),
+        (b"%PDF-1.7 plain enough", "application/pdf", "binary", b"%PDF-1.7 plain enough"),
+        (b"\x00\x01\x02", "", "binary", b"\x00\x01\x02"),
+        (b"PK\x03\x04\xff", "application/json", "binary", b"PK\x03\x04\xff"),
+    ],
+)
+def test_a_body_is_what_its_bytes_and_its_type_say(body: bytes, announced: str, kind: str, value: object) -> None:
+    content = read_content(body, announced)
+    assert (content.kind, content.value()) == (kind, value)
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_json_is_read_in_any_unicode(charset: str) -> None:
+    assert read_content('{"é":"€"}'.encode(charset), "application/json").value() == {"é": "€"}
+
+
+def test_text_becomes_utf_8_by_its_charset() -> None:
+    assert read_content("é€".encode("cp1252"), "text/plain; charset=windows-1252").data == "é€".encode()
+    assert read_content("日本".encode("shift_jis"), 'text/html; charset="Shift_JIS"').text() == "日本"
+
+
+def test_a_charset_that_is_wrong_or_unknown_does_no_harm() -> None:
+    assert read_content("é".encode(), "text/plain; charset=klingon").text() == "é"
+    assert read_content("é".encode(), "text/plain; charset=us-ascii").text() == "é"
+    assert read_content(b"abc", "text/plain; charset=base64").text() == "abc"
+    assert read_content(b"abc", "text/plain; charset=zip").text() == "abc"
+
+
+def test_big_integers_are_exact_and_endless_ones_harmless() -> None:
+    assert read_content(b'{"n":123456789012345678901234567890}').value() == {"n": 123456789012345678901234567890}
+    digits = "9" * 100_000
+    assert read_content(f"[{digits}]".encode(), "application/json").value() == [digits]
+
+
+def test_endless_nesting_is_text() -> None:
+    body = b"[" * 200_000
+    assert read_content(body, "application/json").kind == "text"
+
+
+def test_what_is_not_as_announced_is_noted() -> None:
+    assert "does not read as JSON" in read_content(b"<html>", "application/json").notices[0]
+    assert "it is JSON" in read_content(b"{}", "text/html").notices[0]
+    assert read_content(b"{}", "application/json").notices == ()
+
+
+@given(
+    st.binary(max_size=200),
+    st.sampled_from(["", "application/json", "text/csv", "text/plain", "application/xml", "image/png"]),
+)
+def test_any_bytes_are_read_without_failing(body: bytes, announced: str) -> None:
+    content = read_content(body, announced)
+    content.value()
+    if not content.is_binary:
+        content.data.decode("utf-8")
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)
+    )
+)
+def test_json_comes_back_as_it_was(value: object) -> None:
+    body = json.dumps([value]).encode()
+    assert read_content(body, "application/json").value() == [value]
+
+
+def test_tables_find_their_delimiter() -> None:
+    assert table_rows("a;b\n1;2,5\n") == [["a", "b"], ["1", "2,5"]]
+    assert table_rows("a\tb\n1\t2\n", "text/tab-separated-values") == [["a", "b"], ["1", "2"]]
+    assert table_rows('a,b\n"x,y",2\n') == [["a", "b"], ["x,y", "2"]]

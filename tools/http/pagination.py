@@ -1,0 +1,346 @@
+"""Pages of one answer: find the arguments of the next page, follow them up to a budget, present all as one.
+
+Looked at in this order: the Link header (RFC 8288), a next address in the body, a cursor, an offset, a page number.
+What a server says only ever becomes arguments of the same operation: an address is taken for its query values, and
+only if it is on a server of the API and on the very same path, so no answer can lead a request elsewhere.
+"""
+
+import copy
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, urljoin, urlsplit
+
+from restgpt.specs import SpecError
+from restgpt.specs.operation import Operation, Parameter
+from restgpt.specs.server import absolute_url
+from restgpt.tools.errors import AddressFault, ArgumentError
+from restgpt.tools.http.client import Reply
+from restgpt.tools.network.addresses import Origin, origin_of
+from restgpt.tools.redaction import MARK, is_secret_name
+from restgpt.tools.request.build import PAGE, ServerPage, build_request
+from restgpt.tools.response.content import read_content
+
+Arguments = Mapping[str, Any]
+
+MOST_PAGES = 10
+_LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[^,;\"=]+(?:=\s*\"[^\"]*\"|=[^,;\"]*)?)*)")
+_REL_NEXT = re.compile(r";\s*rel\s*=\s*\"?[^\";]*\bnext\b", re.IGNORECASE)
+_LETTERS = re.compile(r"[^a-z0-9]")
+_NEXT_ADDRESSES = frozenset(
+    {"next", "nexturl", "nexturi", "nextlink", "nextpageurl", "nextpageuri", "nextpagelink", "nexthref", "nextpage"}
+    | {"odatanextlink"}
+)
+_CURSORS = frozenset(
+    {"nextcursor", "nextpagetoken", "nexttoken", "continuationtoken", "continuation", "endcursor", "nextmarker"}
+    | {"nextpage", "next", "cursor", "after", "paginationtoken", "nextkey", "scrollid", "nextcontinuationtoken"}
+)
+_CURSOR_PARAMETERS = frozenset(
+    {"cursor", "pagetoken", "nexttoken", "after", "startingafter", "continuationtoken", "continuation", "marker"}
+    | {"startcursor", "pagecursor", "nextcursor", "paginationtoken", "nextpagetoken", "scrollid", "pageafter", "token"}
+    | {"continue"}
+)
+_OFFSETS = frozenset({"offset", "skip", "start", "startindex", "startat", "from", "pageoffset", "first"})
+_PAGES = frozenset({"page", "pagenumber", "pageno", "pageindex", "pagenum", "currentpage", "p"})
+_SIZES = frozenset({"limit", "perpage", "pagesize", "count", "maxresults", "top", "size", "rows", "results", "take"})
+_TOTALS = frozenset({"total", "totalcount", "totalresults", "totalitems", "totalrecords", "totalelements", "totalhits"})
+_TOTAL_PAGES = frozenset({"totalpages", "pagecount", "lastpage", "pages", "numpages"})
+_MORE = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "hasmoreitems"})
+_LAST = frozenset({"islast", "last", "islastpage"})
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """One answer looked at for its pages: the objects that may speak of them, and how many items came."""
+
+    holders: tuple[Mapping[str, Any], ...]
+    items: Sequence[Any]
+
+    def find(self, names: frozenset[str]) -> Any:
+        """The first value under one of these names that is not null, names compared by letters and digits."""
+        for holder in self.holders:
+            for key, value in holder.items():
+                if _plain(str(key)) in names and value is not None:
+                    return value
+        return None
+
+    @property
+    def more(self) -> bool | None:
+        """What the answer says in so many words: more, no more, or nothing."""
+        said = self.find(_MORE)
+        if isinstance(said, bool):
+            return said
+        last = self.find(_LAST)
+        return not last if isinstance(last, bool) else None
+
+
+def next_request(operation: Operation, arguments: Arguments, reply: Reply) -> dict[str, Any] | None:
+    """The arguments of the next page, None where there is none or nothing says that there is."""
+    if operation.method != "GET" or not 200 <= reply.status < 300:
+        return None
+    linked = _linked(reply)
+    if linked:
+        return _from_address(operation, arguments, linked)
+    value = read_content(reply.body, reply.header("content-type")).value()
+    if not isinstance(value, Mapping | list):
+        return None
+    view = _View(tuple(_holders(value)), _main_list(value) or ())
+    if view.more is False:
+        return None
+    address = _address(view)
+    if address:
+        return _from_address(operation, arguments, address)
+    for step in (_by_cursor, _by_last_item, _by_offset, _by_page):
+        found = step(operation, arguments, view)
+        if found is not None:
+            return found if found != arguments else None
+    return None
+
+
+def follow_pages(
+    send: Callable[[Arguments], Reply],
+    operation: Operation,
+    arguments: Arguments,
+    first: Reply,
+    *,
+    most: int = MOST_PAGES,
+) -> Iterator[Reply]:
+    """Yield the first reply and those of the pages after it, `most` in all; ends at an error or a page seen before."""
+    seen = [dict(arguments)]
+    reply = first
+    yield reply
+    while len(seen) < most:
+        following = next_request(operation, seen[-1], reply)
+        if following is None or following in seen:
+            return
+        seen.append(following)
+        reply = send(following)
+        if not 200 <= reply.status < 300:
+            return
+        yield reply
+
+
+def merge_pages(values: Sequence[Any]) -> Any:
+    """Present pages as one: lists joined, or the first page with its main list continued; else a list of the pages."""
+    if not values:
+        return None
+    if len(values) == 1:
+        return values[0]
+    if all(isinstance(value, list) for value in values):
+        return [item for value in values for item in value]
+    path = _main_path(values[0])
+    lists = [_at(value, path) for value in values] if path is not None else []
+    if path and all(isinstance(found, list) for found in lists):
+        merged = copy.deepcopy(values[0])
+        _at(merged, path)[:] = [item for found in lists for item in found]
+        return merged
+    return list(values)
+
+
+def _plain(name: str) -> str:
+    return _LETTERS.sub("", name.lower())
+
+
+def _holders(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """The object itself and the objects in it, two levels down, lists left out; nearest first."""
+    if not isinstance(value, Mapping):
+        return
+    yield value
+    if depth < 2:
+        for item in list(value.values())[:50]:
+            yield from _holders(item, depth + 1)
+
+
+def _main_path(value: Any) -> tuple[str, ...] | None:
+    """The path to the longest list, at most two names deep; lists of objects go before others."""
+    best: tuple[tuple[bool, int, int], tuple[str, ...]] | None = None
+    queue: list[tuple[tuple[str, ...], Any]] = [((), value)]
+    while queue:
+        path, item = queue.pop(0)
+        if isinstance(item, list):
+            has_objects = bool(item) and isinstance(item[0], Mapping)
+            rank = (has_objects, len(item), -len(path))
+            if best is None or rank > best[0]:
+                best = (rank, path)
+        elif isinstance(item, Mapping) and len(path) < 2:
+            queue += [((*path, str(key)), inner) for key, inner in list(item.items())[:50]]
+    return best[1] if best else None
+
+
+def _main_list(value: Any) -> list[Any] | None:
+    path = _main_path(value)
+    found = _at(value, path) if path is not None else None
+    return found if isinstance(found, list) else None
+
+
+def _at(value: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _linked(reply: Reply) -> str:
+    """The address of `rel="next"` in the Link header."""
+    for address, parameters in _LINK.findall(reply.header("link")):
+        if _REL_NEXT.search(parameters):
+            return str(address)
+    return ""
+
+
+def _address(view: _View) -> str:
+    """A next address in the body: text, or an object with `href` or `url`."""
+    for holder in view.holders:
+        for key, value in holder.items():
+            if _plain(str(key)) not in _NEXT_ADDRESSES:
+                continue
+            found = value.get("href") or value.get("url") if isinstance(value, Mapping) else value
+            if isinstance(found, str) and (found.startswith(("http://", "https://", "/", "?")) or "?" in found):
+                return found
+    return ""
+
+
+def _from_address(operation: Operation, arguments: Arguments, address: str) -> dict[str, Any] | None:
+    """Take the query of a next address for arguments, if it is an address of this very operation."""
+    try:
+        current = build_request(operation, arguments).url
+        target = urljoin(current, address)
+        bases = _bases(operation)
+        path = _path_below(target, bases)
+    except (AddressFault, ArgumentError, SpecError, ValueError):
+        return None
+    if path is None or path != _path_below(current, bases):
+        return None
+    return _changed(operation, arguments, urlsplit(current).query, urlsplit(target).query)
+
+
+def _bases(operation: Operation) -> list[tuple[Origin, str]]:
+    """Origin and path of every base URL that the operation has: its own, and the document's servers."""
+    urls = [operation.base_url, *(absolute_url(server, operation.api.location) for server in operation.servers)]
+    return [(origin_of(url), urlsplit(url).path.rstrip("/")) for url in urls if url is not None]
+
+
+def _path_below(url: str, bases: Sequence[tuple[Origin, str]]) -> str | None:
+    """The path of a URL below one of the base URLs; None where it is on none of them."""
+    origin, path = origin_of(url), urlsplit(url).path
+    for base, prefix in bases:
+        if origin == base and path.startswith(f"{prefix}/"):
+            return path[len(prefix) :].rstrip("/")
+    return None
+
+
+def _changed(operation: Operation, arguments: Arguments, current: str, target: str) -> dict[str, Any] | None:
+    """The arguments with the query values that differ between two addresses."""
+    old, new = _grouped(current), _grouped(target)
+    declared = {item.name: item for item in operation.parameters if item.location == "query"}
+    hidden = {scheme.name for scheme in operation.api.security_schemes.values() if scheme.location == "query"}
+    query = dict(arguments.get("query") or {})
+    page = ServerPage(arguments.get(PAGE) or {})
+    for name in old:
+        if name not in new and name in query and not declared[name].required:
+            del query[name]
+    for name, values in new.items():
+        if old.get(name) == values or name in hidden or is_secret_name(name) or MARK in "".join(values):
+            continue
+        if name in declared:
+            query[name] = values if len(values) > 1 else values[0]
+        else:
+            page[name] = values[0]
+    found = {**arguments, "query": query, **({PAGE: page} if page else {})}
+    return found if (query, page) != (dict(arguments.get("query") or {}), dict(arguments.get(PAGE) or {})) else None
+
+
+def _grouped(query: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True)[:200]:
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def _parameter(operation: Operation, names: frozenset[str]) -> Parameter | None:
+    return next(
+        (item for item in operation.parameters if item.location == "query" and _plain(item.name) in names), None
+    )
+
+
+def _with(arguments: Arguments, name: str, value: Any) -> dict[str, Any]:
+    return {**arguments, "query": {**(arguments.get("query") or {}), name: value}}
+
+
+def _by_cursor(operation: Operation, arguments: Arguments, view: _View) -> dict[str, Any] | None:
+    """A cursor that the answer gives and the operation takes."""
+    parameter = _parameter(operation, _CURSOR_PARAMETERS)
+    names = _CURSORS | ({_plain(parameter.name)} if parameter else set())
+    cursor = view.find(names)
+    if parameter is None:
+        # `next_page: 3` is a page number that the answer spells out.
+        parameter = _parameter(operation, _PAGES)
+        cursor = view.find(frozenset({"nextpage", "next"}))
+        if not isinstance(cursor, int):
+            return None
+    if isinstance(cursor, bool) or not isinstance(cursor, str | int) or cursor in ("", 0) or parameter is None:
+        return None
+    return _with(arguments, parameter.name, cursor)
+
+
+def _by_last_item(operation: Operation, arguments: Arguments, view: _View) -> dict[str, Any] | None:
+    """The id of the last item, where the answer says that more follow and the operation takes `starting_after`."""
+    parameter = _parameter(operation, frozenset({"startingafter", "after", "afterid", "sinceid"}))
+    if parameter is None or view.more is not True or not view.items:
+        return None
+    last = view.items[-1]
+    found = last.get("id") if isinstance(last, Mapping) else None
+    return _with(arguments, parameter.name, found) if isinstance(found, str | int) else None
+
+
+def _number(operation: Operation, arguments: Arguments, parameter: Parameter | None) -> int | None:
+    """The value of a numeric parameter: given, else its default."""
+    if parameter is None:
+        return None
+    value = (arguments.get("query") or {}).get(parameter.name)
+    if value is None:
+        value = operation.json_schema(parameter.schema).get("default")
+    if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).isdigit():
+        return None
+    return int(value)
+
+
+def _by_offset(operation: Operation, arguments: Arguments, view: _View) -> dict[str, Any] | None:
+    parameter = _parameter(operation, _OFFSETS)
+    count = len(view.items)
+    if parameter is None or not count:
+        return None
+    first = 1 if _plain(parameter.name) == "startindex" else 0
+    current = _number(operation, arguments, parameter)
+    following = (first if current is None else current) + count
+    if not _has_more(operation, arguments, view, following - first):
+        return None
+    return _with(arguments, parameter.name, following)
+
+
+def _has_more(operation: Operation, arguments: Arguments, view: _View, seen: int) -> bool:
+    """Tell by the total, by the answer's own word, or by a full page whether more follows."""
+    total = view.find(_TOTALS)
+    if isinstance(total, int) and not isinstance(total, bool):
+        return seen < total
+    if view.more is not None:
+        return view.more
+    size = _number(operation, arguments, _parameter(operation, _SIZES))
+    return size is not None and 0 < size <= len(view.items)
+
+
+def _by_page(operation: Operation, arguments: Arguments, view: _View) -> dict[str, Any] | None:
+    parameter = _parameter(operation, _PAGES)
+    if parameter is None or not view.items:
+        return None
+    current = _number(operation, arguments, parameter)
+    if current is None:
+        said = view.find(_PAGES)
+        current = said if isinstance(said, int) and not isinstance(said, bool) else 1
+    pages = view.find(_TOTAL_PAGES)
+    if isinstance(pages, int) and not isinstance(pages, bool):
+        return _with(arguments, parameter.name, current + 1) if current < pages else None
+    size = _number(operation, arguments, _parameter(operation, _SIZES)) or len(view.items)
+    if not _has_more(operation, arguments, view, current * size):
+        return None
+    return _with(arguments, parameter.name, current + 1)

@@ -1,0 +1,1 @@
+"""Chat models: resolved, asked for structured answers, recorded."""

@@ -1,0 +1,1 @@
+"""The connections that requests go over: addresses, TLS, compression, exceptions."""

@@ -1,0 +1,252 @@
+"""Arguments settled before anything is built: gently coerced, validated by JSON Schema, problems named by pointer.
+
+Coercions are those that lose nothing: "5" for an integer, 5 for a string, "true" for a boolean, 2.0 for an integer,
+one value for an array of such values, JSON text for an object or an array. A null for something optional that cannot
+be null counts as not given.
+"""
+
+import difflib
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import jsonschema
+from jsonschema.exceptions import ValidationError, best_match
+from referencing.exceptions import Unresolvable
+
+from restgpt.specs.docs.validator import errors_of
+from restgpt.tools.errors import ArgumentProblem
+from restgpt.tools.request.files import Blob, BlobText
+
+MOST_PROBLEMS = 8
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", list: "array"}
+# What a document's schema may be broken in: patterns, references, keywords of the wrong type, endless recursion.
+_BROKEN_SCHEMA = (re.error, Unresolvable, TypeError, ValueError, AttributeError, RecursionError, jsonschema.SchemaError)
+
+Schema = Mapping[str, Any]
+
+
+def pointer_part(name: str) -> str:
+    """Escape a name for a JSON pointer (RFC 6901); half a surrogate pair in it shows as a question mark."""
+    return _whole(name).replace("~", "~0").replace("/", "~1")
+
+
+def nearest(name: str, names: Iterable[str], *, likeness: float = 0.6) -> str:
+    """Say which of the known names are meant, as the end of a sentence, or what the names are."""
+    known = list(names)
+    folded = {re.sub(r"[^a-z0-9]", "", item.lower()): item for item in known}
+    wanted = re.sub(r"[^a-z0-9]", "", name.lower())
+    near = [folded[item] for item in difflib.get_close_matches(wanted, folded, 3, likeness)]
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    return f"; known here: {', '.join(known[:12])}" if known else "; nothing goes here"
+
+
+def types_of(schema: Any, root: Schema, depth: int = 0) -> frozenset[str] | None:
+    """The JSON types that a schema admits at its top, None where it says nothing."""
+    schema = follow(schema, root)
+    if not isinstance(schema, Mapping) or depth > 8:
+        return None
+    kind = schema.get("type")
+    if isinstance(kind, str):
+        return frozenset({kind})
+    if isinstance(kind, list):
+        return frozenset(item for item in kind if isinstance(item, str))
+    members = [schema["const"]] if "const" in schema else schema.get("enum")
+    if isinstance(members, list) and members:
+        return frozenset("null" if item is None else _NAMES.get(type(item), "string") for item in members)
+    for key in ("anyOf", "oneOf"):
+        if isinstance(schema.get(key), list):
+            found = [types_of(item, root, depth + 1) for item in schema[key]]
+            return None if None in found else frozenset(name for item in found if item for name in item)
+    for item in schema.get("allOf") or ():
+        found_types = types_of(item, root, depth + 1)
+        if found_types is not None:
+            return found_types
+    return frozenset({"object"}) if "properties" in schema else None
+
+
+def follow(schema: Any, root: Schema) -> Any:
+    """Follow the local references of a self-contained schema."""
+    for _ in range(16):
+        reference = schema.get("$ref") if isinstance(schema, Mapping) else None
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            return schema
+        target: Any = root
+        for part in reference.lstrip("#").split("/")[1:]:
+            target = target.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(target, Mapping) else None
+        schema = target
+    return schema
+
+
+def properties_of(schema: Any, root: Schema, depth: int = 0) -> dict[str, Any]:
+    """The properties that a schema names at its top, those of `allOf`, `anyOf` and `oneOf` included."""
+    schema = follow(schema, root)
+    if not isinstance(schema, Mapping) or depth > 8:
+        return {}
+    found: dict[str, Any] = {}
+    for key in ("allOf", "anyOf", "oneOf"):
+        for item in schema.get(key) or ():
+            found.update(properties_of(item, root, depth + 1))
+    own = schema.get("properties")
+    found.update(own if isinstance(own, Mapping) else {})
+    return found
+
+
+def is_open(schema: Any, root: Schema, depth: int = 0) -> bool:
+    """Tell whether an object schema says in so many words that other properties may follow."""
+    schema = follow(schema, root)
+    if not isinstance(schema, Mapping) or depth > 8:
+        return True
+    if schema.get("additionalProperties") not in (None, False) or schema.get("patternProperties"):
+        return True
+    return any(is_open(item, root, depth + 1) for key in ("allOf", "anyOf", "oneOf") for item in schema.get(key) or ())
+
+
+def coerce(value: Any, schema: Any, root: Schema, depth: int = 0) -> Any:
+    """Bring a value to the type that its schema asks for where nothing is lost by it."""
+    types = types_of(schema, root)
+    if types is None or value is None or depth > 32:
+        return value
+    if isinstance(value, str) and "string" not in types:
+        value = _from_text(value, types, schema, root)
+    elif isinstance(value, float) and value.is_integer() and "integer" in types and abs(value) < 2**53:
+        value = int(value)
+    elif isinstance(value, bool | int) and types <= {"string", "null"}:
+        value = json.dumps(value)
+    if "array" in types and not isinstance(value, list) and not types & {_NAMES.get(type(value), ""), "object"}:
+        value = [value]
+    node = follow(schema, root)
+    if isinstance(value, list) and isinstance(node.get("items"), Mapping):
+        return [coerce(item, node["items"], root, depth + 1) for item in value]
+    if isinstance(value, dict):
+        known = properties_of(node, root)
+        return {key: coerce(item, known[key], root, depth + 1) if key in known else item for key, item in value.items()}
+    return value
+
+
+def _from_text(text: str, types: frozenset[str], schema: Any, root: Schema) -> Any:
+    """Read a string where the schema wants something else; what does not read as that stays a string."""
+    if "boolean" in types and text in ("true", "false"):
+        return text == "true"
+    if types & {"integer", "number"} and _INTEGER.fullmatch(text):
+        return int(text) if len(text) < 1000 else text
+    if "number" in types and _NUMBER.fullmatch(text):
+        return float(text)
+    if types & {"object", "array"} and text.lstrip()[:1] in ("{", "["):
+        try:
+            read = json.loads(text)
+        except ValueError:
+            return text
+        return read if ("object" if isinstance(read, dict) else "array") in types else text
+    if "array" in types and "," in text:
+        items = follow(follow(schema, root).get("items"), root)
+        choices = items.get("enum") if isinstance(items, Mapping) else None
+        parts = [part.strip() for part in text.split(",")]
+        if isinstance(choices, list) and text not in choices and all(part in choices for part in parts):
+            return parts
+    return text
+
+
+def without_nulls(value: Any, schema: Schema) -> Any:
+    """Leave out the nulls of properties that cannot be null: a form has no null, so they count as not given."""
+    if not isinstance(value, dict):
+        return value
+    known = properties_of(schema, schema)
+    either = frozenset({"null"})
+    return {
+        name: item
+        for name, item in value.items()
+        if item is not None or "null" in (types_of(known.get(name), schema) or either)
+    }
+
+
+def unwritable(value: Any, pointer: str = "") -> list[ArgumentProblem]:
+    """Name what nothing can be written of anywhere: half a surrogate pair, and numbers that JSON does not have."""
+    found, stack = [], [(value, pointer)]
+    while stack:
+        node, place = stack.pop()
+        if isinstance(node, Mapping):
+            stack += [(item, f"{place}/{pointer_part(str(key))}") for key, item in node.items()]
+            stack += [(key, f"{place}/{pointer_part(key)}") for key in node if isinstance(key, str)]
+        elif isinstance(node, list | tuple):
+            stack += [(item, f"{place}/{number}") for number, item in enumerate(node)]
+        elif isinstance(node, str) and _SURROGATE.search(node):
+            found.append(ArgumentProblem(place, "text holds half of a surrogate pair"))
+        elif isinstance(node, float) and not math.isfinite(node):
+            found.append(ArgumentProblem(place, f"{node} is no number in JSON"))
+    return found
+
+
+def validate(value: Any, schema: Schema, pointer: str) -> list[ArgumentProblem]:
+    """Validate by JSON Schema 2020-12; a schema too broken to judge by finds nothing wrong."""
+    try:
+        errors = sorted(errors_of(_judged(value), schema), key=lambda error: [str(part) for part in error.path])
+        chosen = [best_match([error]) for error in errors[:MOST_PROBLEMS]]
+    except _BROKEN_SCHEMA:
+        return []
+    found = [_problem(error, pointer) for error in chosen if not isinstance(error.instance, BlobText)]
+    return list(dict.fromkeys(found))
+
+
+def _judged(value: Any) -> Any:
+    if isinstance(value, Blob):
+        return BlobText("file")
+    if isinstance(value, dict):
+        return {key: _judged(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_judged(item) for item in value]
+    return value
+
+
+def _problem(error: ValidationError, pointer: str) -> ArgumentProblem:
+    place = pointer + "".join(f"/{pointer_part(str(part))}" for part in error.absolute_path)
+    keyword, limit = error.validator, error.validator_value
+    instance = error.instance
+    if keyword == "required" and isinstance(instance, Mapping):
+        missing = next((name for name in _members(limit) if name not in instance and repr(name) in error.message), "")
+        return ArgumentProblem(f"{place}/{pointer_part(missing)}", "is required")
+    if keyword == "type":
+        wanted = " or ".join(limit) if isinstance(limit, list) else str(limit)
+        return ArgumentProblem(place, f"must be {wanted}, not {_named(instance)}")
+    if keyword == "enum":
+        return ArgumentProblem(place, f"must be one of {_listed(limit)}, not {_short(instance)}")
+    if keyword == "additionalProperties" and isinstance(instance, Mapping):
+        known = list((error.schema.get("properties") or {}) if isinstance(error.schema, Mapping) else {})
+        extra = next((name for name in instance if name not in known), "")
+        return ArgumentProblem(f"{place}/{pointer_part(str(extra))}", f"is unknown{nearest(str(extra), known)}")
+    if keyword in ("anyOf", "oneOf"):
+        return ArgumentProblem(place, f"{_short(instance)} fits none, or several, of the alternatives")
+    return ArgumentProblem(place, _cut(error.message, 200))
+
+
+def _members(value: Any) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else []
+
+
+def _named(value: Any) -> str:
+    kind = "null" if value is None else _NAMES.get(type(value), "string")
+    return f"the {kind} {_short(value)}" if kind in ("string", "integer", "number", "boolean") else kind
+
+
+def _short(value: Any) -> str:
+    return _cut(json.dumps(value, ensure_ascii=False, default=str), 60)
+
+
+def _listed(values: Any) -> str:
+    items = [json.dumps(item, ensure_ascii=False) for item in values]
+    return ", ".join(items[:20]) + (f" and {len(items) - 20} more" if len(items) > 20 else "")
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _cut(text: str, length: int) -> str:
+    text = _whole(text)
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,0 +1,306 @@
+"""Turn the `body` argument into bytes and a Content-Type, by the media types that the operation accepts.
+
+JSON and `+json`, form-urlencoded and multipart with Encoding Objects, XML by schema, text, and any binary type.
+The same argument gives the same bytes: the multipart boundary is a hash of the parts.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from restgpt.specs.operation import MediaType, Operation, RequestBody
+from restgpt.tools.errors import ArgumentProblem
+from restgpt.tools.request.arguments import follow, is_open, nearest, pointer_part, properties_of, types_of
+from restgpt.tools.request.files import OCTETS, Blob
+from restgpt.tools.request.serialization import Style, query_pairs, scalar
+from restgpt.tools.request.xml_body import XmlRefused, write_xml
+
+FORM = "application/x-www-form-urlencoded"
+# Which kinds of media type suit which kinds of value, best first.
+PREFERENCES = {
+    "blob": ("binary", "any", "text", "xml", "multipart"),
+    "with blobs": ("multipart", "json", "form", "any"),
+    "text": ("text", "xml", "binary", "any", "json", "form", "multipart"),
+    "value": ("json", "form", "multipart", "xml", "any", "text", "binary"),
+}
+
+
+class BodyRefused(ValueError):
+    """A body that cannot be written in any of the media types; the message is for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedBody:
+    """A body as it is sent, with the Content-Type that belongs to it."""
+
+    content: bytes
+    content_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a multipart body."""
+
+    name: str | None
+    content: bytes
+    content_type: str | None = None
+    filename: str | None = None
+
+
+def essence(media_type: str) -> str:
+    """The media type without parameters, in lower case."""
+    return media_type.partition(";")[0].strip().lower()
+
+
+def kind_of(media_type: str) -> str:
+    """Sort a media type into json, form, multipart, xml, text, any (a range) or binary."""
+    name = essence(media_type)
+    if name in ("application/json", "text/json") or name.endswith("+json") or name.startswith("application/json"):
+        return "json"
+    if name == FORM:
+        return "form"
+    if name.startswith("multipart/"):
+        return "multipart"
+    if name.endswith(("/xml", "+xml")):
+        return "xml"
+    if name.startswith("text/"):
+        return "text"
+    return "any" if name in ("*/*", "*", "application/*", "") else "binary"
+
+
+def choose_media(operation: Operation, body: RequestBody, value: Any, wanted: str | None = None) -> MediaType:
+    """Pick the media type to send a value in: the wanted one, else the one that suits the value best."""
+    if wanted is not None:
+        for media in body.content.values():
+            if essence(media.media_type) == essence(wanted):
+                return media
+        raise BodyRefused(f"Content-Type must be one of {', '.join(body.content)}")
+    order = PREFERENCES[_nature(value)]
+    kinds: dict[str, MediaType] = {}
+    for name, media in body.content.items():
+        kinds.setdefault(kind_of(name), media)
+    if isinstance(value, str) and "json" in kinds:
+        schema = operation.json_schema(kinds["json"].schema, request=True)
+        if "string" in (types_of(schema, schema) or ()):
+            return kinds["json"]
+    return next((kinds[kind] for kind in order if kind in kinds), next(iter(body.content.values())))
+
+
+def _nature(value: Any) -> str:
+    if isinstance(value, Blob):
+        return "blob"
+    if _holds_blob(value):
+        return "with blobs"
+    return "text" if isinstance(value, str) else "value"
+
+
+def _holds_blob(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(_holds_blob(item) for item in value.values())
+    if isinstance(value, list):
+        return any(_holds_blob(item) for item in value)
+    return isinstance(value, Blob)
+
+
+def encode_body(operation: Operation, media: MediaType, value: Any) -> EncodedBody:
+    """Write a settled body value; raises BodyRefused where the media type cannot hold it."""
+    kind = kind_of(media.media_type)
+    if kind == "any" or essence(media.media_type).endswith("/*"):
+        kind = "binary" if isinstance(value, Blob) else "text" if isinstance(value, str) else "json"
+        media = MediaType({"json": "application/json", "text": "text/plain"}.get(kind, OCTETS), media.schema)
+    if kind == "json":
+        return EncodedBody(json_text(value).encode(), media.media_type)
+    if kind == "form":
+        return EncodedBody(_form(media, value).encode(), media.media_type)
+    if kind == "multipart":
+        return _multipart(media.media_type, _parts(operation, media, value))
+    if kind == "xml" and isinstance(value, Mapping | list):
+        try:
+            content = write_xml(value, media.schema, operation.api.document.follow_safely)
+        except XmlRefused as error:
+            raise BodyRefused(str(error)) from None
+        return EncodedBody(content, media.media_type)
+    if isinstance(value, Mapping | list) and _wants_structure(operation, media):
+        return EncodedBody(json_text(value).encode(), media.media_type)
+    return _raw(media.media_type, value)
+
+
+def _wants_structure(operation: Operation, media: MediaType) -> bool:
+    """Tell whether the document describes an object or an array under a type that has no notation of its own."""
+    schema = operation.json_schema(media.schema, request=True)
+    return bool((types_of(schema, schema) or frozenset()) & {"object", "array"})
+
+
+def json_text(value: Any) -> str:
+    """Write JSON with Unicode as it is and no spaces; files become Base64. Raises BodyRefused on what JSON lacks."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_base64)
+    except (TypeError, ValueError) as error:
+        raise BodyRefused(f"cannot be written as JSON: {error}") from None
+
+
+def _base64(value: Any) -> str:
+    if isinstance(value, Blob):
+        return base64.b64encode(value.content).decode("ascii")
+    raise TypeError(f"{type(value).__name__} is no JSON")
+
+
+def _raw(media_type: str, value: Any) -> EncodedBody:
+    """Text and bytes as they are."""
+    if isinstance(value, Blob):
+        content_type = media_type if media_type != OCTETS or value.media_type == OCTETS else value.media_type
+        return EncodedBody(value.content, content_type)
+    if isinstance(value, Mapping | list):
+        raise BodyRefused(f'{media_type} takes text, or a file: {{"@file": PATH}} or {{"@bytes": BASE64}}')
+    is_plain = media_type.startswith("text/") and "charset" not in media_type.lower()
+    return EncodedBody(scalar(value).encode(), f"{media_type}; charset=utf-8" if is_plain else media_type)
+
+
+def _fields(media: MediaType, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise BodyRefused(f"{media.media_type} takes an object of named fields")
+    return {str(name): item for name, item in value.items() if item is not None}
+
+
+def _encoding(media: MediaType, name: str) -> Mapping[str, Any]:
+    found = media.encoding.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _is_json_part(encoding: Mapping[str, Any]) -> bool:
+    return "contentType" in encoding and kind_of(str(encoding["contentType"])) == "json"
+
+
+def _style(encoding: Mapping[str, Any]) -> Style | None:
+    """The style that an Encoding Object asks for, None where the content type decides."""
+    if not {"style", "explode", "allowReserved"} & encoding.keys():
+        return None
+    name = str(encoding.get("style") or "form")
+    explode = encoding.get("explode")
+    exploded = explode if isinstance(explode, bool) else name in ("form", "deepObject")
+    return Style(name, exploded, encoding.get("allowReserved") is True)
+
+
+def _form(media: MediaType, value: Any) -> str:
+    """Write a urlencoded form: arrays repeat their name, objects become JSON, unless an Encoding Object says how."""
+    pairs: list[str] = []
+    for name, item in _fields(media, value).items():
+        if isinstance(item, Blob):
+            item = base64.b64encode(item.content).decode("ascii")
+        style = _style(_encoding(media, name))
+        if style is not None:
+            pairs += query_pairs(name, item, style, plus=True)
+        elif isinstance(item, Mapping) or (isinstance(item, list) and _is_json_part(_encoding(media, name))):
+            pairs += query_pairs(name, json_text(item), Style(), plus=True)
+        elif isinstance(item, list):
+            texts = [json_text(part) if isinstance(part, Mapping | list) else part for part in item]
+            pairs += query_pairs(name, texts, Style(), plus=True)
+        else:
+            pairs += query_pairs(name, item, Style(), plus=True)
+    return "&".join(pairs)
+
+
+def _parts(operation: Operation, media: MediaType, value: Any) -> list[Part]:
+    """Split a body into parts: one per field, one per item of an array."""
+    if essence(media.media_type) != "multipart/form-data" and isinstance(value, list):
+        return [_part(None, item, {}, False) for item in value]
+    schema = operation.json_schema(media.schema, request=True)
+
+    if isinstance(value, Blob | str):
+        # Documents that call the file itself the body leave its name open; `file` is what servers look for.
+        return [_part("file", value, {}, True)]
+    known = properties_of(schema, schema)
+    parts: list[Part] = []
+    for name, item in _fields(media, value).items():
+        encoding = _encoding(media, name)
+        node = follow(known.get(name), schema)
+        if isinstance(item, list):
+            inner = follow(node.get("items"), schema) if isinstance(node, Mapping) else None
+            if _is_json_part(encoding):
+                parts.append(_part(name, item, encoding, False))
+            else:
+                parts += [_part(name, one, encoding, _is_binary(inner)) for one in item]
+        else:
+            parts.append(_part(name, item, encoding, _is_binary(node)))
+    return parts
+
+
+def _is_binary(schema: Any) -> bool:
+    """Tell whether a property is a file: `format: binary`, or a string with a content type and no encoding (3.1)."""
+    if not isinstance(schema, Mapping):
+        return False
+    typed = "contentMediaType" in schema and "contentEncoding" not in schema
+    return schema.get("format") == "binary" or typed
+
+
+def _part(name: str | None, value: Any, encoding: Mapping[str, Any], is_binary: bool) -> Part:
+    wanted = str(encoding.get("contentType") or "").split(",")[0].strip() or None
+    if wanted is not None and "*" in wanted:
+        wanted = None
+    if isinstance(value, Blob):
+        chosen = wanted if value.media_type == OCTETS and wanted else value.media_type
+        return Part(name, value.content, chosen, value.filename or name or "file")
+    if isinstance(value, Mapping | list):
+        return Part(name, json_text(value).encode(), wanted or "application/json")
+    content = scalar(value).encode("utf-8", "replace")
+    if is_binary:
+        return Part(name, content, wanted or OCTETS, name or "file")
+    return Part(name, content, wanted)
+
+
+def _multipart(media_type: str, parts: list[Part]) -> EncodedBody:
+    """Join parts as RFC 7578 says; the boundary is a hash of what it separates."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(repr((part.name, part.filename, part.content_type, len(part.content))).encode())
+        digest.update(part.content)
+    boundary = f"restgpt-{digest.hexdigest()[:32]}"
+    lines: list[bytes] = []
+    for part in parts:
+        lines += [f"--{boundary}".encode(), *_part_headers(media_type, part), b"", part.content]
+    content = b"\r\n".join([*lines, f"--{boundary}--".encode(), b""])
+    return EncodedBody(content, f"{essence(media_type)}; boundary={boundary}")
+
+
+def _part_headers(media_type: str, part: Part) -> list[bytes]:
+    lines = []
+    if essence(media_type) == "multipart/form-data":
+        disposition = f'form-data; name="{_quoted(part.name or "")}"'
+        if part.filename is not None:
+            disposition += f'; filename="{_quoted(part.filename)}"'
+        lines.append(f"Content-Disposition: {disposition}".encode("utf-8", "replace"))
+    if part.content_type is not None:
+        lines.append(f"Content-Type: {_quoted(part.content_type)}".encode())
+    return lines
+
+
+def _quoted(text: str) -> str:
+    """Escape a name as browsers do (WHATWG multipart/form-data), so that it cannot end its header."""
+    return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def unknown_fields(operation: Operation, media: MediaType, value: Any) -> list[ArgumentProblem]:
+    """Name the body fields that the schema does not know.
+
+    Forms are closed unless the schema opens them; JSON objects are only judged where a name is close to a known one,
+    since documents that leave out properties are common.
+    """
+    if not isinstance(value, Mapping):
+        return []
+    schema = operation.json_schema(media.schema, request=True)
+    known = properties_of(schema, schema)
+    if not known or is_open(schema, schema):
+        return []
+    closed = kind_of(media.media_type) in ("form", "multipart")
+    found = []
+    for name in value:
+        hint = nearest(str(name), known, likeness=0.6 if closed else 0.74)
+        if name not in known and (closed or hint.startswith("; did you mean")):
+            found.append(ArgumentProblem(f"/body/{pointer_part(str(name))}", f"is unknown{hint}"))
+    # Documents forget properties that their own examples use.
+    shown = operation.example().get("body") if found else None
+    used = {f"/body/{pointer_part(str(name))}" for name in shown} if isinstance(shown, Mapping) else set()
+    return [problem for problem in found if problem.pointer not in used]

@@ -1,0 +1,511 @@
+"""Build the request of an operation from grouped arguments: pure, deterministic, and nothing a value can break out of.
+
+`build_request` settles and validates the arguments, writes each parameter in its style, and returns a PreparedRequest
+that holds no credential. Only files that a FilePolicy allows are read.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Never
+from urllib.parse import quote, unquote
+
+from restgpt.specs.docs.example import example_problems
+from restgpt.specs.operation import Operation, Parameter
+from restgpt.tools.errors import ArgumentError, ArgumentProblem
+from restgpt.tools.redaction import Redactor
+from restgpt.tools.request.arguments import (
+    coerce,
+    follow,
+    nearest,
+    pointer_part,
+    properties_of,
+    types_of,
+    unwritable,
+    validate,
+    without_nulls,
+)
+from restgpt.tools.request.body import (
+    BodyRefused,
+    EncodedBody,
+    choose_media,
+    encode_body,
+    essence,
+    json_text,
+    kind_of,
+    unknown_fields,
+)
+from restgpt.tools.request.files import Blob, FilePolicy, read_files
+from restgpt.tools.request.serialization import (
+    Style,
+    breaks_cookie,
+    breaks_header,
+    cookie_pairs,
+    header_text,
+    path_text,
+    query_pairs,
+    scalar,
+)
+
+GROUPS = ("path", "query", "header", "cookie", "body")
+PAGE = "@page"
+MOST_SHOWN = 20_000
+_VARIABLE = re.compile(r"\{([^{}]+)\}")
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# Headers that name the sender or frame the message: never from arguments.
+_OWN_HEADERS = frozenset(
+    {"authorization", "proxy-authorization", "cookie", "host", "content-length", "transfer-encoding", "connection"}
+    | {"upgrade", "te", "trailer", "expect"}
+)
+_IDENTITY = frozenset({"authorization", "proxy-authorization", "cookie"})
+_NEGOTIATION = frozenset({"accept", "content-type"})
+
+
+class ServerPage(dict[str, Any]):
+    """Undeclared query values that a server gave for its next page; only `restgpt.tools.http.pagination` makes them.
+
+    A type of its own, so that nothing that comes as JSON, from models, people or files, passes for it.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRequest:
+    """A request ready to be approved and sent; credentials are added at send time, to a copy."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None
+    api: str
+    operation: str
+    security: tuple[Mapping[str, tuple[str, ...]], ...] = field(default=())
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256, in hexadecimal, of everything that is sent; equal requests have equal ones."""
+        parts = [self.api, self.operation, self.method, self.url, sorted(self.headers.items())]
+        body = hashlib.sha256(self.body).hexdigest() if self.body is not None else None
+        return hashlib.sha256(json.dumps([*parts, body]).encode()).hexdigest()
+
+    def shown(self, redactor: Redactor | None = None) -> dict[str, Any]:
+        """The request as JSON for people and traces: secrets hidden, a long or binary body only described."""
+        hide = redactor or Redactor()
+        return {
+            "method": self.method,
+            "url": hide.url(self.url),
+            "headers": hide.headers(self.headers),
+            "body": _shown_body(self, hide),
+            "api": self.api,
+            "operation": self.operation,
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """The whole request as plain JSON, its body in Base64, for a journal."""
+        return {
+            "method": self.method,
+            "url": self.url,
+            "headers": dict(self.headers),
+            "body": None if self.body is None else base64.b64encode(self.body).decode("ascii"),
+            "api": self.api,
+            "operation": self.operation,
+            "security": [{name: list(scopes) for name, scopes in item.items()} for item in self.security],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "PreparedRequest":
+        """Read back what `as_json` gave."""
+        body = data["body"]
+        return cls(
+            data["method"],
+            data["url"],
+            dict(data["headers"]),
+            None if body is None else base64.b64decode(body),
+            data["api"],
+            data["operation"],
+            tuple({name: tuple(scopes) for name, scopes in item.items()} for item in data["security"]),
+        )
+
+
+def build_request(
+    operation: Operation, arguments: Mapping[str, Any], *, files: FilePolicy | None = None
+) -> PreparedRequest:
+    """Build the request of an operation from `{"path", "query", "header", "cookie", "body"}` groups.
+
+    Raises ArgumentError with every problem found, by JSON pointer, and a minimal valid example; SpecError where the
+    document names no host. Only required parameters with a default are filled in.
+    """
+    draft = _Draft(operation, files)
+    draft.settle(arguments)
+    return draft.finish()
+
+
+def settled_arguments(
+    operation: Operation, arguments: Mapping[str, Any], *, files: FilePolicy | None = None
+) -> dict[str, Any]:
+    """The arguments as `build_request` sends them: brought to the types and the spelling of the document.
+
+    Only what is given is in them, without defaults and nulls; a file is its mark. Raises ArgumentError.
+    """
+    draft = _Draft(operation, files)
+    draft.settle(arguments)
+    return draft.settled()
+
+
+class _Draft:
+    """Collects the parts of one request, and the problems of its arguments."""
+
+    def __init__(self, operation: Operation, files: FilePolicy | None) -> None:
+        self._operation = operation
+        self._files = files
+        self._problems: list[ArgumentProblem] = []
+        self._values: dict[tuple[str, str], Any] = {}
+        self._negotiated: dict[str, str] = {}
+        self._page: Mapping[str, Any] = {}
+        self._body: EncodedBody | None = None
+        self._given: dict[str, Any] = {}
+
+    def settle(self, arguments: Mapping[str, Any]) -> None:
+        """Check and coerce all arguments and encode the body; problems are collected, not raised."""
+        self._problems += unwritable(arguments)
+        if self._problems:
+            return
+        groups = self._groups(arguments)
+        for parameter in self._operation.parameters:
+            self._settle_parameter(parameter, groups)
+        self._settle_body(groups)
+
+    def _groups(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        if not isinstance(arguments, Mapping):
+            self._add("", f"arguments are an object with the groups {', '.join(GROUPS)}")
+            return {}
+        groups: dict[str, Any] = {}
+        for name, value in arguments.items():
+            if name == PAGE and isinstance(value, ServerPage):
+                self._page = value
+            elif name not in GROUPS:
+                self._add(f"/{pointer_part(str(name))}", f"is no group{self._home_of(str(name))}")
+            elif name == "body":
+                groups[name] = value
+            elif isinstance(value, Mapping):
+                groups[name] = {str(key): item for key, item in value.items()}
+            elif value is not None:
+                self._add(f"/{name}", "must be an object of named values")
+        for name in ("path", "query", "header", "cookie"):
+            for key in groups.get(name, ()):
+                self._refuse_unknown(name, key, groups)
+        return groups
+
+    def _home_of(self, name: str) -> str:
+        """Say in which group a misplaced name belongs, as the end of a sentence."""
+        homes = [_group(item) for item in self._operation.parameters if item.name == name]
+        if not homes and name in self._body_names():
+            homes = ["body"]
+        return f"; it belongs in {' or '.join(homes)}" if homes else f"; the groups are {', '.join(GROUPS)}"
+
+    def _body_names(self) -> set[str]:
+        names: set[str] = set()
+        for media in self._operation.body.content.values() if self._operation.body else ():
+            schema = self._operation.json_schema(media.schema, request=True)
+            names |= properties_of(schema, schema).keys()
+        return names
+
+    def _refuse_unknown(self, group: str, key: str, groups: dict[str, Any]) -> None:
+        known = [item.name for item in self._operation.parameters if _group(item) == group]
+        if key in known or groups[group][key] is None:
+            return
+        folded = key.lower()
+        if group == "header" and folded in {name.lower() for name in known}:
+            return
+        if group == "header" and folded in _NEGOTIATION and isinstance(groups[group][key], str):
+            self._negotiated[folded] = groups[group][key]
+            return
+        if group == "header" and folded in _OWN_HEADERS:
+            self._add(f"/{group}/{pointer_part(key)}", "is set by the program; leave it out")
+            return
+        home = self._home_of(key)
+        hint = home if "belongs" in home else nearest(key, known)
+        self._add(f"/{group}/{pointer_part(key)}", f"is unknown{hint}")
+
+    def _settle_parameter(self, parameter: Parameter, groups: Mapping[str, Any]) -> None:
+        group = _group(parameter)
+        pointer = f"/{group}/{pointer_part(parameter.name)}"
+        given = groups.get(group, {})
+        value = _lookup(given, parameter)
+        schema = self._operation.json_schema(parameter.schema, request=True)
+        if value is None:
+            value = self._absent(parameter, given, schema, pointer)
+            if value is None:
+                return
+        if parameter.location == "header" and parameter.name.lower() in _OWN_HEADERS:
+            # Documents that require Content-Length and the like get what the program sends anyway.
+            if parameter.name.lower() in _IDENTITY:
+                self._add(pointer, "is set by the program; leave it out")
+            return
+        value = coerce(value, schema, schema)
+        found = validate(value, schema, pointer)
+        self._problems += found
+        if not found and _lookup(given, parameter) is not None:
+            self._given.setdefault(group, {})[parameter.name] = value
+        if not found:
+            self._values[(parameter.location, parameter.name)] = value
+
+    def _absent(self, parameter: Parameter, given: Mapping[str, Any], schema: Mapping[str, Any], pointer: str) -> Any:
+        """Fill in the default of a required parameter; a required one without is a problem."""
+        if not parameter.required or (parameter.location == "header" and parameter.name.lower() in _OWN_HEADERS):
+            return None
+        node = follow(schema, schema)
+        default = node.get("default") if isinstance(node, Mapping) else None
+        if default is None and parameter.name in given and "null" in (types_of(schema, schema) or ()):
+            self._values[(parameter.location, parameter.name)] = None
+        elif default is None:
+            self._add(pointer, "is required")
+        return default
+
+    def _settle_body(self, groups: Mapping[str, Any]) -> None:
+        body = self._operation.body
+        value = groups.get("body")
+        if body is None:
+            if value not in (None, {}, ""):
+                self._add("/body", f"this operation takes no body{self._body_home(value)}")
+            return
+        if value is None and not (body.required and "body" in groups):
+            if body.required:
+                self._add("/body", "is required")
+            return
+        self._encode(value)
+
+    def _body_home(self, value: Any) -> str:
+        names = value.keys() if isinstance(value, Mapping) else ()
+        homes = {_group(item) for item in self._operation.parameters if item.name in names}
+        return f"; its fields belong in {' or '.join(sorted(homes))}" if homes else ""
+
+    def _encode(self, value: Any) -> None:
+        assert self._operation.body is not None
+        count = len(self._problems)
+        raw = value
+        value = read_files(value, self._files, "/body", self._problems)
+        try:
+            media = choose_media(self._operation, self._operation.body, value, self._negotiated.get("content-type"))
+            schema = self._operation.json_schema(media.schema, request=True)
+            if kind_of(media.media_type) in ("form", "multipart"):
+                value, raw = without_nulls(value, schema), without_nulls(raw, schema)
+            is_structured = _is_structured(media.media_type)
+            value = coerce(value, schema, schema) if is_structured else value
+            self._given["body"] = coerce(raw, schema, schema) if is_structured else raw
+            self._problems += unknown_fields(self._operation, media, value)
+            if _is_judged(media.media_type, value):
+                self._problems += validate(value, schema, "/body")
+            if len(self._problems) == count:
+                self._body = encode_body(self._operation, media, value)
+        except BodyRefused as refusal:
+            self._add("/body", str(refusal))
+
+    def _add(self, pointer: str, message: str) -> None:
+        self._problems.append(ArgumentProblem(pointer, message))
+
+    def settled(self) -> dict[str, Any]:
+        """What was given, as it is sent; raises ArgumentError."""
+        if self._problems:
+            self._refuse()
+        return self._given
+
+    def finish(self) -> PreparedRequest:
+        """Write the settled values into a request, or raise ArgumentError."""
+        if self._problems:
+            self._refuse()
+        url = f"{self._operation.base_url}{self._path()}"
+        query = self._query()
+        headers = self._headers()
+        if self._problems:
+            self._refuse()
+        return PreparedRequest(
+            self._operation.method,
+            f"{url}?{query}" if query else url,
+            headers,
+            None if self._body is None else self._body.content,
+            self._operation.api.name,
+            self._operation.name,
+            tuple(self._operation.security),
+        )
+
+    def _refuse(self) -> Never:
+        example = self._operation.example()
+        faults = example_problems(self._operation, example)
+        at_fault = [ArgumentProblem("", f"the document itself is at fault at {fault}") for fault in faults]
+        problems = list(dict.fromkeys([*self._problems, *at_fault]))
+        raise ArgumentError(problems, None if faults else example, operation=self._operation.name)
+
+    def _path(self) -> str:
+        template = self._operation.path.partition("#")[0].partition("?")[0]
+        path = self._filled(template, "/%:@!$&'()*+,;=~")
+        # Escaped dots climb as well, and a parameter with `allowReserved` keeps the escapes that it is given.
+        if any(unquote(segment) in (".", "..") for segment in path.split("/")):
+            self._add("/path", "a value may not make '.' or '..' out of a part of the path")
+        return path if path.startswith("/") or not path else f"/{path}"
+
+    def _filled(self, template: str, safe: str) -> str:
+        """Write the variables of a template; `safe` are the characters of the rest that stay."""
+        declared = {item.name: item for item in self._operation.parameters if item.location == "path"}
+        parts, end = [], 0
+        for match in _VARIABLE.finditer(template):
+            parts.append(quote(template[end : match.start()], safe=safe))
+            parts.append(self._path_value(match.group(1), declared))
+            end = match.end()
+        return "".join([*parts, quote(template[end:], safe=safe)])
+
+    def _path_value(self, name: str, declared: Mapping[str, Parameter]) -> str:
+        parameter = declared.get(name)
+        value = self._values.get(("path", name))
+        if parameter is None or value is None:
+            return ""
+        pointer = f"/path/{pointer_part(name)}"
+        text = self._guarded(pointer, lambda: _write_path(parameter, value))
+        if not text and parameter.style != "matrix":
+            self._add(pointer, "must not be empty")
+        return text
+
+    def _query(self) -> str:
+        path = self._operation.path.partition("#")[0]
+        pairs = [self._filled(path.partition("?")[2], "=&%")]
+        for parameter in self._operation.parameters:
+            key = (parameter.location, parameter.name)
+            if key not in self._values or parameter.location not in ("query", "querystring"):
+                continue
+            pointer, value = f"/query/{pointer_part(parameter.name)}", self._values[key]
+            text = self._guarded(pointer, lambda p=parameter, v=value: "&".join(_write_query(p, v)))
+            pairs.append(text)
+        pairs += [f"{quote(str(name), safe='$')}={quote(scalar(value), safe='')}" for name, value in self._page.items()]
+        return "&".join(pair for pair in pairs if pair)
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Accept": self._negotiated.get("accept") or _accept(self._operation)}
+        cookies: list[str] = []
+        for parameter in self._operation.parameters:
+            key = (parameter.location, parameter.name)
+            if key not in self._values:
+                continue
+            if parameter.location == "header":
+                self._header(parameter, self._values[key], headers)
+            elif parameter.location == "cookie":
+                cookies += self._cookies(parameter, self._values[key])
+        if cookies:
+            headers["Cookie"] = "; ".join(cookies)
+        if self._body is not None:
+            headers["Content-Type"] = self._body.content_type
+        for name in [name for name, text in headers.items() if breaks_header(text)]:
+            self._add(f"/header/{pointer_part(name)}", "a header holds no line breaks or other control characters")
+        return headers
+
+    def _header(self, parameter: Parameter, value: Any, headers: dict[str, str]) -> None:
+        pointer = f"/header/{pointer_part(parameter.name)}"
+        text = self._guarded(pointer, lambda: _write_header(parameter, value))
+        if _HEADER_NAME.fullmatch(parameter.name):
+            headers[parameter.name] = text
+        else:
+            self._add(pointer, "the document names a header that no request can have")
+
+    def _cookies(self, parameter: Parameter, value: Any) -> list[str]:
+        pointer = f"/cookie/{pointer_part(parameter.name)}"
+        style = Style(parameter.style, parameter.explode)
+        text = json_text(value) if parameter.content_type else None
+        pairs = [f"{parameter.name}={quote(text, safe='')}"] if text else cookie_pairs(parameter.name, value, style)
+        if any(breaks_cookie(pair.replace(",", "")) for pair in pairs):
+            self._add(pointer, "a cookie holds no spaces, quotes, semicolons or control characters")
+        return pairs
+
+    def _guarded(self, pointer: str, write: Any) -> str:
+        """Run a writer; what it refuses becomes a problem."""
+        try:
+            return str(write())
+        except BodyRefused as refusal:
+            self._add(pointer, str(refusal))
+        return "-"
+
+
+def _group(parameter: Parameter) -> str:
+    return "query" if parameter.location == "querystring" else parameter.location
+
+
+def _lookup(given: Mapping[str, Any], parameter: Parameter) -> Any:
+    """Find a parameter's value; header names are the same in any case."""
+    if parameter.name in given or parameter.location != "header":
+        return given.get(parameter.name)
+    folded = {str(name).lower(): value for name, value in given.items()}
+    return folded.get(parameter.name.lower())
+
+
+def _is_structured(media_type: str) -> bool:
+    return kind_of(media_type) in ("json", "form", "multipart", "xml", "any")
+
+
+def _is_judged(media_type: str, value: Any) -> bool:
+    """Text and bytes are judged by no schema, nor is XML that was given as text."""
+    kind = kind_of(media_type)
+    if isinstance(value, Blob):
+        return False
+    return kind in ("json", "form", "multipart") or (kind in ("xml", "any") and not isinstance(value, str))
+
+
+def _content_text(parameter: Parameter, value: Any) -> str:
+    """Write the value of a `content` parameter in its media type."""
+    if kind_of(parameter.content_type or "") == "json" or isinstance(value, Mapping | list):
+        return json_text(value)
+    return scalar(value)
+
+
+def _write_path(parameter: Parameter, value: Any) -> str:
+    if parameter.content_type is not None:
+        return quote(_content_text(parameter, value), safe="")
+    return path_text(parameter.name, value, Style(parameter.style, parameter.explode, parameter.allow_reserved))
+
+
+def _write_query(parameter: Parameter, value: Any) -> list[str]:
+    if parameter.location == "querystring":
+        return _write_querystring(parameter, value)
+    if parameter.content_type is not None:
+        return query_pairs(parameter.name, _content_text(parameter, value), Style())
+    return query_pairs(parameter.name, value, Style(parameter.style, parameter.explode, parameter.allow_reserved))
+
+
+def _write_querystring(parameter: Parameter, value: Any) -> list[str]:
+    """Write a parameter that is the whole query (OpenAPI 3.2 `in: querystring`)."""
+    if kind_of(parameter.content_type or "") == "form" and isinstance(value, Mapping):
+        return [pair for name, item in value.items() if item is not None for pair in query_pairs(name, item, Style())]
+    return [quote(_content_text(parameter, value), safe="")]
+
+
+def _write_header(parameter: Parameter, value: Any) -> str:
+    if parameter.content_type is not None:
+        if kind_of(parameter.content_type) == "json":
+            return json.dumps(value, separators=(",", ":"))
+        return _content_text(parameter, value)
+    return header_text(value, Style(parameter.style, parameter.explode))
+
+
+def _accept(operation: Operation) -> str:
+    """Ask for the media types of the first documented success, JSON first, and take anything else too."""
+    response = next((item for key, item in operation.responses.items() if key.startswith("2") and item.content), None)
+    names = [essence(name) for name in (response.content if response else ()) if "/" in name]
+    ordered = sorted(dict.fromkeys(names), key=lambda name: kind_of(name) != "json")[:4]
+    ordered = [name for name in ordered if _HEADER_NAME.fullmatch(name.replace("/", "")) and name != "*/*"]
+    return ", ".join([*ordered, "*/*;q=0.1"]) if ordered else "*/*"
+
+
+def _shown_body(request: PreparedRequest, hide: Redactor) -> Any:
+    if request.body is None:
+        return None
+    content_type = next((value for name, value in request.headers.items() if name.lower() == "content-type"), "")
+    kind = kind_of(content_type)
+    try:
+        text = request.body.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text or len(text) > MOST_SHOWN:
+        digest = hashlib.sha256(request.body).hexdigest()
+        return {"bytes": len(request.body), "sha256": digest, "media_type": essence(content_type)}
+    if kind == "json":
+        return hide.json(json.loads(text), by_name=True)
+    return hide.message(f"?{text}")[1:] if kind == "form" else hide.text(text)

@@ -1,0 +1,1 @@
+"""Response bodies: read, described, kept outside the state."""

@@ -1,0 +1,46 @@
+"""A store for runs whose host gives none: in memory, and with an end to the bodies, since a host may run for months."""
+
+from collections.abc import Iterable
+from threading import RLock
+
+from langgraph.store.base import Op, PutOp, Result
+from langgraph.store.memory import InMemoryStore
+
+from restgpt.tools.response.store import NAMESPACE, ResponseStore
+
+MOST_KEPT = 256 * 1024 * 1024
+"""How many characters of bodies are kept; past that the oldest go."""
+
+
+class BoundedMemory(InMemoryStore):
+    """A store in memory that forgets the oldest response bodies, whole ones, and never the newest."""
+
+    def __init__(self, *, most: int = MOST_KEPT) -> None:
+        super().__init__()
+        self._most = most
+        self._sizes: dict[str, int] = {}
+        self._total = 0
+        self._lock = RLock()
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do what a store does; what is put is counted."""
+        ops = list(ops)
+        with self._lock:
+            results = super().batch(ops)
+            for op in ops:
+                if isinstance(op, PutOp) and op.namespace == NAMESPACE:
+                    self._count(op)
+        return results
+
+    def _count(self, op: PutOp) -> None:
+        handle = op.key.partition(".")[0]
+        if op.value is None:
+            self._total -= self._sizes.pop(handle, 0)
+            return
+        size = sum(len(part) for part in op.value.values() if isinstance(part, str))
+        self._sizes[handle] = self._sizes.get(handle, 0) + size
+        self._total += size
+        while self._total > self._most and (oldest := next(iter(self._sizes))) != handle:
+            # Counted out at once, since of a body that is just being kept nothing can be removed yet.
+            self._total -= self._sizes.pop(oldest)
+            ResponseStore(self).remove(oldest)

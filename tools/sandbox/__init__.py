@@ -1,0 +1,6 @@
+"""Running generated Python without giving it the machine."""
+
+from restgpt.tools.sandbox.result import Limits, SandboxResult
+from restgpt.tools.sandbox.runner import run_python
+
+__all__ = ["Limits", "SandboxResult", "run_python"]

@@ -1,0 +1,79 @@
+"""What host and worker say to each other: the job's header, and the record of how it ended.
+
+Records are netstrings on a pipe, written by a process that ran hostile code.
+
+Whatever is not exactly as the worker writes it counts for nothing; what is, is bounded and cleaned. That a record is
+well-formed does not make it true: the code could have written it. Only the result of its own run is at stake.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+
+from restgpt.tools.sandbox.result import CodeError, Status, printable
+
+LOCKED = b"9:6:locked,,"
+
+_NETSTRING = re.compile(rb"(\d{1,6}):")
+
+
+def framed(header: Mapping[str, object]) -> bytes:
+    """Return a job's header as the worker reads it: the length in ten digits, then JSON."""
+    text = json.dumps(header).encode()
+    return b"%010d" % len(text) + text
+
+
+def records(raw: bytes) -> list[list[bytes]]:
+    """Return the records of a status stream, or [] if it is anything but well-formed."""
+    bodies = _netstrings(raw)
+    records = [_netstrings(body) for body in bodies] if bodies else []
+    return [] if None in records else [record for record in records if record]
+
+
+def _netstrings(raw: bytes) -> list[bytes] | None:
+    found = []
+    position = 0
+    while position < len(raw):
+        match = _NETSTRING.match(raw, position)
+        if match is None:
+            return None
+        end = match.end() + int(match[1])
+        if raw[end : end + 1] != b",":
+            return None
+        found.append(raw[match.end() : end])
+        position = end + 1
+    return found
+
+
+_ENDINGS: Mapping[str, Status] = {
+    "done": Status.OK,
+    "syntax_error": Status.SYNTAX_ERROR,
+    "runtime_error": Status.RUNTIME_ERROR,
+    "import_error": Status.IMPORT_ERROR,
+    "memory_limit": Status.MEMORY_LIMIT,
+    "input_invalid": Status.INPUT_INVALID,
+    "input_too_deep": Status.INPUT_TOO_DEEP,
+}
+
+
+def ending_of(raw: bytes) -> tuple[Status, CodeError | None, str]:
+    """Return status, error and shape of the data from a status stream: that it was locked, then one record."""
+    found = records(raw)
+    if len(found) != 2 or found[0] != [b"locked"]:
+        return Status.CRASHED, None, ""
+    kind, name, message, line, source, shape = _fields(found[1])
+    status = _ENDINGS.get(kind, Status.CRASHED)
+    number = int(line) if line.isascii() and line.isdigit() and len(line) < 7 else 0
+    error = CodeError(name[:200], message[:2048], number or None, source[:300]) if name else None
+    return status, error, shape[:400]
+
+
+def refusal_of(raw: bytes) -> str:
+    """Return why a worker would not run code, in its own words, or "" if it did not refuse."""
+    found = records(raw)
+    return found[0][1].decode("utf-8", "replace") if found and found[0][:1] == [b"unlocked"] and found[0][1:] else ""
+
+
+def _fields(record: list[bytes]) -> list[str]:
+    texts = [printable(part.decode("utf-8", "replace")) for part in record[:6]]
+    return texts + [""] * (6 - len(texts))

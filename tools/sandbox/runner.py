@@ -1,0 +1,123 @@
+"""Running Python that a model wrote, over data that nobody vouches for.
+
+One strong backend per platform: on Linux a locked CPython process per run (`sandbox_cpython`), elsewhere the extra
+`restgpt[sandbox-wasi]` or `restgpt[sandbox-monty]`. There is no chain and no unprotected last resort: a chain is as
+strong as its last member, and hostile code would choose it.
+
+Covered: the code reaches no file, environment variable, process, network, host memory or inherited descriptor; it is
+stopped at its limits of time, memory and output; nothing of it outlives its run. Not covered: flaws of the kernel, side
+channels through the processor, and the truth of what the code prints. `docs/sandbox.md` names the test of each line.
+"""
+
+import atexit
+import importlib
+import json
+import os
+import threading
+
+from restgpt.tools.sandbox.backend import SandboxBackend, SandboxUnavailableError
+from restgpt.tools.sandbox.code import clean_code
+from restgpt.tools.sandbox.result import STANDARD, CodeError, Limits, Media, SandboxResult, Status
+
+__all__ = [
+    "CodeError",
+    "Limits",
+    "Media",
+    "SandboxBackend",
+    "SandboxResult",
+    "SandboxUnavailableError",
+    "Status",
+    "open_backend",
+    "run_python",
+]
+
+# Loaded only when chosen: the extras may not be installed, and each platform needs one.
+_BACKENDS = {
+    "cpython": ("restgpt.tools.sandbox.cpython", "CPythonBackend"),
+    "wasi": ("restgpt.tools.sandbox.wasi", "WasiBackend"),
+    "monty": ("restgpt.tools.sandbox.monty", "MontyBackend"),
+}
+
+
+def run_python(
+    code: str,
+    data: object,
+    *,
+    media: Media = "json",
+    limits: Limits = STANDARD,
+    backend: SandboxBackend | None = None,
+) -> SandboxResult:
+    """Run model-written `code` with `data` in scope and return what it printed, or how it failed; raises for neither.
+
+    Bytes and str are the raw body: JSON, parsed in the sandbox, or with media "text" handed over as a str. Any other
+    object is dumped to JSON first. Thread-safe; without `backend` the platform's own is used.
+    """
+    size = len(code.encode("utf-8", "surrogatepass"))
+    source = clean_code(code) if size <= limits.code else ""
+    if not source.strip():
+        reason = (
+            f"the code has {size} bytes, and at most {limits.code} are allowed" if size > limits.code else "no code"
+        )
+        return SandboxResult(Status.SYNTAX_ERROR, error=CodeError("SyntaxError", reason))
+    try:
+        raw = _raw(data)
+    except (TypeError, ValueError, RecursionError) as error:
+        return SandboxResult(Status.INPUT_INVALID, error=CodeError(type(error).__name__, str(error)[:300]))
+    if len(raw) > limits.data:
+        reason = f"{len(raw)} bytes, and at most {limits.data} are allowed"
+        return SandboxResult(Status.INPUT_TOO_LARGE, error=CodeError("ValueError", reason))
+    try:
+        return (backend or _default.get()).run(source, raw, media=media, limits=limits)
+    except SandboxUnavailableError as error:
+        return SandboxResult(Status.SANDBOX_UNAVAILABLE, error=CodeError("SandboxUnavailableError", str(error)))
+
+
+def open_backend(name: str = "auto") -> SandboxBackend:
+    """Return a backend by name ("cpython", "wasi", "monty"), or with "auto" the first of them that works here.
+
+    Raises SandboxUnavailableError if that one, or every one, cannot protect the host.
+    """
+    reasons = []
+    for candidate in _BACKENDS if name == "auto" else (name,):
+        module, kind = _BACKENDS[candidate]
+        try:
+            backend: SandboxBackend = getattr(importlib.import_module(module), kind)()
+        except SandboxUnavailableError as error:
+            reasons.append(f"{candidate}: {error}")
+        else:
+            return backend
+    raise SandboxUnavailableError("; ".join(reasons))
+
+
+def _raw(data: object) -> bytes:
+    if isinstance(data, bytes):
+        return data
+    if isinstance(data, (bytearray, memoryview)):
+        return bytes(data)
+    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    return text.encode("utf-8", "surrogatepass")
+
+
+class _Default:
+    """The backend of this process: opened at its first use, closed at its end, opened anew in a forked child."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._backend: SandboxBackend | None = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._reset)
+
+    def get(self) -> SandboxBackend:
+        """Return the backend. Raises SandboxUnavailableError, each time anew, if there is none."""
+        with self._lock:
+            if self._backend is None:
+                self._backend = open_backend()
+                atexit.register(self._backend.close)
+            return self._backend
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._backend = None
+
+
+_default = _Default()

@@ -1,0 +1,36 @@
+"""The sandbox as a LangChain tool: the model sees one argument, `code`; the data comes from whoever makes the tool."""
+
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import BaseModel, Field
+
+from restgpt.tools.sandbox.result import STANDARD
+from restgpt.tools.sandbox.runner import Limits, Media, SandboxBackend, SandboxResult, run_python
+
+DESCRIPTION = (
+    "Run Python over an API response. The response is in the variable `data` (parsed, if it is JSON). Print the "
+    "answer. Only pure standard-library modules can be imported; there are no files, no network and no input."
+)
+
+
+class PythonInput(BaseModel):
+    """What the model writes."""
+
+    code: str = Field(description="Python source that reads `data` and prints the answer.")
+
+
+def python_tool(
+    data: object, *, media: Media = "json", limits: Limits = STANDARD, backend: SandboxBackend | None = None
+) -> BaseTool:
+    """Return the tool `python` over `data`; its content is the feedback text and its artifact the SandboxResult."""
+
+    def run(code: str) -> tuple[str, SandboxResult]:
+        result = run_python(code, data, media=media, limits=limits, backend=backend)
+        return result.feedback(), result
+
+    return StructuredTool.from_function(
+        func=run,
+        name="python",
+        description=DESCRIPTION,
+        args_schema=PythonInput,
+        response_format="content_and_artifact",
+    )
