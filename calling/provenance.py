@@ -11,10 +11,8 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any
 
-from restgpt.calling.origin import Provenance
+from restgpt.calling.record import Provenance
 from restgpt.specs import Operation
-from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request.build import settled_arguments
 
 MOST_TRACED = 100
 """How many arguments of one request are traced."""
@@ -28,8 +26,9 @@ WORD = re.compile(r"\w+(?:[-.:/@+]\w+)*")
 def trace(
     operation: Operation, arguments: Mapping[str, Any], *, said: str, responses: Iterable[tuple[str, Any]] = ()
 ) -> list[Provenance]:
-    """The provenance of every scalar argument as it is sent, in their order, at most `MOST_TRACED` of them.
+    """The provenance of every scalar argument, in their order, at most `MOST_TRACED` of them.
 
+    The arguments are settled ones, as they are sent; so are those of `foreign`.
     `said` is what the user said, `responses` gives kept responses by handle as JSON values or text, the newest first;
     they are only taken as far as needed. The user goes before the document and the document before responses.
     """
@@ -37,7 +36,7 @@ def trace(
     words = frozenset(_words(said))
     found: dict[str, Provenance] = {}
     open_ends: dict[str, Any] = {}
-    for pointer, value in islice(_scalars(_as_sent(operation, arguments)), MOST_TRACED):
+    for pointer, value in islice(_traced(arguments), MOST_TRACED):
         place, _, name = pointer[1:].partition("/")
         if _is_said(value, said, words):
             found[pointer] = {"pointer": pointer, "origin": "user"}
@@ -53,12 +52,11 @@ def trace(
     return list(found.values())
 
 
-def _as_sent(operation: Operation, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments as they are sent, or as they are if they cannot be sent."""
-    try:
-        return settled_arguments(operation, arguments)
-    except ArgumentError:
-        return arguments
+def _traced(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The scalar arguments, but not the media types that a request states in its headers."""
+    for pointer, value in _scalars(arguments):
+        if pointer.casefold() not in ("/header/accept", "/header/content-type"):
+            yield pointer, value
 
 
 def _is_said(value: Any, text: str, said: frozenset[str]) -> bool:
@@ -129,7 +127,7 @@ def _unescaped(name: str) -> str:
 
 
 def foreign(
-    operation: Operation, arguments: Mapping[str, Any], provenance: Sequence[Provenance], patterns: Sequence[str]
+    arguments: Mapping[str, Any], provenance: Sequence[Provenance], patterns: Sequence[str]
 ) -> list[Provenance]:
     """The arguments that fit one of the patterns and are not known to come from the user.
 
@@ -141,7 +139,7 @@ def foreign(
         return []
     known = {item["pointer"]: item for item in provenance}
     found: list[Provenance] = []
-    for pointer, value in _scalars(_as_sent(operation, arguments)):
+    for pointer, value in _traced(arguments):
         item = known.get(pointer) or {"pointer": pointer, "origin": "model"}
         if item["origin"] != "user" and _fits(pointer, patterns, is_text=isinstance(value, str)):
             found.append(item)

@@ -9,11 +9,10 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from typing_extensions import TypedDict
-
+from restgpt.calling.target import Earlier, given, shared
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.redaction import MARK
@@ -24,16 +23,6 @@ from restgpt.tools.response.sketch import storable_value
 _VARIABLE = re.compile(r"\{([^{}]+)\}")
 _ENVELOPES = ("data", "result")
 _IDS = ("id", "uuid", "_id")
-
-
-class Earlier(TypedDict):
-    """The target of a change before it: as read, known to be absent, or not known."""
-
-    known: Literal["present", "absent", "unread"]
-    value: Any
-
-
-UNREAD: Earlier = {"known": "unread", "value": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +73,6 @@ def remedy(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier,
     if operation.method == "DELETE":
         return _recreate(operation, arguments, earlier)
     return _restore(operation, arguments, earlier)
-
-
-def given(arguments: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """What is given in one place of the arguments, such as `query`, nulls left out."""
-    group = arguments.get(place)
-    return {name: value for name, value in group.items() if value is not None} if isinstance(group, Mapping) else {}
-
-
-def shared(arguments: Mapping[str, Any], place: str, other: Operation) -> dict[str, Any]:
-    """What is given in one place and another operation takes there too."""
-    fold = str.lower if place == "header" else str
-    declared = {fold(item.name) for item in other.parameters if item.location == place}
-    return {name: value for name, value in given(arguments, place).items() if fold(str(name)) in declared}
 
 
 def _chosen(arguments: Mapping[str, Any], other: Operation) -> dict[str, Any] | None:
@@ -298,9 +274,10 @@ def _checked(found: Remedy) -> Remedy | Irreversible:
     """The remedy if it can be kept and sent: it fits its operation, and nothing in it was taken out or replaced."""
     if MARK in json.dumps(found.arguments, ensure_ascii=False, default=str):
         return Irreversible("the earlier state holds a secret, which is not kept")
+    keepable = storable_value(found.arguments)
     try:
         sent = build_request(found.operation, found.arguments)
-        kept = build_request(found.operation, storable_value(found.arguments))
+        kept = sent if keepable == found.arguments else build_request(found.operation, keepable)
     except ArgumentError as error:
         return Irreversible(f"{found.operation.name} would refuse what is known ({error.problems[0]})")
     if kept.fingerprint != sent.fingerprint:

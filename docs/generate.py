@@ -10,21 +10,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from langchain_core.runnables.graph import Graph
-
 from restgpt.graph.agent import graph
 from restgpt.nodes.context import Context
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "docs/architecture.md", "docs/embedding.md", "docs/studio.md")
 EXAMPLES = {"subgraph": "subgraph.py", "tool": "tool_in_agent.py", "remote": "remote_graph.py"}
-ROOMS = ("restgpt", "bench", "worlds", "graph", "nodes", "tools", "specs", "prompts")
+ROOMS = ("restgpt", "bench", "worlds", "functions", "graph", "nodes", "calling", "tools", "specs", "prompts")
 OTHERS = {"tests/": "One folder per room.", "docs/": "A page per subject; why things are as they are: decisions/."}
 
 
 def picture() -> str:
-    """The graph as LangGraph draws it, in Mermaid, with every label."""
-    drawn = _with_every_label(graph.get_graph()).draw_mermaid()
+    """The graph as LangGraph draws it, in Mermaid."""
+    drawn = graph.get_graph().draw_mermaid()
     # The front matter and the colours are the renderer's own choice, which fits light and dark pages alike.
     drawn = re.sub(r"\A---\n.*?\n---\n", "", drawn, flags=re.DOTALL)
     drawn = re.sub(r":::\w+|\n\tclassDef .*", "", drawn)
@@ -32,19 +30,6 @@ def picture() -> str:
     # Quoted, because Mermaid takes a bare `end` for the end of a block.
     drawn = re.sub(r"-\. &nbsp;(.*?)&nbsp; \.->", r'-.->|"\1"|', drawn)
     return "\n".join(line.rstrip() for line in drawn.splitlines() if line.strip()) + "\n"
-
-
-def _with_every_label(drawing: Graph) -> Graph:
-    """The drawing, with all labels on an edge; LangGraph keeps one for each pair of nodes."""
-    labels: dict[tuple[str, str], list[str]] = {}
-    for source, branches in graph.builder.branches.items():
-        for branch in branches.values():
-            for label, target in (branch.ends or {}).items():
-                labels.setdefault((source, target), []).append(str(label))
-    drawing.edges[:] = [
-        edge._replace(data=" / ".join(labels.get((edge.source, edge.target), [])) or None) for edge in drawing.edges
-    ]
-    return drawing
 
 
 def settings() -> str:

@@ -55,12 +55,12 @@ def build_graph(
 
     `model` serves all roles, `models` single ones (planner, selector, caller, parser); `context` gives defaults for the
     settings of a run. A subgraph takes `checkpointer=None` and uses its host's. Nothing is read or opened here: models,
-    documents and connections are made when a run first needs them. Raises `ValueError` for a checkpointer that outlives
-    the process without a store beside it: the write journal and the response bodies are in the store.
+    documents and connections are made when a run first needs them. `resources` stands in for all of these. Raises
+    `ValueError` for `resources` beside one of them, and for a checkpointer that outlives the process without a store
+    beside it: the write journal and the response bodies are in the store.
     """
     check_store(checkpointer, store)
-    defaults = context if isinstance(context, Context) else Context(**(context or {}))
-    resources = resources or Resources(apis, model=model, models=models, defaults=defaults, store=store)
+    resources = make_resources(apis, model=model, models=models, context=context, store=store, resources=resources)
     builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
     builder.add_node("intake", observed("intake", intake), metadata=_about("Opens a turn with the instruction."))
     builder.add_node(
@@ -76,7 +76,7 @@ def build_graph(
     add_executor(builder, resources)
     builder.add_edge(START, "intake")
     builder.add_edge("intake", "planner")
-    builder.add_conditional_edges("planner", after_planner, {"plan": "selector", "continue": "selector", "end": END})
+    builder.add_conditional_edges("planner", after_planner, {"plan / continue": "selector", "end": END})
     builder.add_conditional_edges("selector", after_selector, {"api plan": "caller", "no call needed": "planner"})
     builder.add_conditional_edges(
         "caller", after_caller, {"requests": "approval", "unknown value": "selector", "no request": "planner"}
@@ -84,6 +84,28 @@ def build_graph(
     builder.add_conditional_edges("parser", after_parser, {"next call or repair": "caller", "result": "planner"})
     graph = builder.compile(checkpointer=checkpointer, store=store, name=name)
     return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
+
+
+def make_resources(
+    apis: Sequence[Api] | None,
+    *,
+    model: str | BaseChatModel | None,
+    models: Mapping[str, str | BaseChatModel] | None,
+    context: Context | Mapping[str, Any] | None,
+    store: BaseStore | None,
+    resources: Resources | None,
+) -> Resources:
+    """The resources of a graph: those given, or new ones; raises `ValueError` for both, since one would be ignored."""
+    if resources is None:
+        defaults = context if isinstance(context, Context) else Context(**(context or {}))
+        return Resources(apis, model=model, models=models, defaults=defaults, store=store)
+    given = {"apis": apis, "model": model, "models": models, "context": context}
+    if twice := [name for name, value in given.items() if value is not None]:
+        raise ValueError(
+            f"{' and '.join(twice)} cannot be given beside resources, which has its own. Give them to Resources: "
+            "build_graph(resources=Resources(apis, model=…, models=…, defaults=Context(…)))"
+        )
+    return resources
 
 
 def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources) -> None:
@@ -110,7 +132,7 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources) 
     builder.add_conditional_edges(
         "approval", after_approval, {"asked": "approval", "approved": "sender", "not approved": "parser"}
     )
-    builder.add_conditional_edges("sender", after_sender, {"unknown outcome": "approval", "answered": "parser"})
+    builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": "parser"})
 
 
 def recursion_limit(max_steps: int) -> int:

@@ -8,9 +8,12 @@ from restgpt.graph.state import State
 from restgpt.nodes.records import Request, no_usage, spent_since
 
 
-def after_planner(state: State) -> Literal["plan", "continue", "end"]:
-    """Planning goes on with the next sub-task, with the same one, or not at all."""
-    return state["decision"]["kind"]
+def after_planner(state: State) -> Literal["plan / continue", "end"]:
+    """Planning goes on, with the next sub-task or the same one, or is over.
+
+    One label for both ways on, since a server tells clients one label for each pair of nodes.
+    """
+    return "end" if state["decision"]["kind"] == "end" else "plan / continue"
 
 
 def after_selector(state: State) -> Literal["api plan", "no call needed"]:
@@ -39,9 +42,9 @@ def after_approval(state: State) -> list[Send] | Literal["asked", "not approved"
     return [Send("sender", {"requests": batch, "seconds": seconds, "began": began}) for batch in batches]
 
 
-def after_sender(state: State) -> Literal["unknown outcome", "answered"]:
-    """A change whose outcome is not known goes back to a person before anything else."""
-    return "unknown outcome" if _this_round(state, "planned") else "answered"
+def after_sender(state: State) -> Literal["asked again", "answered"]:
+    """A change of unknown outcome, or whose target has changed, goes back to a person before anything else."""
+    return "asked again" if _this_round(state, "asked") else "answered"
 
 
 def after_parser(state: State) -> Literal["next call or repair", "result"]:

@@ -10,21 +10,18 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from restgpt.calling.idempotency import with_key
-from restgpt.calling.origin import Provenance
-from restgpt.calling.policy import is_restricted
-from restgpt.calling.provenance import trace
+from restgpt.calling.call import Problems
+from restgpt.calling.draft import draft
 from restgpt.nodes.background import NOTHING_YET, background, result_of
 from restgpt.nodes.context import Context
 from restgpt.nodes.grounding import Grounds, ungrounded
-from restgpt.nodes.records import ApiPlan, Decision, PlannedCall, Request, Step, Usage, spent_since, storable
+from restgpt.nodes.records import ApiPlan, Decision, PlannedCall, Request, Step, Usage, placed, spent_since
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.rounds import MAX_REPAIRS, latest, lineage, next_calls, step_of, succeeded, to_repair
 from restgpt.prompts import fenced, render
-from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.model.chat import ModelReplyError
-from restgpt.tools.request.build import build_request
+from restgpt.tools.response.sketch import storable_value
 from restgpt.tools.response.store import UnknownHandleError
 
 MAX_REQUESTS = 60
@@ -173,39 +170,31 @@ def _request(
     operation = run.catalogue.operation(planned["operation"])
     attempt = before["attempt"] + 1 if before else 0
     part = lineage(before) if before else run.new_id()
-    arguments = with_key(operation, storable(call.arguments), f"{part}.{attempt}")
-    prepared = build_request(operation, arguments)
-    if run.context.grounding and (invented := ungrounded(operation, arguments, grounds)):
+    is_traced = not operation.is_safe or run.session.rules.restricts(operation)
+    drafted = draft(
+        operation,
+        storable_value(call.arguments),
+        id=f"{part}.{attempt}",
+        name=planned["operation"],
+        said=_said(state) if is_traced else None,
+        found=_responses(run, state),
+        pages=call.pages,
+        description=call.description,
+    )
+    if isinstance(drafted, Problems):
+        raise drafted.error
+    if run.context.grounding and (invented := ungrounded(operation, drafted.arguments, grounds)):
         raise ValueError(
             f"{'; '.join(invented)}: no such value stands in the instruction or in a result. Copy it exactly, or leave "
             "out this entry and say in `missing` which value is not known."
         )
-    return {
-        "id": f"{part}.{attempt}",
-        "round": state["round"],
-        "call": call.call,
-        "attempt": attempt,
-        "operation": planned["operation"],
-        "safe": operation.is_safe,
-        "arguments": arguments,
-        "pages": call.pages if operation.is_safe else 1,
-        "description": call.description,
-        "output_instruction": call.output_instruction,
-        "fingerprint": prepared.fingerprint,
-        "status": "planned",
-        "note": "",
-        "response": {},
-        "result": "",
-        "code": "",
-        "provenance": _provenance(run, state, operation, arguments),
-    }
-
-
-def _provenance(run: Run, state: CallerState, operation: Operation, arguments: dict[str, Any]) -> list[Provenance]:
-    """Where the arguments of a change come from; a read is traced only where a rule of the user's asks."""
-    if operation.is_safe and not is_restricted(operation, settings=run.resources.settings):
-        return []
-    return trace(operation, arguments, said=_said(state), responses=_responses(run, state))
+    return placed(
+        drafted.to_json(),
+        round_number=state["round"],
+        call=call.call,
+        attempt=attempt,
+        output_instruction=call.output_instruction,
+    )
 
 
 def _said(state: CallerState) -> str:
@@ -220,7 +209,7 @@ def _responses(run: Run, state: CallerState) -> Iterator[tuple[str, Any]]:
     handles = dict.fromkeys(request["response"].get("handle") for request in reversed(requests))
     for handle in islice(filter(None, handles), MAX_TRACED):
         try:
-            body = run.bodies.open(handle)
+            body = run.session.responses.open(handle)
         except UnknownHandleError:
             continue
         if not body.is_binary and body.size <= MAX_TRACED_SIZE:

@@ -1,16 +1,15 @@
 """The settings of a run: what Studio shows as configuration and a host passes as `context`."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from restgpt.calling.policy import Writes
 from restgpt.nodes.day import Day
 from restgpt.tools.model.chat import Method
 
 MAX_STEPS = 100
 """How many API plans the setting `max_steps` can allow."""
-
-Writes = Literal["ask", "allow", "deny", "dry-run"]
 
 
 def _shown_at(*nodes: str) -> dict[str, Any]:

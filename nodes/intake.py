@@ -7,7 +7,7 @@ from uuid import uuid4
 from langchain_core.messages import AnyMessage, HumanMessage
 from typing_extensions import TypedDict
 
-from restgpt.nodes.records import Usage, no_usage
+from restgpt.nodes.records import FORMAT, Usage, no_usage
 from restgpt.nodes.text import Given
 from restgpt.tools.errors import StoppingError
 
@@ -44,6 +44,7 @@ def intake(state: IntakeState) -> dict[str, Any]:
         raise EmptyInstructionError()
     added = [] if message else [HumanMessage(instruction, id=uuid4().hex)]
     return {
+        "format": FORMAT,
         "messages": added,
         "asked": (message or added[0]).id,
         "instruction": instruction,

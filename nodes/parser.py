@@ -82,7 +82,7 @@ def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
 def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
     response = request["response"]
     try:
-        body = run.responses.open(response["handle"]) if response.get("handle") else None
+        body = run.session.responses.open(response["handle"]) if response.get("handle") else None
     except UnknownHandleError:
         return {**request, "status": "parsed", "result": "The body of this response is no longer kept."}
     if body is None or not body.size:

@@ -1,23 +1,20 @@
 """What the state holds: plain JSON records, so that any checkpointer keeps them without knowing our classes."""
 
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
-from restgpt.calling.origin import Provenance
+from restgpt.calling.record import CallRecord
+
+FORMAT = 2
+"""The format of the checkpoints that this version writes.
+
+1: requests without the built request, the target and the question; they are built again when they are next needed.
+2: calls as `restgpt.calling.record` describes them.
+"""
 
 DecisionKind = Literal["plan", "continue", "end"]
 Role = Literal["planner", "selector", "caller", "parser"]
-RequestStatus = Literal[
-    "planned",  # arguments are known and valid
-    "asked",  # a person decides
-    "approved",  # may be sent
-    "rejected",  # a person or a policy said no
-    "held",  # dry run: shown, never sent
-    "sent",  # the API answered, whatever the status
-    "failed",  # no answer
-    "parsed",  # the answer was read
-]
 
 
 class Decision(TypedDict):
@@ -48,35 +45,33 @@ class ApiPlan(TypedDict):
     reason: str
 
 
-class Request(TypedDict):
-    """One request of the current API plan, from its arguments to what was extracted from the answer.
+class Request(CallRecord):
+    """One call of the current API plan, from its arguments to what was extracted from the answer.
 
-    `id` is unique in the thread and names the request in the write journal; `call` counts from 1 in the API plan;
-    `round` numbers the API plans of the thread; `attempt` counts repairs from 0; `safe` is that of
-    RFC 9110, section 9.2.1; `pages` is how many pages of a list are read at most. `provenance` says where the arguments
-    come from. `unsure` counts how often a change was about to be sent without its outcome being known, and `sends` how
-    often it may be, which is once unless a person allowed more.
+    `round` numbers the API plans of the thread, `call` counts from 1 in the API plan, `attempt` counts repairs from 0.
+    `output_instruction` says what to extract, `result` is what `code` extracted.
     """
 
-    id: str
     round: int
     call: int
     attempt: int
-    operation: str
-    safe: bool
-    arguments: dict[str, Any]
-    pages: int
-    description: str
     output_instruction: str
-    fingerprint: str
-    status: RequestStatus
-    note: str
-    response: dict[str, Any]
     result: str
     code: str
-    provenance: NotRequired[list[Provenance]]
-    unsure: NotRequired[int]
-    sends: NotRequired[int]
+
+
+def placed(
+    record: CallRecord, *, round_number: int, call: int, attempt: int = 0, output_instruction: str = ""
+) -> Request:
+    """A call in its place in an API plan, nothing extracted yet."""
+    place = {"round": round_number, "call": call, "attempt": attempt, "output_instruction": output_instruction}
+    return cast(Request, {**record, **place, "result": "", "code": ""})
+
+
+def advanced(request: Request, record: CallRecord) -> Request:
+    """A request whose call is at another stage now, in the same place."""
+    place = {key: value for key, value in request.items() if key not in CallRecord.__annotations__}
+    return cast(Request, {**place, **record})
 
 
 class Step(TypedDict):
@@ -183,12 +178,13 @@ def add_steps(before: list[Step], more: list[Step]) -> list[Step]:
 
 
 def _slim(step: Step) -> Step:
-    """Without code, provenance and sketches."""
+    """Without code, provenance, sketches, and the requests of calls that were not sent."""
     requests: list[Request] = []
     for request in step["requests"]:
         response = {key: value for key, value in request["response"].items() if key != "sketch"}
         slim: Request = {**request, "code": "", "response": response}
-        slim.pop("provenance", None)
+        for name in ("provenance", "request", "settled", "question", "target"):
+            slim.pop(name, None)  # type: ignore[misc]
         requests.append(slim)
     return {**step, "requests": requests}
 

@@ -20,6 +20,8 @@ from langgraph.store.base import BaseStore
 from pydantic import BaseModel
 
 from restgpt.calling.journal import Journal
+from restgpt.calling.policy import Rules
+from restgpt.calling.session import Session
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import Role, Usage
 from restgpt.prompts import dated
@@ -30,9 +32,8 @@ from restgpt.tools.errors import SettingsError
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.model.chat import ModelReplyError, ask, read_text, resolve_model
 from restgpt.tools.model.chat import Usage as ModelUsage
-from restgpt.tools.request.build import PreparedRequest
 from restgpt.tools.response.memory_store import BoundedMemory
-from restgpt.tools.response.store import OpenBodies, ResponseStore
+from restgpt.tools.response.store import BodyCache, ResponseStore
 from restgpt.tools.settings import ApiEntry, Settings
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -86,6 +87,7 @@ class Resources:
         self._examples = dict(examples or {})
         self._store = store
         self._memory = BoundedMemory()
+        self.bodies = BodyCache()
         self._lock = Lock()
         self._catalogues: dict[tuple[str, ...], Catalogue] = {}
         self._resolved: dict[tuple[str, float | None, float], BaseChatModel] = {}
@@ -166,8 +168,7 @@ class Run:
     thread: str
     started: float
     _spent: dict[str, ModelUsage] = field(default_factory=dict)
-    _requests: int = 0
-    _bodies: OpenBodies | None = None
+    _session: Session | None = None
 
     @property
     def catalogue(self) -> Catalogue:
@@ -175,26 +176,18 @@ class Run:
         return self.resources.catalogue(self.context.apis)
 
     @property
-    def http(self) -> HttpClient:
-        """The client that adds credentials and sends."""
-        return self.resources.http
-
-    @property
-    def responses(self) -> ResponseStore:
-        """Where bodies are kept."""
-        return ResponseStore(self.store)
-
-    @property
-    def bodies(self) -> OpenBodies:
-        """Kept bodies, each read and parsed once for this run of the node."""
-        if self._bodies is None:
-            self._bodies = OpenBodies(self.responses)
-        return self._bodies
-
-    @property
-    def journal(self) -> Journal:
-        """The write journal of the thread."""
-        return Journal(self.store, self.thread)
+    def session(self) -> Session:
+        """What the calls of this node run work with."""
+        if self._session is None:
+            self._session = Session(
+                catalogue=self.catalogue,
+                http=self.resources.http,
+                responses=ResponseStore(self.store, cache=self.resources.bodies),
+                journal=Journal(self.store, self.thread),
+                rules=Rules(self.resources.settings, self.context.writes),
+                keep_earlier=self.context.undo,
+            )
+        return self._session
 
     def ask(
         self,
@@ -223,10 +216,6 @@ class Run:
     def _note(self, role: Role, usage: ModelUsage) -> None:
         self._spent[role] = self._spent.get(role, ModelUsage()) + usage
 
-    def count_request(self) -> None:
-        """Count a request against the budget."""
-        self._requests += 1
-
     def usage(self) -> Usage:
         """What this node run spent; its reducer adds it to the thread's."""
         return {
@@ -234,13 +223,9 @@ class Run:
                 role: {"calls": spent.calls, "input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens}
                 for role, spent in self._spent.items()
             },
-            "requests": self._requests,
+            "requests": self._session.requests if self._session else 0,
             "seconds": round(self.resources.clock() - self.started, 3),
         }
-
-    def shown(self, request: PreparedRequest) -> dict[str, Any]:
-        """A request as people and journals may see it: without secrets, bounded."""
-        return request.shown(self.http.redactor(*self.catalogue.apis))
 
     def today(self) -> str:
         """The day that the agent takes for today, as prompts name it."""

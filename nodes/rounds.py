@@ -5,6 +5,7 @@ from itertools import takewhile
 
 from restgpt.nodes.records import ApiPlan, Decision, Request, Step
 from restgpt.specs import Catalogue
+from restgpt.tools.response.reply import is_success
 
 MAX_REPAIRS = 2
 """How often a request that the API refused as malformed is made again."""
@@ -25,12 +26,7 @@ def latest(requests: Sequence[Request]) -> list[Request]:
 
 def succeeded(request: Request) -> bool:
     """Whether the API carried the request out."""
-    return request["status"] in ("sent", "parsed") and is_good(int(request["response"]["status"]))
-
-
-def is_good(status: int) -> bool:
-    """Whether an answer says so: a 2xx (RFC 9110, section 15.3); a redirect did nothing yet."""
-    return 200 <= status < 300
+    return request["status"] in ("sent", "parsed") and is_success(int(request["response"]["status"]))
 
 
 def to_repair(requests: Sequence[Request]) -> list[Request]:

@@ -160,9 +160,7 @@ class Runner:
             resources = self._resources(server.url, model)
             context = make_context(self.settings)
             method = "react" if "planner" in self.settings.ablations else self.settings.method
-            graph = build_method(
-                method, context=context, checkpointer=InMemorySaver(), store=InMemoryStore(), resources=resources
-            )
+            graph = build_method(method, checkpointer=InMemorySaver(), store=InMemoryStore(), resources=resources)
             attempt = _attempt(graph, item.instruction, context)
         catalogue = resources.catalogue(())
         return _record(item, calls, world, attempt, catalogue, has_planner=method == "restgpt")

@@ -8,7 +8,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
-from restgpt.graph.build import Graph, add_executor, build_graph, recursion_limit
+from restgpt.graph.build import Graph, add_executor, build_graph, make_resources, recursion_limit
 from restgpt.graph.methods.deps import make_deps
 from restgpt.graph.methods.offline import make_answer, make_offline
 from restgpt.graph.methods.react import make_react
@@ -37,16 +37,15 @@ def build_method(
 ) -> Graph:
     """Build `restgpt` or one of its baselines, with the same inputs, outputs and settings; see `METHODS`.
 
-    Raises `LookupError` for a name that is not one of them.
+    Raises `LookupError` for a name that is not one of them, and `ValueError` as `build_graph`.
     """
     check_store(checkpointer, store)
     if method not in METHODS:
         raise LookupError(f"there is no method {method!r}; there are: {', '.join(METHODS)}")
-    defaults = context if isinstance(context, Context) else Context(**(context or {}))
-    resources = resources or Resources(apis, model=model, models=models, defaults=defaults, store=store)
+    resources = make_resources(apis, model=model, models=models, context=context, store=store, resources=resources)
     wire = METHODS[method]
     if wire is None:
-        return build_graph(context=defaults, checkpointer=checkpointer, store=store, resources=resources)
+        return build_graph(checkpointer=checkpointer, store=store, resources=resources)
     builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
     builder.add_node("intake", observed("intake", intake))
     builder.add_edge(START, "intake")

@@ -43,6 +43,11 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
     with open_persistence(settings) as persistence:
         threads = Threads(persistence.store)
         record = threads.get(thread)
+        if record.turn == 0:
+            raise UsageError(
+                f"Thread {thread} is a single call, and has nothing to go on with. Repeat it with `restgpt call`, "
+                f"which asks first if its outcome is not known, or reverse it with `restgpt undo {thread}`."
+            )
         with persistence.lock(thread):
             context = make_context({**record.context, **({"model": model} if model else {})})
             apis = record.sources.load(settings)

@@ -23,7 +23,8 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 class ThreadRecord:
     """A thread as the command line knows it; `context` holds the settings given with it, never a secret.
 
-    `turn` is the turn of the graph that `instruction` opens, so that one that was killed at once is begun again.
+    `turn` is the turn of the graph that `instruction` opens, so that one that was killed at once is begun again; it is
+    0 for a single change that `restgpt call` sent.
     """
 
     thread: str

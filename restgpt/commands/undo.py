@@ -11,9 +11,10 @@ from restgpt.commands.review import Pending, Verdict, ask_person, pending_text
 from restgpt.commands.terminal import Terminal
 
 if TYPE_CHECKING:
+    from restgpt.calling.reversal import Reversal
     from restgpt.commands.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
-    from restgpt.graph.undo import Reversal, UndoGraph
+    from restgpt.graph.undo import UndoGraph
     from restgpt.nodes.records import Request
     from restgpt.tools.settings import Settings
 
@@ -70,16 +71,21 @@ class _Undoing:
 
     def run(self, *, yes: bool) -> None:
         """Go on with an undo that was broken off, else begin one; ends the command with its exit code."""
-        from restgpt.graph.undo import settle
+        from restgpt.calling.reversal import settle_reversals
+        from restgpt.nodes.records import FORMAT, placed
 
         found: list[Reversal] = []
         if not self._graph.get_state(self._config).tasks:
             found = self._found()
-            if not any(reversal["request"] for reversal in found):
+            drafts = [reversal.draft for reversal in found if reversal.draft]
+            if not drafts:
                 self._nothing(found)
             self._show(found)
-            requests = [reversal["request"] for reversal in found if reversal["request"]]
-            self._invoke({"requests": requests, "round": requests[0]["round"]})
+            number = int(self._graph.get_state(self._config).values.get("round", 0)) + 1
+            requests = [
+                placed(drafted.to_json(), round_number=number, call=call) for call, drafted in enumerate(drafts, 1)
+            ]
+            self._invoke({"format": FORMAT, "requests": requests, "round": number})
         elif not self._pending():
             self._invoke(None)
         while pending := self._pending():
@@ -90,15 +96,13 @@ class _Undoing:
 
             self._invoke(Command(resume=answers))
         requests = self._graph.get_state(self._config).values["requests"]
-        settle(self._journal, requests)
+        settle_reversals(self._journal, requests)
         self._report(found, requests)
 
     def _found(self) -> "list[Reversal]":
-        from restgpt.graph.undo import reversals
+        from restgpt.calling.reversal import reversals
 
-        number = int(self._graph.get_state(self._config).values.get("round", 0)) + 1
-        catalogue = self._resources.catalogue(())
-        return reversals(self._journal, catalogue, round_number=number, steps=self._steps)
+        return reversals(self._journal, self._resources.catalogue(()), steps=self._steps)
 
     def _invoke(self, given: Any) -> None:
         self._graph.invoke(given, self._config, context=self._context, durability="sync")
@@ -131,7 +135,7 @@ class _Undoing:
         raise typer.Exit(Exit.PAUSED)
 
     def _report(self, found: "Sequence[Reversal]", requests: "Sequence[Request]") -> None:
-        from restgpt.graph.undo import is_done
+        from restgpt.calling.reversal import is_done
 
         undone = [request for request in requests if is_done(request)]
         failed = [request for request in requests if not is_done(request)]
@@ -156,9 +160,9 @@ def _problem(request: "Request") -> str:
 def _left(found: "Sequence[Reversal]") -> list[dict[str, Any]]:
     """The changes that cannot be undone, for a program."""
     return [
-        {"method": item["shown"].get("method"), "url": item["shown"].get("url"), "reason": item["reason"]}
+        {"method": item.shown.get("method"), "url": item.shown.get("url"), "reason": item.reason}
         for item in found
-        if item["request"] is None
+        if item.draft is None
     ]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from restgpt.calling.policy import verdict
+from restgpt.calling.policy import Rules
 from restgpt.specs import load_api
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 
@@ -34,41 +34,39 @@ def settings(*rules: PolicyRule) -> Settings:
     ],
 )
 def test_without_rules_the_method_and_the_run_decide(writes: str, read: str, write: str) -> None:
-    assert verdict(API.operation("read"), writes=writes, settings=Settings()) == read
-    assert verdict(API.operation("write"), writes=writes, settings=Settings()) == write
+    assert Rules(Settings(), writes).verdict(API.operation("read")) == read
+    assert Rules(Settings(), writes).verdict(API.operation("write")) == write
 
 
 def test_the_users_rule_goes_before_the_method() -> None:
     rules = settings(PolicyRule("allow", ids=("write",)), PolicyRule("ask", methods=("GET",)))
-    assert verdict(API.operation("write"), writes="ask", settings=rules) == "allow"
-    assert verdict(API.operation("read"), writes="ask", settings=rules) == "ask"
+    assert Rules(rules, "ask").verdict(API.operation("write")) == "allow"
+    assert Rules(rules, "ask").verdict(API.operation("read")) == "ask"
 
 
 def test_a_denying_rule_holds_in_every_run() -> None:
     rules = settings(PolicyRule("deny", ids=("write",)))
-    assert {verdict(API.operation("write"), writes=run, settings=rules) for run in ("ask", "allow", "dry-run")} == {
-        "deny"
-    }
+    assert {Rules(rules, run).verdict(API.operation("write")) for run in ("ask", "allow", "dry-run")} == {"deny"}
 
 
 @pytest.mark.parametrize(("writes", "said"), [("deny", "deny"), ("dry-run", "hold")])
 def test_an_allowing_rule_lets_nothing_through_a_run_without_changes(writes: str, said: str) -> None:
     rules = settings(PolicyRule("allow", ids=("write",)))
-    assert verdict(API.operation("write"), writes=writes, settings=rules) == said
+    assert Rules(rules, writes).verdict(API.operation("write")) == said
 
 
 def test_a_document_can_ask_for_care_but_not_loosen() -> None:
-    assert verdict(API.operation("wipe"), writes="allow", settings=Settings()) == "deny"
-    assert verdict(API.operation("swap"), writes="ask", settings=Settings()) == "ask"
+    assert Rules(Settings(), "allow").verdict(API.operation("wipe")) == "deny"
+    assert Rules(Settings(), "ask").verdict(API.operation("swap")) == "ask"
 
 
 def test_the_users_rule_goes_before_the_documents_wish() -> None:
     rules = settings(PolicyRule("allow", ids=("wipe",)))
-    assert verdict(API.operation("wipe"), writes="ask", settings=rules) == "allow"
+    assert Rules(rules, "ask").verdict(API.operation("wipe")) == "allow"
 
 
 @pytest.mark.parametrize("name", ["My_Board", "my board", "MY-BOARD"])
 def test_a_rule_holds_however_the_api_is_spelled_in_the_file(name: str) -> None:
     api = load_api(DOCUMENT, name=name)
     entry = ApiEntry(name=name, spec="things.yaml", policy=(PolicyRule("deny", ids=("write",)),))
-    assert verdict(api.operation("write"), writes="allow", settings=Settings(apis={name: entry})) == "deny"
+    assert Rules(Settings(apis={name: entry}), "allow").verdict(api.operation("write")) == "deny"

@@ -8,6 +8,7 @@ import pytest
 
 from restgpt.calling.provenance import MOST_TRACED, described, foreign, trace
 from restgpt.specs import Operation, load_api
+from restgpt.tools.request.build import settle
 
 OPERATION = load_api(
     {
@@ -123,12 +124,14 @@ def test_answers_are_only_opened_when_a_value_is_not_known_otherwise() -> None:
 def test_a_pattern_covers_an_argument_and_everything_below(patterns: list[str], pointers: list[str]) -> None:
     arguments = {"body": {"amount": 7, "to": [{"iban": "A1"}, {"iban": "B2"}], "by": "Ada"}}
     traced = trace(OPERATION, arguments, said="by Ada")
-    assert [item["pointer"] for item in foreign(OPERATION, arguments, traced, patterns)] == pointers
+    assert [item["pointer"] for item in foreign(arguments, traced, patterns)] == pointers
 
 
 def not_the_users(arguments: dict[str, Any], said: str, pattern: str, operation: Operation = ORDER) -> list[str]:
+    if operation.body is not None:
+        arguments = settle(operation, arguments).arguments
     traced = trace(operation, arguments, said=said)
-    return [item["pointer"] for item in foreign(operation, arguments, traced, [pattern])]
+    return [item["pointer"] for item in foreign(arguments, traced, [pattern])]
 
 
 def test_a_body_given_as_text_is_traced_as_it_is_sent() -> None:

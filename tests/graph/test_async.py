@@ -16,7 +16,8 @@ from scripted import ScriptedModel
 
 from restgpt.graph.build import build_graph
 from restgpt.nodes.resources import Resources
-from restgpt.tools.http.client import HttpClient, Reply
+from restgpt.tools.http.client import HttpClient
+from restgpt.tools.response.reply import Reply
 
 CONFIG: Any = {"configurable": {"thread_id": "1"}}
 

@@ -46,6 +46,7 @@ from restgpt.tools.network.urllib3_log import quieten_urllib3
 from restgpt.tools.redaction import Redactor
 from restgpt.tools.request.build import PreparedRequest
 from restgpt.tools.response.content import recoded
+from restgpt.tools.response.reply import Reply
 from restgpt.tools.settings import Settings
 from restgpt.tools.telemetry import here, span
 
@@ -75,26 +76,6 @@ class HttpLimits:
     redirects: int = 5
     body_bytes: int = 64 * 1024 * 1024
     header_bytes: int = 64 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What came back, without secrets; `truncated` says that the body went past its bound and ends early."""
-
-    status: int
-    reason: str
-    headers: Mapping[str, str]
-    media_type: str
-    body: bytes
-    truncated: bool = False
-    elapsed_ms: int = 0
-    attempts: int = 1
-    url: str = ""
-
-    def header(self, name: str) -> str:
-        """The value of a header in any case, or an empty string."""
-        folded = name.lower()
-        return next((value for key, value in self.headers.items() if key.lower() == folded), "")
 
 
 class HttpClient:

@@ -16,11 +16,10 @@ from restgpt.specs import SpecError
 from restgpt.specs.operation import Operation, Parameter
 from restgpt.specs.server import absolute_url
 from restgpt.tools.errors import AddressFault, ArgumentError
-from restgpt.tools.http.client import Reply
 from restgpt.tools.network.addresses import Origin, origin_of
 from restgpt.tools.redaction import MARK, is_secret_name
 from restgpt.tools.request.build import PAGE, ServerPage, build_request
-from restgpt.tools.response.content import read_content
+from restgpt.tools.response.reply import Reply
 
 Arguments = Mapping[str, Any]
 
@@ -77,12 +76,12 @@ class _View:
 
 def next_request(operation: Operation, arguments: Arguments, reply: Reply) -> dict[str, Any] | None:
     """The arguments of the next page, None where there is none or nothing says that there is."""
-    if operation.method != "GET" or not 200 <= reply.status < 300:
+    if operation.method != "GET" or not reply.is_success:
         return None
     linked = _linked(reply)
     if linked:
         return _from_address(operation, arguments, linked)
-    value = read_content(reply.body, reply.header("content-type")).value()
+    value = reply.content.value()
     if not isinstance(value, Mapping | list):
         return None
     view = _View(tuple(_holders(value)), _main_list(value) or ())
@@ -116,7 +115,7 @@ def follow_pages(
             return
         seen.append(following)
         reply = send(following)
-        if not 200 <= reply.status < 300:
+        if not reply.is_success:
             return
         yield reply
 

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Never
+from typing import Any, NamedTuple, Never
 from urllib.parse import quote, unquote
 
 from restgpt.specs.docs.example import example_problems
@@ -137,24 +137,27 @@ def build_request(
     Raises ArgumentError with every problem found, by JSON pointer, and a minimal valid example; SpecError where the
     document names no host. Only required parameters with a default are filled in.
     """
-    draft = _Draft(operation, files)
-    draft.settle(arguments)
-    return draft.finish()
+    return settle(operation, arguments, files=files).request
 
 
-def settled_arguments(
-    operation: Operation, arguments: Mapping[str, Any], *, files: FilePolicy | None = None
-) -> dict[str, Any]:
-    """The arguments as `build_request` sends them: brought to the types and the spelling of the document.
+class Settled(NamedTuple):
+    """A request and the arguments that it was built from, in the types and the spelling of the document.
 
-    Only what is given is in them, without defaults and nulls; a file is its mark. Raises ArgumentError.
+    The arguments hold only what was given, without defaults; a file is its mark. They can be settled again.
     """
-    draft = _Draft(operation, files)
-    draft.settle(arguments)
-    return draft.settled()
+
+    request: PreparedRequest
+    arguments: dict[str, Any]
 
 
-class _Draft:
+def settle(operation: Operation, arguments: Mapping[str, Any], *, files: FilePolicy | None = None) -> Settled:
+    """Check the arguments once, and build the request of an operation from them; raises as `build_request`."""
+    builder = _Builder(operation, files)
+    builder.settle(arguments)
+    return Settled(builder.finish(), builder.settled)
+
+
+class _Builder:
     """Collects the parts of one request, and the problems of its arguments."""
 
     def __init__(self, operation: Operation, files: FilePolicy | None) -> None:
@@ -221,6 +224,7 @@ class _Draft:
             return
         if group == "header" and folded in _NEGOTIATION and isinstance(groups[group][key], str):
             self._negotiated[folded] = groups[group][key]
+            self._given.setdefault(group, {})[key] = groups[group][key]
             return
         if group == "header" and folded in _OWN_HEADERS:
             self._add(f"/{group}/{pointer_part(key)}", "is set by the program; leave it out")
@@ -260,6 +264,7 @@ class _Draft:
         default = node.get("default") if isinstance(node, Mapping) else None
         if default is None and parameter.name in given and "null" in (types_of(schema, schema) or ()):
             self._values[(parameter.location, parameter.name)] = None
+            self._given.setdefault(_group(parameter), {})[parameter.name] = None
         elif default is None:
             self._add(pointer, "is required")
         return default
@@ -306,10 +311,9 @@ class _Draft:
     def _add(self, pointer: str, message: str) -> None:
         self._problems.append(ArgumentProblem(pointer, message))
 
+    @property
     def settled(self) -> dict[str, Any]:
-        """What was given, as it is sent; raises ArgumentError."""
-        if self._problems:
-            self._refuse()
+        """The given arguments, as they are sent."""
         return self._given
 
     def finish(self) -> PreparedRequest:

@@ -8,19 +8,21 @@ import base64
 import hashlib
 import json
 import re
+from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 from langgraph.store.base import BaseStore
 
 from restgpt.specs.operation import Operation
 from restgpt.tools.errors import RestgptError
-from restgpt.tools.http.client import Reply
 from restgpt.tools.request.arguments import validate
 from restgpt.tools.request.body import essence, kind_of
-from restgpt.tools.response.content import Content, Kind, read_content, table_rows
+from restgpt.tools.response.content import UNREAD, Content, Kind, table_rows
+from restgpt.tools.response.reply import Reply
 from restgpt.tools.response.sketch import sketch, storable
 
 NAMESPACE = ("restgpt", "bodies")
@@ -30,8 +32,8 @@ SKETCH_BUDGET = 400
 MOST_JUDGED = 200_000
 """Bodies of up to how many bytes are compared with their schema: that takes seconds for megabytes."""
 
-MOST_OPEN = 32 * 1024 * 1024
-"""How many bytes of bodies an `OpenBodies` holds; what is past it is read anew each time."""
+MOST_CACHED = 16 * 1024 * 1024
+"""How many bytes of bodies a `BodyCache` holds; larger bodies are loaded and parsed each time they are opened."""
 
 
 _HANDLE = re.compile(r"body-[0-9a-f]{40}")
@@ -59,19 +61,15 @@ class StoredResponse:
         """The same as a plain dictionary."""
         return {**asdict(self), "notices": list(self.notices)}
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "StoredResponse":
-        """Read back what `to_dict` gave."""
-        return cls(**{**data, "notices": tuple(data.get("notices", ()))})
-
 
 @dataclass(frozen=True)
 class Body:
-    """A kept body: `raw` is UTF-8 if it is text."""
+    """A kept body: `raw` is UTF-8 if it is text, `parsed` its JSON value if somebody has read it already."""
 
     raw: bytes
     media_type: str
     kind: Kind
+    parsed: Any = field(default=UNREAD, compare=False, repr=False)
 
     @property
     def size(self) -> int:
@@ -90,8 +88,11 @@ class Body:
 
     @cached_property
     def value(self) -> Any:
-        """JSON as its value, JSON Lines as a list, other text as text, binary as bytes, an empty body as None."""
-        return Content(self.kind, self.raw).value()
+        """JSON as its value, JSON Lines as a list, other text as text, binary as bytes, an empty body as None.
+
+        Bodies are shared by all who open them, so the value must not be changed.
+        """
+        return Content(self.kind, self.raw, parsed=self.parsed).value()
 
     def text(self, limit: int | None = None) -> str:
         """The body as text, at most `limit` characters of it."""
@@ -100,19 +101,57 @@ class Body:
         return self.raw[: limit * 4].decode("utf-8", "replace")[:limit]
 
 
+class BodyCache:
+    """The newest bodies, so that whoever opens one soon after it arrived neither loads nor parses it again.
+
+    A handle is a hash of the content, so an entry never goes stale. Past `most` bytes the oldest entries go.
+    """
+
+    def __init__(self, *, most: int = MOST_CACHED) -> None:
+        self._most = most
+        self._size = 0
+        self._bodies: OrderedDict[str, Body] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, handle: str) -> Body | None:
+        """The body of a handle, None if it is not here."""
+        with self._lock:
+            body = self._bodies.get(handle)
+            if body is not None:
+                self._bodies.move_to_end(handle)
+            return body
+
+    def put(self, handle: str, body: Body) -> None:
+        """Take a body in, unless it is larger than all of the cache or is here already."""
+        with self._lock:
+            if handle in self._bodies or body.size > self._most:
+                return
+            self._bodies[handle] = body
+            self._size += body.size
+            while self._size > self._most:
+                self._size -= self._bodies.popitem(last=False)[1].size
+
+    def drop(self, handle: str) -> None:
+        """Forget a body."""
+        with self._lock:
+            if (body := self._bodies.pop(handle, None)) is not None:
+                self._size -= body.size
+
+
 class ResponseStore:
     """Keeps bodies in a LangGraph store."""
 
-    def __init__(self, store: BaseStore, *, piece: int = PIECE) -> None:
+    def __init__(self, store: BaseStore, *, piece: int = PIECE, cache: BodyCache | None = None) -> None:
         self._store = store
         self._piece = piece
+        self._cache = cache or BodyCache(most=0)
 
     def put(self, reply: Reply, operation: Operation | None = None) -> StoredResponse:
         """Keep the body of a reply; with the operation, the answer is also compared with its schema.
 
         The same body gives the same handle and is kept once.
         """
-        content = read_content(reply.body, reply.header("content-type"))
+        content = reply.content
         notices = list(content.notices)
         if reply.truncated:
             notices.append(f"only the first {len(reply.body):,} bytes were read; the rest is missing")
@@ -134,7 +173,7 @@ class ResponseStore:
     def put_value(self, value: Any, status: int = 200, *, elapsed_ms: int | None = None) -> StoredResponse:
         """Keep a value that is no single reply, such as several pages as one."""
         data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-        content = Content("json", data)
+        content = Content("json", data, parsed=value)
         handle = self._keep(content, "application/json")
         shape = sketch(value, SKETCH_BUDGET)
         return StoredResponse(handle, status, "application/json", len(data), shape, kind="json", elapsed_ms=elapsed_ms)
@@ -142,6 +181,7 @@ class ResponseStore:
     def _keep(self, content: Content, media_type: str) -> str:
         digest = hashlib.sha256(f"{content.kind}\n{media_type}\n".encode() + content.data).hexdigest()
         handle = f"body-{digest[:40]}"
+        self._cache.put(handle, Body(content.data, media_type, content.kind, content.parsed))
         if self._store.get(NAMESPACE, handle) is not None:
             return handle
         count = max(1, -(-len(content.data) // self._piece))
@@ -155,6 +195,8 @@ class ResponseStore:
 
     def open(self, handle: str) -> Body:
         """The kept body; raises UnknownHandleError."""
+        if (body := self._cache.get(handle)) is not None:
+            return body
         found = self._store.get(NAMESPACE, handle)
         if found is None:
             raise UnknownHandleError(f"no response is kept under {handle}; send the request again")
@@ -164,10 +206,13 @@ class ResponseStore:
             if piece is None:
                 raise UnknownHandleError(f"a part of {handle} is missing from the store; send the request again")
             parts.append(_unpacked(piece.value))
-        return Body(b"".join(parts), found.value["media_type"], found.value["kind"])
+        body = Body(b"".join(parts), found.value["media_type"], found.value["kind"])
+        self._cache.put(handle, body)
+        return body
 
     def remove(self, handle: str) -> None:
         """Forget a body. What says that it is whole goes first, so that a half that is left is never taken for it."""
+        self._cache.drop(handle)
         found = self._store.get(NAMESPACE, handle)
         if found is not None:
             self._store.delete(NAMESPACE, handle)
@@ -182,25 +227,6 @@ class ResponseStore:
 def handles_in(value: object) -> set[str]:
     """The handles that stand anywhere in a value, such as a state."""
     return set(_HANDLE.findall(repr(value)))
-
-
-class OpenBodies:
-    """Kept bodies that are read, and parsed, once however often they are looked at; for one run of one node."""
-
-    def __init__(self, responses: ResponseStore) -> None:
-        self._responses = responses
-        self._bodies: dict[str, Body] = {}
-        self._size = 0
-
-    def open(self, handle: str) -> Body:
-        """The kept body; raises UnknownHandleError."""
-        if handle in self._bodies:
-            return self._bodies[handle]
-        body = self._responses.open(handle)
-        if self._size + body.size <= MOST_OPEN:
-            self._bodies[handle] = body
-            self._size += body.size
-        return body
 
 
 def _packed(part: bytes, is_binary: bool) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from wire.case import Case, Outcome
 
 from restgpt.specs import SpecError, load_api
 from restgpt.tools.errors import RestgptError
-from restgpt.tools.http.client import HttpClient, HttpLimits, Reply
+from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.http.pagination import follow_pages, merge_pages
 from restgpt.tools.request.build import build_request
 from restgpt.tools.response.content import read_content
+from restgpt.tools.response.reply import Reply
 
 
 class SkippingClock:

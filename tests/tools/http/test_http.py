@@ -26,10 +26,11 @@ from restgpt.tools.errors import (
     TimeoutFault,
     TlsFault,
 )
-from restgpt.tools.http.client import HttpClient, HttpLimits, Reply
+from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.network.tls import Trust
 from restgpt.tools.request.build import build_request
 from restgpt.tools.response.content import read_content
+from restgpt.tools.response.reply import Reply
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 
 SECRET = "sk-very-secret-value"

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from restgpt.specs import Operation, load_api
-from restgpt.tools.http.client import Reply
 from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request
 from restgpt.tools.request.build import build_request
+from restgpt.tools.response.reply import Reply
 
 
 def operation(*names: str, method: str = "get", **more: Any) -> Operation:

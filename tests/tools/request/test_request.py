@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from restgpt.specs import Operation, SpecError, load_api
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request.build import PreparedRequest, build_request, settled_arguments
+from restgpt.tools.request.build import PreparedRequest, build_request, settle
 from restgpt.tools.request.files import FilePolicy
 
 BASE = "http://api.test/v1"
@@ -281,9 +281,9 @@ def test_settled_arguments_are_those_that_are_sent() -> None:
         requestBody={"content": {"application/json": {"schema": {"type": "object", "properties": {"a": {}}}}}},
     )
     given = {"query": {"ids": "7"}, "header": {"x-to": 5}, "body": '{"a": "b"}'}
-    assert settled_arguments(found, given) == {"query": {"ids": [7]}, "header": {"X-To": "5"}, "body": {"a": "b"}}
+    assert settle(found, given).arguments == {"query": {"ids": [7]}, "header": {"X-To": "5"}, "body": {"a": "b"}}
     with pytest.raises(ArgumentError):
-        settled_arguments(found, {"query": {"ids": "seven"}})
+        settle(found, {"query": {"ids": "seven"}})
 
 
 @pytest.mark.parametrize("page", [{"admin": "true"}, "x", None, []])

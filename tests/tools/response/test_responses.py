@@ -10,8 +10,8 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from restgpt.specs import Operation, load_api
-from restgpt.tools.http.client import Reply
-from restgpt.tools.response.store import MOST_JUDGED, OpenBodies, ResponseStore, StoredResponse, UnknownHandleError
+from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.store import MOST_JUDGED, BodyCache, ResponseStore, UnknownHandleError
 
 
 def reply(body: bytes, kind: str = "application/json", status: int = 200, **more: Any) -> Reply:
@@ -75,7 +75,6 @@ def test_an_unknown_handle_says_so(store: BaseStore) -> None:
 def test_what_is_stored_is_plain_json(store: BaseStore) -> None:
     stored = ResponseStore(store).put(reply(b'{"a":1}'))
     data = json.loads(json.dumps(stored.to_dict()))
-    assert StoredResponse.from_dict(data) == stored
     assert (data["status"], data["media_type"], data["size"], data["sketch"]) == (
         200,
         "application/json",
@@ -167,18 +166,34 @@ def test_a_value_of_several_pages_is_kept_like_a_body(store: BaseStore) -> None:
 
 
 def test_a_body_is_parsed_once_however_often_it_is_opened(store: BaseStore) -> None:
-    kept = ResponseStore(store)
-    handle = kept.put(reply(b'{"a": [1]}')).handle
-    bodies = OpenBodies(kept)
-    assert bodies.open(handle).value is bodies.open(handle).value
+    kept = ResponseStore(store, cache=BodyCache())
+    answer = reply(b'{"a": [1]}')
+    handle = kept.put(answer).handle
+    assert kept.open(handle).value is answer.content.value()
     with pytest.raises(UnknownHandleError):
-        bodies.open("body-none")
+        kept.open("body-none")
+
+
+def test_a_full_cache_forgets_the_body_that_was_used_longest_ago(store: BaseStore) -> None:
+    kept = ResponseStore(store, cache=BodyCache(most=10))
+    first, second = kept.put(reply(b"[11]")), kept.put(reply(b"[22]"))
+    value = kept.open(first.handle).value
+    third = kept.put(reply(b"[33]"))
+    assert kept.open(first.handle).value is value
+    assert [kept.open(item.handle).value for item in (second, third)] == [[22], [33]]
+
+
+def test_a_removed_body_is_not_found_in_the_cache(store: BaseStore) -> None:
+    kept = ResponseStore(store, cache=BodyCache())
+    handle = kept.put(reply(b"[1]")).handle
+    kept.remove(handle)
+    with pytest.raises(UnknownHandleError):
+        kept.open(handle)
 
 
 def test_how_long_an_answer_took_is_kept(store: BaseStore) -> None:
     stored = ResponseStore(store).put(reply(b"[1]", elapsed_ms=12))
     assert stored.to_dict()["elapsed_ms"] == 12
-    assert StoredResponse.from_dict({key: value for key, value in stored.to_dict().items() if key != "elapsed_ms"})
     assert ResponseStore(store).put_value([1], elapsed_ms=30).elapsed_ms == 30
 
 

@@ -1,0 +1,271 @@
+"""What a call is at each stage of its road, as frozen values with one JSON form: the form that a checkpoint holds.
+
+    Draft ── decide ─→ Ready ── carry_out ─→ Done
+                  ├──→ Ask ─── a person's answer ─→ Ready | Ask | Refused | Done
+                  ├──→ Held      a dry run: shown, never sent
+                  └──→ Refused   not sent, with the reason
+
+`carry_out` can come back with an Ask too: the outcome of an earlier try is unknown, or the target has changed since the
+question. Every stage holds its draft, so each of them can be shown, kept and read back alone.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from restgpt.calling.record import CallRecord, Provenance, Status
+from restgpt.calling.target import NO_TARGET, Target
+from restgpt.specs import Catalogue, Operation, UnknownOperationError
+from restgpt.tools.errors import ArgumentError, ArgumentProblem, RestgptError
+from restgpt.tools.request.build import PreparedRequest, settle
+from restgpt.tools.response.reply import Reply, is_success
+
+
+class OutdatedCallError(RestgptError):
+    """A kept call can no longer be made, because the document has changed since it was drafted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problems:
+    """Why a call cannot be drafted: problems by JSON pointer, and a valid example if there is one."""
+
+    error: ArgumentError
+
+    def __str__(self) -> str:
+        return str(self.error)
+
+    @property
+    def listed(self) -> list[ArgumentProblem]:
+        """The single problems."""
+        return list(self.error.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A call that could be made: its arguments are settled, its request is built, nobody has decided on it yet.
+
+    `name` is the operation's name in the catalogue, which is qualified only where names collide. `arguments` are as they
+    were given, `settled` as they are sent: in the types and the spelling of the document. `confirm` has a person asked
+    whatever the rules say.
+    """
+
+    id: str
+    operation: Operation
+    name: str
+    arguments: Mapping[str, Any]
+    settled: Mapping[str, Any]
+    request: PreparedRequest
+    provenance: tuple[Provenance, ...] = ()
+    pages: int = 1
+    description: str = ""
+    confirm: bool = False
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of everything that is sent."""
+        return self.request.fingerprint
+
+    def to_json(self) -> CallRecord:
+        """The JSON form."""
+        record: CallRecord = {
+            "id": self.id,
+            "operation": self.name,
+            "safe": self.operation.is_safe,
+            "arguments": dict(self.arguments),
+            "pages": self.pages,
+            "description": self.description,
+            "fingerprint": self.fingerprint,
+            "status": "planned",
+            "note": "",
+            "response": {},
+            "provenance": list(self.provenance),
+            "request": self.request.as_json(),
+        }
+        if self.settled != self.arguments:
+            record["settled"] = dict(self.settled)
+        if self.confirm:
+            record["confirm"] = True
+        return record
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A call that may be sent now: `target` is what a person saw of it, `sends` how often it may be tried in all."""
+
+    draft: Draft
+    target: Target = NO_TARGET
+    sends: int = 1
+    note: str = ""
+
+    def to_json(self) -> CallRecord:
+        """The JSON form."""
+        record = self.draft.to_json()
+        record["status"], record["note"] = "approved", self.note
+        if self.sends > 1:
+            record["sends"] = self.sends
+        if self.target.is_known:
+            record["target"] = self.target.to_json()
+        return record
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A call that waits for a person.
+
+    `action` is everything that the person has to see, as an action request of LangChain's human-in-the-loop middleware;
+    `present` fills it in, and nothing of it is computed again after the answer. `unsure` is how often the change was
+    about to be sent without its outcome being known. `note` says why an earlier answer could not be used.
+    """
+
+    draft: Draft
+    action: Mapping[str, Any] = field(default_factory=dict)
+    target: Target = NO_TARGET
+    unsure: int = 0
+    note: str = ""
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The decisions that are taken: what may have been sent already must stay the very same request."""
+        return ("approve", "reject") if self.unsure else ("approve", "edit", "reject", "respond")
+
+    def to_json(self) -> CallRecord:
+        """The JSON form."""
+        record = self.draft.to_json()
+        record["status"], record["note"], record["question"] = "asked", self.note, dict(self.action)
+        if self.target.is_known:
+            record["target"] = self.target.to_json()
+        if self.unsure:
+            record["unsure"] = self.unsure
+        return record
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A call of a dry run: shown, never sent. `present` fills in the summary of the request."""
+
+    draft: Draft
+    summary: str = ""
+
+    def to_json(self) -> CallRecord:
+        """The JSON form."""
+        return _over(self.draft, "held", self.summary)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A call that policy or a person keeps from being sent."""
+
+    draft: Draft
+    reason: str
+
+    def to_json(self) -> CallRecord:
+        """The JSON form."""
+        return _over(self.draft, "rejected", self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A call that is over: `response` is the record of what the API answered, empty if no answer came.
+
+    `reply` is the first reply itself, for those who are in the same process; it is not in the JSON form.
+    """
+
+    draft: Draft
+    status: Literal["sent", "failed"]
+    note: str = ""
+    response: Mapping[str, Any] = field(default_factory=dict)
+    reply: Reply | None = field(default=None, compare=False)
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the API carried the call out."""
+        return self.status == "sent" and is_success(int(self.response["status"]))
+
+    def outcome(self) -> dict[str, Any]:
+        """What the write journal keeps of it."""
+        return {"status": self.status, "response": dict(self.response), "note": self.note}
+
+    def to_json(self) -> CallRecord:
+        """The JSON form."""
+        record = _over(self.draft, self.status, self.note)
+        record["response"] = dict(self.response)
+        return record
+
+
+Decided = Ready | Ask | Held | Refused
+Call = Draft | Decided | Done
+
+
+SENT_WITH = ("request", "settled", "question", "target")
+"""What a record holds only as long as its call may still be sent."""
+
+
+def _over(draft: Draft, status: Status, note: str) -> CallRecord:
+    """A call that will not be sent any more, without the request."""
+    record = draft.to_json()
+    for name in SENT_WITH:
+        record.pop(name, None)  # type: ignore[misc]
+    record["status"], record["note"] = status, note
+    return record
+
+
+def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
+    """The draft of a kept call.
+
+    Records of the first checkpoint format have no built request; it is built again, and must be the same. Raises
+    `OutdatedCallError` if the document lacks the operation by now, or gives another request.
+    """
+    try:
+        operation = catalogue.operation(record["operation"])
+        if kept := record.get("request"):
+            request = PreparedRequest.from_json(kept)
+            settled = record.get("settled") or record["arguments"]
+        else:
+            request, settled = settle(operation, record["arguments"])
+    except (UnknownOperationError, ArgumentError) as error:
+        raise OutdatedCallError(f"The API document changed since this request was made: {error}") from None
+    if request.fingerprint != record["fingerprint"]:
+        raise OutdatedCallError(
+            "The API document changed since this request was made, so it would not be the same request."
+        )
+    return Draft(
+        id=record["id"],
+        operation=operation,
+        name=record["operation"],
+        arguments=record["arguments"],
+        settled=settled,
+        request=request,
+        provenance=tuple(record.get("provenance", ())),
+        pages=record["pages"],
+        description=record["description"],
+        confirm=record.get("confirm", False),
+    )
+
+
+def read_ready(record: CallRecord, catalogue: Catalogue) -> Ready:
+    """A kept call that may be sent; raises `OutdatedCallError`."""
+    draft = read_draft(record, catalogue)
+    return Ready(draft, _target(record), sends=record.get("sends") or 1, note=record["note"])
+
+
+def read_ask(record: CallRecord, catalogue: Catalogue) -> Ask:
+    """A kept question; raises `OutdatedCallError`. Records of the first checkpoint format hold nothing to show."""
+    return Ask(
+        draft=read_draft(record, catalogue),
+        action=record.get("question") or {},
+        target=_target(record),
+        unsure=record.get("unsure") or 0,
+        note=record["note"],
+    )
+
+
+def _target(record: CallRecord) -> Target:
+    kept = record.get("target")
+    return Target.from_json(kept) if kept else NO_TARGET
+
+
+def failed(record: CallRecord, note: str) -> CallRecord:
+    """The record of a call that cannot be sent any more, without reading it."""
+    kept = cast(CallRecord, {key: value for key, value in record.items() if key not in SENT_WITH})
+    kept["status"], kept["note"] = "failed", note
+    return kept

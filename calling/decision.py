@@ -1,0 +1,95 @@
+"""The decision on a call: by the rules alone, or by a person's answer to exactly this question, under the rules."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from restgpt.calling.call import Ask, Decided, Done, Draft, Held, Problems, Ready, Refused
+from restgpt.calling.draft import edited
+from restgpt.calling.policy import Rules
+from restgpt.calling.record import Provenance
+
+NAMED = 20
+"""How many arguments a refusal names."""
+
+NOT_KNOWN = "It was being sent when the run was interrupted; whether it was carried out is not known."
+
+
+def decide(call: Draft | Ask | Ready, rules: Rules, answer: Mapping[str, Any] | None = None) -> Decided | Done:
+    """Decide whether a call is sent, shown to a person, held or refused.
+
+    A draft is decided by the rules alone. A question is decided by a person's `answer`, one decision of LangChain's
+    human-in-the-loop middleware; an answer that cannot be used, or none, leaves it an Ask with the reason as its note.
+    A call that is ready, but had to wait for others, is looked at once more. The rules of this moment always hold:
+    what they bar is not sent, whatever a person said. Done comes of a change of unknown outcome that a person does not
+    want to be sent again.
+    """
+    if isinstance(call, Ready):
+        return _barred(call.draft, rules, is_dry=call.sends == 1) or call
+    if isinstance(call, Draft):
+        is_allowed = rules.verdict(call.operation) == "allow" and not call.confirm
+        return _barred(call, rules) or (Ready(call) if is_allowed else Ask(call))
+    found = _answered(call, answer or {})
+    return decide(found, rules) if isinstance(found, Ready) else found
+
+
+def _answered(ask: Ask, answer: Mapping[str, Any]) -> Ready | Ask | Refused | Done:
+    kind, message = answer.get("type"), str(answer.get("message") or "")
+    if kind not in ask.allowed:
+        return replace(ask, note=_unusable(ask, kind))
+    match kind:
+        case "approve":
+            return Ready(ask.draft, ask.target, sends=ask.unsure + 1)
+        case "reject" if ask.unsure:
+            return Done(ask.draft, "failed", NOT_KNOWN)
+        case "reject":
+            return Refused(ask.draft, f"The user rejected it. {message}".strip())
+        case "respond":
+            return Refused(ask.draft, f"The user answered instead: {message}")
+    return _edited(ask, answer.get("edited_action"))
+
+
+def _unusable(ask: Ask, kind: Any) -> str:
+    if kind is None:
+        return 'the answer could not be read; a good one is {"decisions": [{"type": "approve"}]}, one for each'
+    names = ", ".join(ask.allowed)
+    if ask.unsure:
+        return f"it is one of {names}, since this very request may have been sent"
+    return f"unknown decision {kind!r}; it is one of {names}"
+
+
+def _edited(ask: Ask, action: Any) -> Ready | Ask:
+    action = action if isinstance(action, Mapping) else {}
+    given = action.get("args")
+    if not isinstance(given, Mapping):
+        reason = 'an edit has the arguments by place: {"edited_action": {"name": …, "args": {"body": …}}}'
+        return replace(ask, note=reason)
+    if action.get("name", ask.draft.name) != ask.draft.name:
+        return replace(ask, note="an edit changes the arguments, not the operation; reject it instead")
+    made = edited(ask.draft, given)
+    return replace(ask, note=str(made)) if isinstance(made, Problems) else Ready(made, ask.target, note=EDITED)
+
+
+EDITED = "Edited by the user."
+
+
+def _barred(draft: Draft, rules: Rules, *, is_dry: bool = True) -> Held | Refused | None:
+    """The draft as the rules keep it back, whatever a person says; None where it may go out."""
+    verdict = rules.verdict(draft.operation)
+    if verdict == "deny":
+        return Refused(draft, _denied(draft, rules))
+    if foreign := rules.unmet(draft.operation, draft.settled, draft.provenance):
+        return Refused(draft, _not_the_users(foreign))
+    return Held(draft) if verdict == "hold" and is_dry else None
+
+
+def _denied(draft: Draft, rules: Rules) -> str:
+    if rules.writes == "deny" and not draft.operation.is_safe:
+        return "The policy of this run allows no changes (writes: deny)."
+    return "A rule of the user, or the API's document, does not allow this request."
+
+
+def _not_the_users(foreign: Sequence[Provenance]) -> str:
+    names = ", ".join(item["pointer"] for item in foreign[:NAMED])
+    names += f" and {len(foreign) - NAMED} more" if len(foreign) > NAMED else ""
+    return f"The policy wants these values from the user, who did not say them: {names}. Ask for them in the answer."

@@ -1,0 +1,79 @@
+"""Drafting a call: arguments are checked, settled and traced once, and the request is built from them."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from restgpt.calling.call import Draft, Problems
+from restgpt.calling.idempotency import with_key
+from restgpt.calling.provenance import trace
+from restgpt.calling.record import Provenance
+from restgpt.specs import Operation
+from restgpt.tools.errors import ArgumentError
+from restgpt.tools.request.build import settle
+from restgpt.tools.request.files import FilePolicy
+from restgpt.tools.response.sketch import storable_value
+
+
+def draft(
+    operation: Operation,
+    arguments: Mapping[str, Any],
+    *,
+    id: str,
+    name: str | None = None,
+    said: str | None = None,
+    found: Iterable[tuple[str, Any]] = (),
+    pages: int = 1,
+    description: str = "",
+    confirm: bool = False,
+    files: FilePolicy | None = None,
+) -> Draft | Problems:
+    """Draft a call of `operation` from `{"path", "query", "header", "cookie", "body"}` groups.
+
+    `id` names the call in the write journal; an idempotency key is made from it where the document has a header for
+    one. `said` is what the user said and `found` gives kept responses by handle, the newest first: every argument is
+    traced to one of them, unless `said` is None. Only a safe operation has more than one of its `pages` read. Raises
+    `SpecError` where the document names no host.
+    """
+    given = with_key(operation, arguments, id)
+    try:
+        settled = settle(operation, given, files=files)
+    except ArgumentError as error:
+        return Problems(error)
+    traced: list[Provenance] = []
+    if said is not None:
+        traced = trace(operation, settled.arguments, said=said, responses=found)
+    return Draft(
+        id=id,
+        operation=operation,
+        name=name or operation.name,
+        # A checkpoint holds no integer of more than 64 bits; its digits are kept as text, which settles to the same.
+        arguments=storable_value(given),
+        settled=storable_value(settled.arguments),
+        request=settled.request,
+        provenance=tuple(traced),
+        pages=pages if operation.is_safe else 1,
+        description=description,
+        confirm=confirm,
+    )
+
+
+def edited(before: Draft, arguments: Mapping[str, Any]) -> Draft | Problems:
+    """The same call with other arguments, all of them a person's own.
+
+    Its idempotency key is another one: in a fork of its thread, the request as it was may have been sent.
+    """
+    given = storable_value(dict(arguments))
+    said = json.dumps(given, ensure_ascii=False)
+    made = draft(
+        before.operation,
+        given,
+        id=f"{before.id} {said}",
+        name=before.name,
+        said=said,
+        pages=before.pages,
+        description=before.description,
+        confirm=before.confirm,
+    )
+    return made if isinstance(made, Problems) else replace(made, id=before.id)

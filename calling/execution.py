@@ -1,0 +1,177 @@
+"""Carrying a call out: each change exactly once, each list page by page, and every reply kept."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from restgpt.calling.call import Ask, Done, Draft, Ready
+from restgpt.calling.journal import Entry, entry_id
+from restgpt.calling.question import present
+from restgpt.calling.session import UNREACHABLE, Session
+from restgpt.calling.target import NO_TARGET, UNREAD, Earlier, Target
+from restgpt.calling.undo import Irreversible, Made, needs_earlier, remedy
+from restgpt.specs import Operation
+from restgpt.tools.errors import ArgumentError, BoundFault, HttpFault, RedirectFault, StoppingError
+from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request
+from restgpt.tools.request.build import build_request
+from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.sketch import storable_value
+
+REFUSED = (RedirectFault, BoundFault)
+"""The API answered in a way that is not followed: of a request that changes nothing, the planner is told."""
+
+UNSURE = "Whether the API carried it out is not known: look before it is done again."
+
+
+def carry_out(
+    session: Session, ready: Ready, *, deadline: float | None = None, touched: Collection[str] = ()
+) -> Done | Ask:
+    """Send a call and keep what came of it; it comes back as an Ask where a person has to decide again.
+
+    That is a change whose earlier try has no known outcome, and a change whose target is not any more what the person
+    saw. `touched` are the readers of targets that the same approval let other calls change in the meantime: these are
+    not compared. `deadline` is a moment of the session's clock. Raises `HttpFault` where nothing that a model could
+    say would help, and `StoppingError`; both leave the journal true.
+    """
+    is_read = ready.draft.operation.is_safe
+    done = _read(session, ready.draft, deadline) if is_read else _change(session, ready, deadline, touched)
+    return replace(done, note=ready.note) if isinstance(done, Done) and not done.note else done
+
+
+def _change(session: Session, ready: Ready, deadline: float | None, touched: Collection[str]) -> Done | Ask:
+    """Send a change with its intent noted before and its outcome after, so that no crash can double it."""
+    draft, journal = ready.draft, session.journal
+    entry = journal.look_up(draft.id, draft.fingerprint)
+    if entry.known == "answered":
+        return _answered(draft, entry)
+    if entry.known == "unknown" and entry.tries >= ready.sends:
+        return present(session, Ask(draft, unsure=entry.tries))
+    now = _look(session, ready, deadline, is_first=not entry.tries)
+    if question := _changed_since(session, ready, now, touched):
+        return question
+    earlier = cast(Earlier, entry.earlier or UNREAD) if entry.tries else now.earlier
+    # A copy that lost something in keeping would restore something else.
+    kept = earlier if storable_value(earlier) == earlier else UNREAD
+    journal.intend(draft.id, draft.fingerprint, session.shown(draft.request), earlier=kept)
+    made = Made()
+    try:
+        reply = session.send(draft.request, draft.operation, deadline=deadline)
+    except HttpFault as fault:
+        if isinstance(fault, UNREACHABLE) or not fault.repairable:
+            if not fault.outcome_unknown:
+                journal.retract(draft.id, draft.fingerprint)
+            raise
+        done = Done(draft, "failed", f"{fault} {UNSURE}" if fault.outcome_unknown else str(fault))
+    except StoppingError:
+        journal.retract(draft.id, draft.fingerprint)
+        raise
+    else:
+        done = Done(draft, "sent", response=_kept(session, draft.operation, [reply]), reply=reply)
+        made = _made(reply)
+    # First, so that nothing that goes wrong with the way back can lose what became of the change.
+    journal.conclude(draft.id, draft.fingerprint, done.outcome())
+    if done.succeeded:
+        journal.note(entry_id(draft.id, draft.fingerprint), undo=_undo(session, draft, earlier, made))
+    return done
+
+
+def _answered(draft: Draft, entry: Entry) -> Done:
+    outcome = entry.outcome
+    return Done(draft, outcome["status"], outcome["note"], outcome["response"])
+
+
+def _look(session: Session, ready: Ready, deadline: float | None, *, is_first: bool) -> Target:
+    """The target right before sending, where a person saw it before, or where an undo will need it."""
+    draft = ready.draft
+    wanted = session.keep_earlier and is_first and needs_earlier(draft.operation, draft.arguments)
+    if not (ready.target.is_known or wanted):
+        return NO_TARGET
+    return session.look(draft.operation, draft.arguments, deadline=deadline, firm=ready.target.is_known)
+
+
+def _changed_since(session: Session, ready: Ready, now: Target, touched: Collection[str]) -> Ask | None:
+    """The question anew, if the target is not any more what the person saw."""
+    seen, body = ready.target, ready.draft.arguments.get("body")
+    if not seen.is_known or seen.reader in touched:
+        return None
+    if now.is_known and now.reader != seen.reader:
+        # A person edited the call, so that it goes to another target, which nobody has seen.
+        return None
+    written = frozenset(body) if isinstance(body, Mapping) else frozenset()
+    changed = seen.changed(now, written=written)
+    if not changed:
+        return None
+    if not now.is_known:
+        return present(session, Ask(ready.draft, unsure=ready.sends - 1), changed=())
+    restless = seen.restless | {change["field"] for change in changed if change["field"]}
+    question = Ask(ready.draft, target=replace(now, restless=restless), unsure=ready.sends - 1)
+    return present(session, question, changed=changed)
+
+
+def _made(reply: Reply) -> Made:
+    body = reply.content.value() if reply.content.kind == "json" and not reply.truncated else None
+    return Made(body, reply.header("location"))
+
+
+def _undo(session: Session, draft: Draft, earlier: Earlier, made: Made) -> dict[str, Any]:
+    """What would reverse a change, or why nothing would, for the journal."""
+    found = remedy(draft.operation, draft.arguments, earlier, made)
+    if isinstance(found, Irreversible):
+        return {"reason": found.reason}
+    name = session.catalogue.name_of(found.operation)
+    return {"operation": name, "arguments": storable_value(found.arguments), "caution": found.caution}
+
+
+def _read(session: Session, draft: Draft, deadline: float | None) -> Done:
+    """Send a safe request, and follow its pages."""
+    try:
+        first = session.send(draft.request, draft.operation, deadline=deadline)
+    except HttpFault as fault:
+        if isinstance(fault, UNREACHABLE) or not (fault.repairable or isinstance(fault, REFUSED)):
+            raise
+        return Done(draft, "failed", str(fault))
+    replies, notices = _pages(session, draft, first, deadline)
+    return Done(draft, "sent", response=_kept(session, draft.operation, replies, notices), reply=first)
+
+
+def _pages(session: Session, draft: Draft, first: Reply, deadline: float | None) -> tuple[list[Reply], list[str]]:
+    """The first page and those after it as far as wanted, and what has to be said of a list that is not whole."""
+    operation = draft.operation
+    asked: list[Mapping[str, Any]] = [draft.arguments]
+    failed = ""
+
+    def send(arguments: Mapping[str, Any]) -> Reply:
+        nonlocal failed
+        asked.append(arguments)
+        reply = session.send(build_request(operation, arguments), operation, deadline=deadline)
+        failed = "" if reply.is_success else f"status {reply.status}"
+        return reply
+
+    replies: list[Reply] = []
+    try:
+        for reply in follow_pages(send, operation, draft.arguments, first, most=draft.pages):
+            replies.append(reply)
+    except (HttpFault, ArgumentError) as fault:
+        failed = str(fault)
+    if failed:
+        return replies, [f"Page {len(replies) + 1} failed ({failed}): the list is not whole."]
+    if next_request(operation, asked[len(replies) - 1], replies[-1]) is None:
+        return replies, []
+    if len(replies) > 1:
+        return replies, [f"The list may go on after these {len(replies)} pages."]
+    return replies, ["The list goes on: this is its first page only."]
+
+
+def _kept(
+    session: Session, operation: Operation, replies: Sequence[Reply], notices: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The record of a reply whose body is in the store, or of its pages as one."""
+    if len(replies) == 1:
+        record = session.responses.put(replies[0], operation).to_dict()
+        return {**record, "pages": 1, "notices": [*record["notices"], *notices]}
+    values = [reply.content.value() for reply in replies]
+    elapsed = sum(reply.elapsed_ms for reply in replies)
+    record = session.responses.put_value(merge_pages(values), replies[0].status, elapsed_ms=elapsed).to_dict()
+    cut = [number for number, reply in enumerate(replies, 1) if reply.truncated]
+    partly = [f"Of page {number} only the first part was read; the rest is missing." for number in cut]
+    return {**record, "truncated": bool(cut), "pages": len(replies), "notices": [*record["notices"], *partly, *notices]}

@@ -1,0 +1,112 @@
+"""What a person is asked about a call: the exact redacted request, its target, the way back, where values come from."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from restgpt.calling.call import Ask, Draft, Held
+from restgpt.calling.idempotency import key_header
+from restgpt.calling.provenance import described
+from restgpt.calling.session import Session
+from restgpt.calling.target import FieldChange, changes_text, shown_target, target_lines
+from restgpt.calling.undo import outlook
+from restgpt.specs import Operation
+from restgpt.tools.response.sketch import storable_value
+
+T = TypeVar("T")
+
+ORIGINS_SHOWN = 20
+"""Of how many arguments a person is told where they come from."""
+
+
+def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | None = None) -> T:
+    """Fill in what a person sees of a question or of a held call; anything else is left as it is.
+
+    The target of a change is looked at for its question, unless it is known already. `changed` is what changed in the
+    target after a person had approved; empty if it could not be read again.
+    """
+    if isinstance(decided, Held):
+        return replace(decided, summary=request_summary(session.shown(decided.draft.request)))
+    if not isinstance(decided, Ask):
+        return decided
+    if decided.action:
+        lines = str(decided.action["description"]).split("\n")
+        told = [*_unusable_lines(decided.note), *lines[lines[0].startswith(UNUSABLE) :]]
+        return replace(decided, action={**decided.action, "description": "\n".join(told)})
+    draft, target = decided.draft, decided.target
+    if not target.is_known and changed is None:
+        target = session.look(draft.operation, draft.arguments)
+    shown = storable_value(session.shown(draft.request))
+    there = shown_target(draft.operation, draft.arguments, target)
+    undo = outlook(draft.operation, draft.arguments, target.earlier)
+    lines = [
+        *_unusable_lines(decided.note),
+        *(_unsure_lines(draft.operation) if decided.unsure else []),
+        *([] if changed is None else [on_one_line(_changed_line(changed))]),
+        request_summary(shown),
+        on_one_line(f"What it does: {_purpose(draft.operation)}"),
+        *map(on_one_line, target_lines(there)),
+        *([] if draft.operation.is_safe else [undo]),
+        on_one_line(f"Why: {draft.description}"),
+        *map(on_one_line, _origin_lines(draft)),
+    ]
+    action: dict[str, Any] = {
+        "name": draft.name,
+        "args": dict(draft.arguments),
+        "description": "\n".join(lines),
+        "request": shown,
+        "target": there,
+        "undo": undo,
+        "provenance": list(draft.provenance),
+    }
+    return replace(decided, action=action, target=target)
+
+
+UNUSABLE = "That decision cannot be used: "
+
+
+def _unusable_lines(note: str) -> list[str]:
+    return [f"{UNUSABLE}{note}"] if note else []
+
+
+def on_one_line(text: str) -> str:
+    """Words of models, documents and APIs on one line, so that they cannot pass for lines of this program's own."""
+    return " ".join(text.split())
+
+
+def request_summary(shown: dict[str, Any]) -> str:
+    """A redacted request in a line or two: method, URL, body."""
+    body = shown.get("body")
+    line = f"{shown['method']} {shown['url']}"
+    if body in (None, ""):
+        return line
+    return f"{line}\n{body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)}"
+
+
+def _purpose(operation: Operation) -> str:
+    return operation.summary or operation.description or operation.line()
+
+
+def _changed_line(changed: Sequence[FieldChange]) -> str:
+    if not changed:
+        return "The target of this request could not be read again right before sending, so it was not sent."
+    return f"The target has changed since this request was approved, so it was not sent: {changes_text(changed)}"
+
+
+def _unsure_lines(operation: Operation) -> list[str]:
+    lines = [
+        "This request was being sent when the run was interrupted. It may or may not have been carried out.",
+        "Approve: send it again. Reject: do not send it.",
+    ]
+    if key_header(operation):
+        lines.append("It carries the same idempotency key as before, by which the API can tell that it is the same.")
+    return lines
+
+
+def _origin_lines(draft: Draft) -> list[str]:
+    """Where values come from that the user did not say, a line each."""
+    told = [item for item in draft.provenance if item["origin"] in ("response", "model")]
+    lines = [f"- {described(item)}" for item in told[:ORIGINS_SHOWN]]
+    more = [f"- and {len(told) - ORIGINS_SHOWN} more"] if len(told) > ORIGINS_SHOWN else []
+    return ["Where values come from:", *lines, *more] if lines else []

@@ -1,0 +1,62 @@
+"""The JSON form of a call, as checkpoints hold it. The command line reads it too, so it imports nothing heavy."""
+
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+Origin = Literal["user", "document", "response", "model"]
+
+
+class Provenance(TypedDict):
+    """Where one argument stands (`pointer`, into the grouped arguments) and where its value comes from.
+
+    `handle` and `at` name the kept response and the JSON pointer in it. "model" is what no source holds as such.
+    """
+
+    pointer: str
+    origin: Origin
+    handle: NotRequired[str]
+    at: NotRequired[str]
+
+
+Status = Literal[
+    "planned",  # drafted
+    "asked",  # waits for a person
+    "approved",  # may be sent
+    "rejected",  # policy or a person said no
+    "held",  # dry run: shown, never sent
+    "sent",  # the API answered, whatever the status
+    "failed",  # no answer
+    "parsed",  # the answer was read
+]
+
+
+class CallRecord(TypedDict):
+    """The JSON form of a call at any stage.
+
+    `id` is unique in the thread and names the call in the write journal. `safe` is that of RFC 9110, section 9.2.1.
+    `pages` is how many pages of a list are read at most. `description` says why the call is made. `request` is the
+    request as it will be sent, without credentials, and `settled` are its arguments in the document's types and spelling,
+    where they differ from those given; both are dropped when the call is over. `unsure` counts how often a
+    change was about to be sent without its outcome being known, `sends` how often it may be, which is once unless a
+    person allowed more.
+    """
+
+    id: str
+    operation: str
+    safe: bool
+    arguments: dict[str, Any]
+    pages: int
+    description: str
+    fingerprint: str
+    status: Status
+    note: str
+    response: dict[str, Any]
+    provenance: NotRequired[list[Provenance]]
+    settled: NotRequired[dict[str, Any]]
+    request: NotRequired[dict[str, Any]]
+    confirm: NotRequired[bool]
+    target: NotRequired[dict[str, Any]]
+    question: NotRequired[dict[str, Any]]
+    unsure: NotRequired[int]
+    sends: NotRequired[int]

@@ -1,0 +1,80 @@
+"""Reversing the changes of a thread: what its journal says of the way back, as drafts for the same road."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from restgpt.calling.call import Draft, Problems
+from restgpt.calling.draft import draft
+from restgpt.calling.journal import Journal
+from restgpt.calling.record import CallRecord
+from restgpt.specs import Catalogue
+from restgpt.tools.response.reply import is_success
+
+
+@dataclass(frozen=True, slots=True)
+class Reversal:
+    """What is to be done about one change: `draft` reverses it, or `reason` says why nothing does.
+
+    `change` is the id of the change's journal entry, `shown` its redacted request.
+    """
+
+    change: str
+    shown: dict[str, Any]
+    draft: Draft | None = None
+    reason: str = ""
+
+
+def reversals(journal: Journal, catalogue: Catalogue, *, steps: int | None = None) -> list[Reversal]:
+    """What would undo the last `steps` changes of a journal, or all of them, the newest first.
+
+    Changes that the API refused, and changes that were undone already, are left out.
+    """
+    made = [entry for entry in journal.entries() if _is_made(entry)]
+    return [_reversal(entry, catalogue) for entry in made[::-1][:steps]]
+
+
+def _is_made(entry: dict[str, Any]) -> bool:
+    outcome = entry.get("outcome")
+    if outcome is None:
+        return True
+    status = (outcome.get("response") or {}).get("status", 0)
+    return outcome["status"] == "sent" and is_success(status) and not entry.get("undone")
+
+
+def _reversal(entry: dict[str, Any], catalogue: Catalogue) -> Reversal:
+    undo = entry.get("undo") or {}
+    change, shown = entry["id"], entry["request"]
+    if entry.get("outcome") is None:
+        return Reversal(change, shown, reason="whether it was carried out is not known")
+    if "operation" not in undo:
+        return Reversal(change, shown, reason=undo.get("reason") or "nothing was kept that would reverse it")
+    made = draft(
+        catalogue.operation(undo["operation"]),
+        undo["arguments"],
+        # The number of failed tries is part of the id: what the API refused once may be asked of it again.
+        id=f"{change}.undo.{entry.get('undo_tries', 0)}",
+        name=undo["operation"],
+        description=f"Undo {shown['method']} {shown['url']}. {undo.get('caution', '')}".strip(),
+        # A person is asked about every reversal, whatever a rule lets the agent do by itself.
+        confirm=True,
+    )
+    if isinstance(made, Problems):
+        return Reversal(change, shown, reason=f"the document changed since: {made}")
+    return Reversal(change, shown, made)
+
+
+def settle_reversals(journal: Journal, records: Sequence[CallRecord]) -> None:
+    """Note in a thread's journal which of its changes were undone, and which the API did not let be undone."""
+    tries = {entry["id"]: entry.get("undo_tries", 0) for entry in journal.entries()}
+    for record in records:
+        change = record["id"].rpartition(".undo.")[0]
+        if is_done(record):
+            journal.note(change, undone=True)
+        elif record["status"] in ("sent", "failed", "rejected"):
+            journal.note(change, undo_tries=tries.get(change, 0) + 1)
+
+
+def is_done(record: CallRecord) -> bool:
+    """Whether the API carried a reversing call out."""
+    return record["status"] == "sent" and is_success(int(record["response"]["status"]))

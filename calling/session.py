@@ -1,0 +1,90 @@
+"""What the road of a call works with: the operations, the HTTP client, the journal, the kept responses, the rules."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from restgpt.calling.journal import Journal
+from restgpt.calling.policy import Rules
+from restgpt.calling.target import NO_TARGET, UNREAD, Target, reader_arguments, reader_of
+from restgpt.specs import Catalogue, Operation
+from restgpt.tools.errors import (
+    ArgumentError,
+    ConnectFault,
+    HttpFault,
+    LoginError,
+    MissingCredentialError,
+    ResolveFault,
+)
+from restgpt.tools.http.client import HttpClient
+from restgpt.tools.request.build import PreparedRequest, build_request
+from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.store import ResponseStore
+
+LOOK_S = 20.0
+"""How long a look at a target may take, in seconds: a person waits for it."""
+
+UNREACHABLE = (ConnectFault, ResolveFault)
+"""Nothing was sent, and nothing that a model could say would help: the run stops, to be resumed when the API is up."""
+
+
+@dataclass(slots=True)
+class Session:
+    """The outside world of some calls of one thread, and how many requests they took.
+
+    `keep_earlier` has the target of a change read before the change is made, so that it can be undone. Seam: `clock`,
+    in seconds, which is the HTTP client's.
+    """
+
+    catalogue: Catalogue
+    http: HttpClient
+    responses: ResponseStore
+    journal: Journal
+    rules: Rules
+    keep_earlier: bool = True
+    clock: Callable[[], float] = time.monotonic
+    requests: int = 0
+
+    def send(self, request: PreparedRequest, operation: Operation, *, deadline: float | None = None) -> Reply:
+        """Send one request and count it; raises as `HttpClient.send`."""
+        self.requests += 1
+        return self.http.send(request, operation, deadline=deadline)
+
+    def shown(self, request: PreparedRequest) -> dict[str, Any]:
+        """A request as people and journals may see it: without secrets, bounded."""
+        return request.shown(self.http.redactor(*self.catalogue.apis))
+
+    def look(
+        self, operation: Operation, arguments: Any, *, deadline: float | None = None, firm: bool = False
+    ) -> Target:
+        """The target of a change as it is now; unknown for any answer but a good one with JSON in it, or a 404.
+
+        Nothing is read that the rules do not let through unasked. A `firm` look raises `HttpFault` if the API cannot
+        be reached.
+        """
+        reader = reader_of(operation)
+        if reader is None or self.rules.verdict(reader) != "allow":
+            return NO_TARGET
+        wanted = reader_arguments(operation, reader, arguments)
+        if wanted is None:
+            return NO_TARGET
+        until = self.clock() + LOOK_S
+        try:
+            request = build_request(reader, wanted)
+            reply = self.send(request, reader, deadline=until if deadline is None else min(until, deadline))
+        except UNREACHABLE:
+            if firm:
+                raise
+            return NO_TARGET
+        except (ArgumentError, HttpFault, MissingCredentialError, LoginError):
+            return NO_TARGET
+        return _target(reply, request.fingerprint)
+
+
+def _target(reply: Reply, reader: str) -> Target:
+    if reply.status in (404, 410):
+        return Target.of({"known": "absent", "value": None}, reader=reader)
+    if reply.status != 200 or reply.truncated or reply.content.kind != "json":
+        return Target.of(UNREAD, reader=reader)
+    return Target.of({"known": "present", "value": reply.content.value()}, reader=reader)

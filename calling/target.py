@@ -1,0 +1,214 @@
+"""The target of a change: the thing that it would change, as it is before.
+
+The document says where to look: the GET on the very path that the change goes to, with the same query. A target is
+looked at once before a person is asked, and again right before the change is sent.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
+
+from restgpt.calling.idempotency import HEADERS
+from restgpt.specs import Operation
+from restgpt.tools.response.sketch import storable_value
+
+CHANGING = frozenset({"PUT", "PATCH", "DELETE"})
+
+SHOWN = 2000
+"""How many characters of the present state a person is shown."""
+
+KEPT = 200_000
+"""How many characters of a target's state are kept: in the question, and in the journal for an undo."""
+
+LARGE = "(too large to show)"
+
+
+class Earlier(TypedDict):
+    """The state of a target before a change: as read, known to be absent, or not known. The journal keeps this."""
+
+    known: Literal["present", "absent", "unread"]
+    value: Any
+
+
+UNREAD: Earlier = {"known": "unread", "value": None}
+
+
+class FieldChange(TypedDict):
+    """One field with its value before and after; an empty name stands for the whole."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a look at the target found.
+
+    `reader` is the fingerprint of the request that looked, empty if there was none. `digest` is that of the state. The
+    state itself is left out of `value` where it is longer than `KEPT`. `restless` are fields that changed between two
+    looks although nobody asked for it, such as a counter of views: they make no further question. `is_exact` is false
+    for a state that lost something in keeping, which must not be restored.
+    """
+
+    known: Literal["present", "absent", "unread"] = "unread"
+    value: Any = None
+    reader: str = ""
+    digest: str = ""
+    restless: frozenset[str] = field(default=frozenset())
+    is_exact: bool = True
+
+    @classmethod
+    def of(cls, earlier: Earlier, *, reader: str = "") -> "Target":
+        """The target as a look found it."""
+        if earlier["known"] != "present":
+            return cls(earlier["known"], reader=reader)
+        text = json.dumps(earlier["value"], sort_keys=True)
+        value = earlier["value"] if len(text) <= KEPT else None
+        return cls("present", value, reader, sha256(text.encode()).hexdigest())
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a look found something out."""
+        return self.known != "unread"
+
+    @property
+    def earlier(self) -> Earlier:
+        """The state for an undo; unread where it is too long to be kept."""
+        return UNREAD if self.is_large or not self.is_exact else {"known": self.known, "value": self.value}
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the state is too long to be kept."""
+        return self.known == "present" and self.value is None and self.digest != _NULL
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form."""
+        value = storable_value(self.value)
+        return {
+            "known": self.known,
+            "value": value,
+            "reader": self.reader,
+            "digest": self.digest,
+            "restless": sorted(self.restless),
+            "exact": self.is_exact and value == self.value,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Target":
+        """Read what `to_json` gave."""
+        restless = frozenset(data["restless"])
+        return cls(data["known"], data["value"], data["reader"], data["digest"], restless, data["exact"])
+
+    def differences(self, now: "Target") -> list[FieldChange]:
+        """What differs in a later look at the same target, field by field where both are objects."""
+        if (self.known, self.digest) == (now.known, now.digest):
+            return []
+        if not (isinstance(self.value, Mapping) and isinstance(now.value, Mapping)):
+            return [{"field": "", "before": _whole(self), "after": _whole(now)}]
+        before, after = storable_value(self.value), storable_value(now.value)
+        names = [*before, *(name for name in after if name not in before)]
+        return [
+            {"field": name, "before": before.get(name), "after": after.get(name)}
+            for name in names
+            if before.get(name) != after.get(name)
+        ]
+
+    def changed(self, now: "Target", *, written: frozenset[str] = frozenset()) -> list[FieldChange]:
+        """The differences that a person has to see again: not those of restless fields, unless they are `written`."""
+        still = self.restless - written
+        return [change for change in self.differences(now) if change["field"] not in still or not change["field"]]
+
+
+_NULL = sha256(b"null").hexdigest()
+NO_TARGET = Target()
+
+
+def _whole(target: Target) -> Any:
+    if target.known == "absent":
+        return "(nothing there)"
+    return LARGE if target.is_large else target.value
+
+
+class ShownTarget(TypedDict):
+    """A target as a person is shown it: `present` is cut text where it is long."""
+
+    present: Any
+    changes: list[FieldChange]
+
+
+def shown_target(operation: Operation, arguments: Mapping[str, Any], target: Target) -> ShownTarget | None:
+    """The target of a change for a person; None where nothing was found or could be read."""
+    if target.known != "present":
+        return None
+    body = arguments.get("body")
+    changes = _would_change(target.value, body) if operation.method != "DELETE" and isinstance(body, Mapping) else []
+    text = LARGE if target.is_large else json.dumps(target.value, ensure_ascii=False)
+    present = target.value if len(text) <= SHOWN and not target.is_large else f"{text[:SHOWN]}…"
+    return {"present": storable_value(present), "changes": storable_value(changes)}
+
+
+def _would_change(present: Any, body: Mapping[str, Any]) -> list[FieldChange]:
+    if not isinstance(present, Mapping):
+        return []
+    return [
+        {"field": str(name), "before": present.get(name), "after": value}
+        for name, value in body.items()
+        if present.get(name) != value
+    ]
+
+
+def target_lines(shown: ShownTarget | None) -> list[str]:
+    """A target in a line or a few, for a person."""
+    if shown is None:
+        return []
+    if shown["changes"]:
+        return [f"What changes: {changes_text(shown['changes'])}"]
+    return [f"As it is now: {_short(shown['present'])}"]
+
+
+def changes_text(changes: Sequence[FieldChange]) -> str:
+    """Changed fields in a line."""
+    return "; ".join(
+        f"{change['field'] or 'the whole'}: {_short(change['before'])} → {_short(change['after'])}"
+        for change in changes
+    )
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 300 else f"{text[:300]}…"
+
+
+def reader_of(operation: Operation) -> Operation | None:
+    """The operation that reads what `operation` changes, if the document has one."""
+    return operation.api.lookup(f"GET {operation.path}") if operation.method in CHANGING else None
+
+
+def reader_arguments(operation: Operation, reader: Operation, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The reader's arguments out of a change's; None where the change has query values that the reader lacks.
+
+    Such a value may choose the target, as in `/settings?user=bob`: without it the reader would show another one.
+    """
+    query, header = shared(arguments, "query", reader), shared(arguments, "header", reader)
+    if len(query) < len(given(arguments, "query")):
+        return None
+    header = {name: value for name, value in header.items() if name.lower() not in HEADERS}
+    return {"path": arguments.get("path") or {}, "query": query, "header": header}
+
+
+def given(arguments: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """What is given in one place of the arguments, such as `query`, nulls left out."""
+    group = arguments.get(place)
+    return {name: value for name, value in group.items() if value is not None} if isinstance(group, Mapping) else {}
+
+
+def shared(arguments: Mapping[str, Any], place: str, other: Operation) -> dict[str, Any]:
+    """What is given in one place and another operation takes there too."""
+    fold = str.lower if place == "header" else str
+    declared = {fold(item.name) for item in other.parameters if item.location == place}
+    return {name: value for name, value in given(arguments, place).items() if fold(str(name)) in declared}

@@ -1,0 +1,74 @@
+"""A request and its reply as `restgpt call` prints them."""
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from restgpt.commands.terminal import Terminal
+
+if TYPE_CHECKING:
+    from restgpt.tools.response.reply import Reply
+
+
+def print_body(terminal: Terminal, reply: "Reply") -> None:
+    """Print text for people; bytes as they are only where a program reads them."""
+    value = _body(reply)
+    if isinstance(value, str):
+        terminal.answer(value)
+    elif isinstance(value, dict) and "@bytes" in value:
+        if sys.stdout.isatty():
+            terminal.say(f"The body is {reply.media_type or 'binary'}; keep it with --output PATH.")
+        else:
+            sys.stdout.buffer.write(reply.body)
+    elif value is not None:
+        terminal.answer(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def reply_document(reply: "Reply") -> dict[str, Any]:
+    """The reply for a program: status, headers, and the body as JSON."""
+    return {
+        "status": reply.status,
+        "reason": reply.reason,
+        "headers": dict(reply.headers),
+        "media_type": reply.media_type,
+        "size": len(reply.body),
+        "truncated": reply.truncated,
+        "elapsed_ms": reply.elapsed_ms,
+        "attempts": reply.attempts,
+        "body": _body(reply),
+    }
+
+
+def _body(reply: "Reply") -> Any:
+    """The body as JSON: its value, its text, or its Base64 as `{"@bytes": …}`."""
+    if not reply.body:
+        return None
+    try:
+        text = reply.body.decode()
+    except UnicodeDecodeError:
+        import base64
+
+        return {"@bytes": base64.b64encode(reply.body).decode("ascii")}
+    if "json" in reply.media_type:
+        return _strict_json(text)
+    return text
+
+
+def _strict_json(text: str) -> Any:
+    """The value of JSON text; the text itself where it is not JSON, or holds numbers that JSON cannot write."""
+    try:
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return text
+    return value
+
+
+def request_text(shown: dict[str, Any]) -> str:
+    """A redacted request as people read one: the line, the headers, the body."""
+    lines = [f"{shown['method']} {shown['url']}"]
+    lines += [f"{name}: {value}" for name, value in (shown.get("headers") or {}).items()]
+    body = shown.get("body")
+    if body not in (None, ""):
+        lines += ["", body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, indent=2)]
+    return "\n".join(lines)

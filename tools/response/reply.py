@@ -1,0 +1,45 @@
+"""The reply to one request, as the HTTP client gives it: without secrets, its body read at most once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from restgpt.tools.response.content import Content, read_content
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One HTTP reply; `truncated` says that the body was longer than the client's bound and ends early.
+
+    `elapsed_ms` is the time from the first attempt to the end of the body, waits included.
+    """
+
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+    media_type: str
+    body: bytes
+    truncated: bool = False
+    elapsed_ms: int = 0
+    attempts: int = 1
+    url: str = ""
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status is a 2xx (RFC 9110, section 15.3)."""
+        return is_success(self.status)
+
+    @cached_property
+    def content(self) -> Content:
+        """The body in a uniform form; it is decoded and parsed when this is first used, and only then."""
+        return read_content(self.body, self.header("content-type"))
+
+    def header(self, name: str) -> str:
+        """The value of a header, whose name may be in any case; an empty string if it is missing."""
+        folded = name.lower()
+        return next((value for key, value in self.headers.items() if key.lower() == folded), "")
+
+
+def is_success(status: int) -> bool:
+    """Whether a status is a 2xx (RFC 9110, section 15.3); a redirect has done nothing yet."""
+    return 200 <= status < 300
