@@ -103,12 +103,12 @@ class PreparedRequest:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """The whole request as plain JSON, its body in Base64, for a journal."""
+        """The whole request as plain JSON, for a checkpoint: the body as text where it is, else in Base64."""
         return {
             "method": self.method,
             "url": self.url,
             "headers": dict(self.headers),
-            "body": None if self.body is None else base64.b64encode(self.body).decode("ascii"),
+            "body": None if self.body is None else _packed(self.body),
             "api": self.api,
             "operation": self.operation,
             "security": [{name: list(scopes) for name, scopes in item.items()} for item in self.security],
@@ -122,7 +122,7 @@ class PreparedRequest:
             data["method"],
             data["url"],
             dict(data["headers"]),
-            None if body is None else base64.b64decode(body),
+            None if body is None else _unpacked(body),
             data["api"],
             data["operation"],
             tuple({name: tuple(scopes) for name, scopes in item.items()} for item in data["security"]),
@@ -496,6 +496,19 @@ def _accept(operation: Operation) -> str:
     ordered = sorted(dict.fromkeys(names), key=lambda name: kind_of(name) != "json")[:4]
     ordered = [name for name in ordered if _HEADER_NAME.fullmatch(name.replace("/", "")) and name != "*/*"]
     return ", ".join([*ordered, "*/*;q=0.1"]) if ordered else "*/*"
+
+
+def _packed(body: bytes) -> str | dict[str, str]:
+    """A body as JSON that every store can hold."""
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    return text if storable_text(text) == text else {"base64": base64.b64encode(body).decode("ascii")}
+
+
+def _unpacked(body: str | Mapping[str, str]) -> bytes:
+    return body.encode() if isinstance(body, str) else base64.b64decode(body["base64"])
 
 
 def _shown_body(request: PreparedRequest, hide: Redactor) -> Any:

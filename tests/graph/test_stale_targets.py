@@ -1,0 +1,143 @@
+"""Guards that what a person approves is what they saw: a target that changed since the question is asked about again."""
+
+from typing import Any
+
+import pytest
+from board import Agent, Board, served_board
+from langgraph.types import Command
+from roles import by_role, call, end, plan, select
+
+from restgpt.bench.rigs.port import held_port
+from restgpt.tools.errors import ConnectFault
+from restgpt.worlds.server import serve
+
+RENAME = {"path": {"project_id": 2}, "body": {"owner": "Noor"}}
+GET, PATCH = "GET /projects/{project_id} 200", "PATCH /projects/{project_id} 200"
+
+
+def changer(board: Board, *arguments: dict[str, Any], operation: str = "update_project") -> Agent:
+    wanted = arguments or (RENAME,)
+    return board.agent(
+        by_role(
+            {
+                "planner": [plan("Let Noor own project 2"), end("Done.")],
+                "selector": [select(operation)],
+                "caller": [call(*wanted, numbers=[1] * len(wanted))],
+            }
+        )
+    )
+
+
+def approve(agent: Agent) -> dict[str, Any]:
+    return agent.graph.invoke(Command(resume="approve"), agent.config)
+
+
+def elsewhere(board: Board, **fields: Any) -> None:
+    """Another person changes the project, past the log of requests."""
+    answer = board.world.call("PATCH /projects/{project_id}", path={"project_id": 2}, body=fields)
+    assert answer.status == 200
+
+
+def test_an_approved_change_looks_once_before_the_question_and_once_before_it_is_sent(board: Board) -> None:
+    agent = changer(board)
+    agent.ask("Let Noor own project 2")
+    assert board.calls() == [GET]
+    assert agent.state["usage"]["requests"] == 1
+    approve(agent)
+    assert board.calls() == [GET, GET, PATCH]
+    assert agent.state["usage"]["requests"] == 3
+
+
+def test_a_field_that_changed_since_the_question_is_asked_about_again(board: Board) -> None:
+    agent = changer(board)
+    agent.ask("Let Noor own project 2")
+    before = board.world.dump()["projects"]["2"]["name"]  # type: ignore[call-overload,index]
+    elsewhere(board, name="Somebody else's")
+    paused = approve(agent)
+    assert board.calls() == [GET, GET]
+    [action] = paused["__interrupt__"][0].value["action_requests"]
+    line = f"The target has changed since this request was approved, so it was not sent: name: {before} → Somebody else's"
+    assert line in action["description"].splitlines()
+    assert action["target"]["present"]["name"] == "Somebody else's"
+    approve(agent)
+    assert board.calls() == [GET, GET, GET, PATCH]
+    assert board.world.dump()["projects"]["2"]["owner"] == "Noor"  # type: ignore[call-overload,index]
+
+
+def test_a_field_that_the_request_writes_is_compared_every_time(board: Board) -> None:
+    agent = changer(board)
+    agent.ask("Let Noor own project 2")
+    for owner in ("Ada", "Ben"):
+        elsewhere(board, owner=owner)
+        [action] = approve(agent)["__interrupt__"][0].value["action_requests"]
+        assert f"owner: {owner} → Noor" in action["description"]
+    assert PATCH not in board.calls()
+
+
+def test_a_field_that_never_rests_makes_one_more_question_only(board: Board) -> None:
+    agent = changer(board)
+    agent.ask("Let Noor own project 2")
+    elsewhere(board, name="one")
+    assert "__interrupt__" in approve(agent)
+    elsewhere(board, name="two")
+    approve(agent)
+    assert PATCH in board.calls()
+
+
+def test_a_rejected_change_is_not_looked_at_again(board: Board) -> None:
+    agent = changer(board)
+    agent.ask("Let Noor own project 2")
+    agent.graph.invoke(Command(resume="reject"), agent.config)
+    assert board.calls() == [GET]
+
+
+def test_a_question_that_is_shown_again_is_not_looked_up_again(board: Board) -> None:
+    agent = changer(board)
+    agent.ask("Let Noor own project 2")
+    first = agent.graph.invoke(Command(resume=7), agent.config)["__interrupt__"][0].value
+    second = agent.graph.invoke(Command(resume=[]), agent.config)["__interrupt__"][0].value
+    assert first == second
+    assert board.calls() == [GET]
+
+
+def test_what_the_same_approval_changed_is_not_asked_about(board: Board) -> None:
+    agent = changer(board, RENAME, {"path": {"project_id": 2}, "body": {"name": "Moss"}})
+    agent.ask("Let Noor own project 2, and call it Moss")
+    assert "__interrupt__" not in approve(agent)
+    assert board.calls().count(PATCH) == 2
+
+
+def test_a_target_that_is_gone_is_asked_about_again(board: Board) -> None:
+    agent = changer(board, {"path": {"task_id": 101}, "body": {"hours": 3}}, operation="update_task")
+    agent.ask("Set the hours of task 101 to 3")
+    assert board.world.call("DELETE /tasks/{task_id}", path={"task_id": 101}).status < 300
+    [action] = approve(agent)["__interrupt__"][0].value["action_requests"]
+    assert "(nothing there)" in action["description"]
+
+
+def test_an_unreachable_api_stops_the_run_and_the_approval_stays_good() -> None:
+    with held_port() as port:
+        with served_board(port=port) as board:
+            agent = changer(board)
+            agent.ask("Let Noor own project 2")
+        with pytest.raises(ConnectFault):
+            approve(agent)
+        with serve(board.world, port=port):
+            agent.graph.invoke(None, agent.config)
+    assert board.calls() == [GET, GET, PATCH]
+
+
+@pytest.mark.parametrize("undo", [True, False])
+def test_a_change_that_needs_no_question_is_looked_at_for_its_undo_only(board: Board, undo: bool) -> None:
+    changer(board).ask("Let Noor own project 2", writes="allow", undo=undo)
+    assert board.calls() == ([GET, PATCH] if undo else [PATCH])
+
+
+def test_the_arguments_of_a_call_are_settled_once_whatever_happens_to_it(board: Board) -> None:
+    agent = changer(board)
+    agent.ask("Let Noor own project 2")
+    [kept] = agent.state["requests"]
+    assert kept["request"]["body"] == '{"owner":"Noor"}'
+    approve(agent)
+    [sent] = agent.state["steps"][0]["requests"]
+    assert not {"request", "question", "target", "settled"} & sent.keys()
