@@ -26,7 +26,7 @@ from restgpt.nodes.target import described, look, target_of
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.build import PreparedRequest, build_request
-from restgpt.tools.response.sketch import storable_value
+from restgpt.tools.storable import storable_value
 
 DECISIONS = ["approve", "edit", "reject", "respond"]
 UNSURE_DECISIONS = ["approve", "reject"]

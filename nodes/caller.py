@@ -17,7 +17,7 @@ from restgpt.calling.provenance import trace
 from restgpt.nodes.background import NOTHING_YET, background, result_of
 from restgpt.nodes.context import Context
 from restgpt.nodes.grounding import Grounds, ungrounded
-from restgpt.nodes.records import ApiPlan, Decision, PlannedCall, Request, Step, Usage, spent_since, storable
+from restgpt.nodes.records import ApiPlan, Decision, PlannedCall, Request, Step, Usage, spent_since
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.rounds import MAX_REPAIRS, latest, lineage, next_calls, step_of, succeeded, to_repair
 from restgpt.prompts import fenced, render
@@ -26,6 +26,7 @@ from restgpt.tools.errors import ArgumentError
 from restgpt.tools.model.chat import ModelReplyError
 from restgpt.tools.request.build import build_request
 from restgpt.tools.response.store import UnknownHandleError
+from restgpt.tools.storable import storable_value
 
 MAX_REQUESTS = 60
 """How many requests one reply may ask for."""
@@ -173,7 +174,7 @@ def _request(
     operation = run.catalogue.operation(planned["operation"])
     attempt = before["attempt"] + 1 if before else 0
     part = lineage(before) if before else run.new_id()
-    arguments = with_key(operation, storable(call.arguments), f"{part}.{attempt}")
+    arguments = with_key(operation, storable_value(call.arguments), f"{part}.{attempt}")
     prepared = build_request(operation, arguments)
     if run.context.grounding and (invented := ungrounded(operation, arguments, grounds)):
         raise ValueError(

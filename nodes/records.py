@@ -162,19 +162,6 @@ def tokens(usage: Usage) -> int:
     return sum(spent["input_tokens"] + spent["output_tokens"] for spent in usage["roles"].values())
 
 
-def storable(value: Any) -> Any:
-    """A JSON value as every checkpointer keeps it: integers beyond 64 bits as text, lone surrogates replaced."""
-    if isinstance(value, dict):
-        return {storable(key): storable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [storable(item) for item in value]
-    if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return str(value)
-    return value
-
-
 def add_steps(before: list[Step], more: list[Step]) -> list[Step]:
     """Append; of the steps of earlier turns only what later prompts need is kept, since a checkpoint holds them all."""
     if not before or not more or before[-1]["turn"] == more[-1]["turn"]:

@@ -30,7 +30,7 @@ from restgpt.tools.http.client import Reply
 from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request
 from restgpt.tools.request.build import PreparedRequest, build_request
 from restgpt.tools.response.content import read_content
-from restgpt.tools.response.sketch import storable_value
+from restgpt.tools.storable import storable_value
 
 UNREACHABLE = (ConnectFault, ResolveFault)
 """Nothing was sent and nothing that the model could say would help: the run stops, to be resumed when the API is up."""

@@ -18,7 +18,7 @@ from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError, HttpFault, LoginError, MissingCredentialError
 from restgpt.tools.request.build import build_request
 from restgpt.tools.response.content import read_content
-from restgpt.tools.response.sketch import storable_value
+from restgpt.tools.storable import storable_value
 
 CHANGING = frozenset({"PUT", "PATCH", "DELETE"})
 PATIENCE_S = 20.0
