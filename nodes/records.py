@@ -7,7 +7,6 @@ from typing_extensions import TypedDict
 from restgpt.calling.origin import Provenance
 
 DecisionKind = Literal["plan", "continue", "end"]
-Role = Literal["planner", "selector", "caller", "parser"]
 RequestStatus = Literal[
     "planned",  # arguments are known and valid
     "asked",  # a person decides

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from restgpt.calling.journal import Journal
 from restgpt.nodes.context import Context
-from restgpt.nodes.records import Role, Usage
+from restgpt.nodes.records import Usage
 from restgpt.prompts import dated
 from restgpt.specs import Api, Catalogue, load_api
 from restgpt.specs.api import slug
@@ -30,6 +30,7 @@ from restgpt.tools.errors import SettingsError
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.model.chat import ModelReplyError, ask, read_text, resolve_model
 from restgpt.tools.model.chat import Usage as ModelUsage
+from restgpt.tools.model.role import Role
 from restgpt.tools.request.build import PreparedRequest
 from restgpt.tools.response.memory_store import BoundedMemory
 from restgpt.tools.response.store import OpenBodies, ResponseStore

@@ -18,11 +18,12 @@ from langchain_core.runnables import Runnable
 from pydantic import PrivateAttr
 
 from restgpt.bench.restbench.suite import Item, SuiteError
+from restgpt.tools.model.role import ROLES
 from restgpt.worlds import World
 from restgpt.worlds.task import BrokenTaskError, Step, select, shape
 
 PREFIX = "scripted:"
-KINDS = ("perfect", "erring", "erring-planner", "erring-selector", "erring-caller", "erring-parser")
+KINDS = ("perfect", "erring", *(f"erring-{role}" for role in ROLES))
 
 STUCK = "Not every step could be carried out."
 """What is answered by one who does all right and cannot go on."""
@@ -202,7 +203,7 @@ def _name(tool: Any) -> str:
 
 def _play(script: Script, prompt: Sequence[BaseMessage]) -> str | dict[str, Any]:
     opening = str(prompt[0].text)
-    return next(play for start, play in ROLES.items() if opening.startswith(start))(script, prompt)
+    return next(play for start, play in PLAYS.items() if opening.startswith(start))(script, prompt)
 
 
 def _planner(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
@@ -323,7 +324,7 @@ def _judge(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
     return {"success": not script.fault, "reflection": "Look again." if script.fault else ""}
 
 
-ROLES: Mapping[str, Callable[[Script, Sequence[BaseMessage]], str | dict[str, Any]]] = {
+PLAYS: Mapping[str, Callable[[Script, Sequence[BaseMessage]], str | dict[str, Any]]] = {
     "You are the planner": _planner,
     "You are the API selector": _selector,
     "You are the caller": _caller,
@@ -335,4 +336,4 @@ ROLES: Mapping[str, Callable[[Script, Sequence[BaseMessage]], str | dict[str, An
     "You fulfil a user's instruction by calling REST APIs. You describe": _rest,
     "You judge whether a trial": _judge,
 }
-"""The roles by how their system message opens."""
+"""How each role replies, by the opening of its system message."""
