@@ -4,8 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from restgpt.functions.calls.evidence import STOPWORDS, stem, words_of
 from restgpt.functions.docs.loading import Function
+from restgpt.tools.evidence import STOPWORDS, stem, words_of
 
 
 def shortlist(functions: Sequence[Function], text: str, limit: int) -> list[int]:

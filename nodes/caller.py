@@ -10,19 +10,20 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
+from restgpt.calling.grounding import ungrounded
 from restgpt.calling.idempotency import with_key
 from restgpt.calling.origin import Provenance
 from restgpt.calling.policy import is_restricted
 from restgpt.calling.provenance import trace
 from restgpt.nodes.background import NOTHING_YET, background, result_of
 from restgpt.nodes.context import Context
-from restgpt.nodes.grounding import Grounds, ungrounded
 from restgpt.nodes.records import ApiPlan, Decision, PlannedCall, Request, Step, Usage, spent_since
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.rounds import MAX_REPAIRS, latest, lineage, next_calls, step_of, succeeded, to_repair
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
+from restgpt.tools.evidence import Evidence
 from restgpt.tools.model.chat import ModelReplyError
 from restgpt.tools.request.build import build_request
 from restgpt.tools.response.store import UnknownHandleError
@@ -90,11 +91,11 @@ def make_caller(resources: Resources) -> Callable[..., dict[str, Any]]:
             run.catalogue, state["api_plan"], requests
         )
         prompt = _prompt(run, state, requests, numbers, refused)
-        grounds = _grounds(state, requests)
+        evidence = _evidence(state, requests)
         built: list[Request] = []
 
         def check(reply: CallerReply) -> None:
-            built[:] = _requests(run, state, reply, numbers, refused, grounds)
+            built[:] = _requests(run, state, reply, numbers, refused, evidence)
 
         try:
             reply = run.ask("caller", prompt, CallerReply, check=check)
@@ -107,10 +108,10 @@ def make_caller(resources: Resources) -> Callable[..., dict[str, Any]]:
     return caller
 
 
-def _grounds(state: CallerState, requests: Sequence[Request]) -> Grounds:
+def _evidence(state: CallerState, requests: Sequence[Request]) -> Evidence:
     """What the user said and what APIs answered; arguments and errors repeat a model's own words."""
     answered = [*(request for step in state["steps"] for request in step["requests"]), *requests]
-    return Grounds.of(_said(state), *(request["result"] for request in answered if succeeded(request)))
+    return Evidence(_said(state), *(request["result"] for request in answered if succeeded(request)))
 
 
 def _requests(
@@ -119,7 +120,7 @@ def _requests(
     reply: CallerReply,
     numbers: Sequence[int],
     refused: Sequence[Request],
-    grounds: Grounds,
+    evidence: Evidence,
 ) -> list[Request]:
     """The reply's requests, built and checked; raises `ValueError` with everything that is wrong."""
     problems: list[str] = []
@@ -138,7 +139,7 @@ def _requests(
         if before is not None:
             waiting.remove(before)
         try:
-            request = _request(run, state, call, planned, before, grounds)
+            request = _request(run, state, call, planned, before, evidence)
         except (ArgumentError, ValueError) as error:
             problems.append(f"calls.{position} ({planned['operation']}): {error}")
             continue
@@ -168,7 +169,7 @@ def _request(
     call: Call,
     planned: PlannedCall,
     before: Request | None,
-    grounds: Grounds,
+    evidence: Evidence,
 ) -> Request:
     """One request; `before` is the refused one that it makes again."""
     operation = run.catalogue.operation(planned["operation"])
@@ -176,7 +177,7 @@ def _request(
     part = lineage(before) if before else run.new_id()
     arguments = with_key(operation, storable_value(call.arguments), f"{part}.{attempt}")
     prepared = build_request(operation, arguments)
-    if run.context.grounding and (invented := ungrounded(operation, arguments, grounds)):
+    if run.context.grounding and (invented := ungrounded(operation, arguments, evidence)):
         raise ValueError(
             f"{'; '.join(invented)}: no such value stands in the instruction or in a result. Copy it exactly, or leave "
             "out this entry and say in `missing` which value is not known."

@@ -1,7 +1,7 @@
 """Was a value said, or is it invented? The check that keeps a call from being completed out of thin air.
 
 A value is grounded if the conversation says it, the documentation gives it as the default, or it can be worked out
-from what is said (see `call_evidence`). Booleans are taken on trust: a yes or no is rarely said in words.
+from what is said (see `tools/evidence.py`). Booleans are taken on trust: a yes or no is rarely said in words.
 """
 
 import re
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from restgpt.functions.calls.call import Call, Variable
-from restgpt.functions.calls.evidence import Evidence, is_date, stem, words_of
 from restgpt.functions.docs.loading import GROUPS, Function, FunctionParameter
+from restgpt.tools.evidence import Evidence, is_date, stem, words_of
 from restgpt.tools.request.arguments import follow, pointer_part
 
 _DEFAULT = re.compile(r"\bdefaults?(?:\s+(?:is|to|value|value is))?\s*[:=]?\s*['\"`]?([\w.\-/]+)", re.IGNORECASE)
@@ -34,7 +34,7 @@ class Ungrounded:
 
 def ungrounded_values(call: Call, function: Function, texts: Iterable[str]) -> list[Ungrounded]:
     """The parameters of a call whose values cannot come from the texts of the conversation."""
-    evidence = Evidence.of(texts)
+    evidence = Evidence(*texts)
     found = []
     for pointer, parameter, value in _given(call, function):
         leaves = list(_leaves(value))

@@ -4,10 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from restgpt.functions.calls.check import check_call, missing_of, settle_call
-from restgpt.functions.calls.evidence import Evidence
 from restgpt.functions.calls.grounding import ungrounded_values
 from restgpt.functions.calls.parsing import Call, Variable, parse_calls
 from restgpt.functions.docs.loading import Function, FunctionParameter, from_operations, load_functions, read_function
@@ -171,27 +168,6 @@ def _value_like(items: list[tuple[str, Function, Call]], number: int, value: Any
     return next(
         other for _, _, call in rotated for other in call.arguments.values() if type(other) is kind and other != value
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "numbers"),
-    [
-        ("twenty five", (25,)),
-        ("three hundred", (300,)),
-        ("$1,200.50", (1200.5,)),
-        ("5%", (5, 0.05)),
-        ("2.5 million", (2_500_000,)),
-        ("10k", (10_000,)),
-        ("a dozen eggs", (12,)),
-        ("2 hours", (2, 120, 7200)),
-        ("the 3rd row", (3,)),
-        ("a couple of days", (2, 48 * 60)),
-    ],
-)
-def test_numbers_are_said_in_many_ways(text: str, numbers: tuple[float, ...]) -> None:
-    evidence = Evidence.of([text])
-    assert [number for number in numbers if not evidence.has_number(number)] == []
-    assert not evidence.has_number(17)
 
 
 def _one(schema: dict[str, Any], value: Any, text: str, description: str = "", name: str = "a") -> bool:
