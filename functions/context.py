@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from restgpt.nodes.day import Day
 from restgpt.nodes.text import Text
-from restgpt.tools.model.chat import Method
+from restgpt.tools.model.structured import Method
 
 OnMissing = Literal["ask", "return", "placeholder"]
 Prompting = Literal["structured", "tools", "v0", "v1", "v2"]

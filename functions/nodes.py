@@ -11,18 +11,20 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from restgpt.functions.asking import resolve_call_model
 from restgpt.functions.calls.parsing import Call, render_calls, to_plain, to_tool_calls
 from restgpt.functions.calls.rest import prepare_call
 from restgpt.functions.context import CallRecord, FunctionContext, FunctionState, FunctionUsage, MissingValue
 from restgpt.functions.docs.loading import Function, FunctionError, load_functions
 from restgpt.functions.judge import Judge, Judged, Proposal, ask_for, keep_known, with_value
+from restgpt.functions.prompting import shown_calls, speak
 from restgpt.functions.shortlist import shortlist
-from restgpt.functions.speaker import shown_calls, speak
 from restgpt.prompts import dated, render
 from restgpt.specs.problem import SpecError
 from restgpt.tools.errors import ArgumentError, StoppingError
-from restgpt.tools.model.chat import ModelReplyError, Usage
+from restgpt.tools.model.completion import PREFIX, resolve_completion_model
+from restgpt.tools.model.errors import ModelReplyError
+from restgpt.tools.model.provider import resolve_model
+from restgpt.tools.model.usage import ModelUsage
 from restgpt.tools.settings import Settings
 
 Node = Callable[..., dict[str, Any]]
@@ -87,9 +89,13 @@ class FunctionResources:
             return wanted
         with self._lock:
             self._settings = self._settings or Settings.from_env()
-            key = (wanted or self._settings.model or "", context.temperature)
+            name, temperature = key = (wanted or self._settings.model or "", context.temperature)
             if key not in self._resolved:
-                self._resolved[key] = resolve_call_model(key[0], temperature=key[1], settings=self._settings)
+                self._resolved[key] = (
+                    resolve_completion_model(name, settings=self._settings)
+                    if name.startswith(PREFIX)
+                    else resolve_model(name, temperature=temperature)
+                )
             return self._resolved[key]
 
     def today(self, context: FunctionContext) -> str:
@@ -216,9 +222,9 @@ def _calls(records: Sequence[CallRecord]) -> list[Call]:
     return [Call(record["name"], record["arguments"]) for record in records]
 
 
-def _added(state: FunctionState, usage: Usage | None) -> FunctionUsage:
+def _added(state: FunctionState, usage: ModelUsage | None) -> FunctionUsage:
     before = state.get("usage") or {"calls": 0, "input_tokens": 0, "output_tokens": 0}
-    spent = usage or Usage()
+    spent = usage or ModelUsage()
     return {
         "calls": before["calls"] + spent.calls,
         "input_tokens": before["input_tokens"] + spent.input_tokens,

@@ -24,7 +24,7 @@ from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
-from restgpt.tools.model.chat import ModelReplyError
+from restgpt.tools.model.errors import ModelReplyError
 from restgpt.tools.request.build import build_request
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.storable import storable_value

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from restgpt.nodes.day import Day
-from restgpt.tools.model.chat import Method
 from restgpt.tools.model.role import ROLES
+from restgpt.tools.model.structured import Method
 
 MAX_STEPS = 100
 """How many API plans the setting `max_steps` can allow."""

@@ -1,4 +1,4 @@
-"""The error tree of the project: what the model may repair, and what only the user can.
+"""The error tree of the project: errors that the model may repair, and errors that only the user can.
 
     RestgptError
     ├── RepairableError            told to the model, which may choose differently
@@ -17,7 +17,8 @@
         ├── MissingCredentialError the operation needs a credential that nobody gave
         └── LoginError             the authorization server refused, or nobody finished logging in
 
-`restgpt.specs` has its own two, since it knows nothing of tools: SpecError and UnknownOperationError.
+`tools/model/errors.py` draws the branch of chat models below StoppingError. `restgpt.specs` cannot import this module,
+so SpecError and UnknownOperationError stand outside the tree.
 """
 
 from collections.abc import Mapping, Sequence

@@ -27,7 +27,7 @@ from restgpt.functions.calls.parsing import Call, to_plain
 from restgpt.functions.context import FunctionContext
 from restgpt.functions.docs.loading import to_canonical
 from restgpt.functions.graph import build_functions_graph
-from restgpt.tools.model.chat import ModelReplyError, ModelUnavailableError
+from restgpt.tools.model.errors import ModelReplyError, ModelUnavailableError
 
 UNAVAILABLE = "unavailable"
 """The outcome of a task for which the model could not be reached, and the kind of its fault."""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from restgpt.functions.calls.parsing import parse_calls
 from restgpt.functions.docs.loading import load_functions
-from restgpt.functions.speaker import layout
+from restgpt.functions.prompting import layout
 
 Layout = Literal["v1", "v2"]
 

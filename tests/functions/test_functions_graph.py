@@ -17,8 +17,8 @@ from restgpt.functions.docs.loading import Function, load_functions, read_functi
 from restgpt.functions.graph import build_functions_graph, openfunctions
 from restgpt.functions.nodes import EmptyPromptError, NoFunctionsError
 from restgpt.functions.shortlist import shortlist
-from restgpt.functions.speaker import ASK_TOOL, DECLINE_TOOL, layout
-from restgpt.tools.model.chat import ModelError, NoModelError
+from restgpt.functions.prompting import ASK_TOOL, DECLINE_TOOL, layout
+from restgpt.tools.model.errors import ModelError, NoModelError
 
 WEATHER = {
     "name": "weather.get",

@@ -21,7 +21,7 @@ from restgpt.nodes.background import OLD_RESULT, RESULT_BUDGET, RESULTS_BUDGET, 
 from restgpt.nodes.intake import EmptyInstructionError
 from restgpt.nodes.records import Request, Step, add_steps
 from restgpt.nodes.resources import Resources
-from restgpt.tools.model.chat import ModelReplyError
+from restgpt.tools.model.errors import ModelReplyError
 from restgpt.worlds.faults import Fault, FaultKind
 
 

@@ -15,7 +15,7 @@ from restgpt.bench.functions.run import result_path, run_suite, said_in
 from restgpt.bench.functions.tasks import OPENFUNCTIONS, FunctionTask, SuiteError, load_tasks
 from restgpt.functions.calls.parsing import Call
 from restgpt.functions.docs.loading import read_function
-from restgpt.tools.model.chat import ModelUnavailableError
+from restgpt.tools.model.errors import ModelUnavailableError
 
 UNDER_SPECIFIED = 42
 

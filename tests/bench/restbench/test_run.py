@@ -20,7 +20,7 @@ from restgpt.bench.restbench.suite import SuiteError, open_suite
 from restgpt.bench.restbench.unclosed import UnclosedCatalogue
 from restgpt.graph.methods.build import METHODS
 from restgpt.specs import Catalogue
-from restgpt.tools.model.chat import ModelUnavailableError, NoModelError
+from restgpt.tools.model.errors import ModelUnavailableError, NoModelError
 from restgpt.tools.model.role import ROLES
 from restgpt.worlds import CREDENTIAL, open_world
 

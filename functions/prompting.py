@@ -9,14 +9,16 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from pydantic import BaseModel, Field
 
-from restgpt.functions.asking import ask_with_tools
 from restgpt.functions.calls.parsing import Call, CallSyntaxError, parse_calls, to_plain
 from restgpt.functions.context import FunctionContext, Prompting
 from restgpt.functions.docs.loading import Function, to_gorilla, to_openai
 from restgpt.functions.docs.writers import Version
 from restgpt.functions.judge import Judge, Judged, Proposal
 from restgpt.prompts import render
-from restgpt.tools.model.chat import REPAIRS, ModelReplyError, Usage, ask, read_text
+from restgpt.tools.model.errors import REPAIRS, ModelReplyError, ModelUnavailableError
+from restgpt.tools.model.reply import read_text, reply_to
+from restgpt.tools.model.structured import ask
+from restgpt.tools.model.usage import ModelUsage, usage_of
 
 ASK_TOOL = "ask_for_missing_values"
 DECLINE_TOOL = "decline_no_function_fits"
@@ -45,7 +47,7 @@ class Spoken:
     """What came out of asking: the judged answer and what it cost."""
 
     judged: Judged
-    usage: Usage
+    usage: ModelUsage
 
 
 def speak(
@@ -115,7 +117,7 @@ def _speak_tools(
     system = render("functions_tools", today=today, missing=rule, decline=DECLINE_TOOL)
     offered = [*tools, *_signals(judge.placeholders)]
     messages: list[BaseMessage] = [SystemMessage(system), *conversation]
-    used = Usage()
+    used = ModelUsage()
     reason = ""
     for _ in range(REPAIRS + 1):
         reply, usage = ask_with_tools(model, messages, offered)
@@ -126,6 +128,17 @@ def _speak_tools(
             reason = str(error)
         messages += [reply, *_told(reply, render("functions_repair", problems=reason))]
     raise ModelReplyError("list of calls", reason, usage=used)
+
+
+def ask_with_tools(
+    model: BaseChatModel, messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]
+) -> tuple[AIMessage, ModelUsage]:
+    """One reply with native tool calling, and what it cost; raises `ModelUnavailableError` when the provider fails."""
+    try:
+        reply = reply_to(model.bind_tools(list(tools)), messages)
+    except NotImplementedError:
+        raise ModelUnavailableError("The model has no native tool calling; use another way of prompting.") from None
+    return reply, usage_of(reply)
 
 
 def _signals(placeholders: bool) -> list[dict[str, Any]]:
@@ -203,7 +216,7 @@ def _speak_layout(
 ) -> Spoken:
     said = [str(message.text) for message in conversation if isinstance(message, HumanMessage)]
     question = "\n".join(said)
-    used = Usage()
+    used = ModelUsage()
     reason = ""
     for _ in range(REPAIRS + 1):
         text, usage = read_text(model, [HumanMessage(layout(question, functions, version))])
