@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from restgpt.functions.calls.check import REQUIRED, check_call, settle_call
+from restgpt.functions.calls.call import Call
 from restgpt.functions.calls.grounding import ungrounded_values
-from restgpt.functions.calls.parsing import Call, bind_call, find_function
+from restgpt.functions.calls.parsing import bind_call, find_function
+from restgpt.functions.calls.validation import REQUIRED, check_call, settle_call
 from restgpt.functions.context import MissingValue
-from restgpt.functions.docs.loading import Function
+from restgpt.functions.docs.function import Function
 from restgpt.specs.reading.pointer import parse_pointer
 from restgpt.tools.request.arguments import follow
 
@@ -139,9 +140,7 @@ def _unset(node: dict[str, Any], parts: Sequence[str]) -> dict[str, Any]:
 def ask_for(missing: Iterable[MissingValue]) -> str:
     """A question that names every missing value."""
     listed = list(missing)
-    parts = [
-        f"{one['name']} ({one['description'].rstrip('.')})" if one["description"] else one["name"] for one in listed
-    ]
+    parts = [_named(one) for one in listed]
     names = dict.fromkeys(one["function"] for one in listed)
     wanted = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     return f"To call {' and '.join(names)}, I need to know: {wanted}. What should I use?"

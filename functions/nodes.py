@@ -11,10 +11,12 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from restgpt.functions.calls.parsing import Call, render_calls, to_plain, to_tool_calls
+from restgpt.functions.calls.call import Call, to_plain
+from restgpt.functions.calls.rendering import render_calls, to_tool_calls
 from restgpt.functions.calls.rest import prepare_call
 from restgpt.functions.context import CallRecord, FunctionContext, FunctionState, FunctionUsage, MissingValue
-from restgpt.functions.docs.loading import Function, FunctionError, load_functions
+from restgpt.functions.docs.function import Function, FunctionError
+from restgpt.functions.docs.loading import load_functions
 from restgpt.functions.judge import Judge, Judged, Proposal, ask_for, keep_known, with_value
 from restgpt.functions.prompting import shown_calls, speak
 from restgpt.functions.shortlist import shortlist

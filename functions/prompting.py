@@ -9,10 +9,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from pydantic import BaseModel, Field
 
-from restgpt.functions.calls.parsing import Call, CallSyntaxError, parse_calls, to_plain
+from restgpt.functions.calls.call import Call, CallSyntaxError, to_plain
+from restgpt.functions.calls.parsing import parse_calls
 from restgpt.functions.context import FunctionContext, Prompting
-from restgpt.functions.docs.loading import Function, to_gorilla, to_openai
-from restgpt.functions.docs.writers import Version
+from restgpt.functions.docs.function import Function
+from restgpt.functions.docs.writers import Version, to_gorilla, to_openai
 from restgpt.functions.judge import Judge, Judged, Proposal
 from restgpt.prompts import render
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError, ModelUnavailableError

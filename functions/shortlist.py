@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from restgpt.functions.docs.loading import Function
+from restgpt.functions.docs.function import Function
 from restgpt.tools.evidence import STOPWORDS, stem, words_of
 
 

@@ -8,9 +8,9 @@ from random import Random
 from typing import Literal
 
 from restgpt.bench.functions.filters import likeness
+from restgpt.functions.calls.call import Call
 from restgpt.functions.calls.grounding import ungrounded_values
-from restgpt.functions.calls.parsing import Call
-from restgpt.functions.docs.loading import Function
+from restgpt.functions.docs.function import Function
 
 PairKind = Literal["single", "renamed", "multiple", "parallel", "parallel multiple", "irrelevant", "missing"]
 

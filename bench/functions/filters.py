@@ -3,10 +3,11 @@
 import re
 from collections.abc import Sequence
 
-from restgpt.functions.calls.check import check_call, settle_call
+from restgpt.functions.calls.call import Call, CallSyntaxError
 from restgpt.functions.calls.grounding import ungrounded_values
-from restgpt.functions.calls.parsing import Call, CallSyntaxError, parse_calls
-from restgpt.functions.docs.loading import Function
+from restgpt.functions.calls.parsing import parse_calls
+from restgpt.functions.calls.validation import check_call, settle_call
+from restgpt.functions.docs.function import Function
 
 WORDS = (3, 120)
 """How many words an instruction may have."""

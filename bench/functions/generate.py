@@ -19,9 +19,8 @@ from pydantic import BaseModel, Field
 from restgpt.bench.functions.augment import Pair, augment
 from restgpt.bench.functions.filters import Rejected, accept
 from restgpt.bench.functions.sources import SourcedFunction, read_sources
-from restgpt.functions.calls.parsing import render_calls
-from restgpt.functions.calls.rendering import to_tool_calls
-from restgpt.functions.docs.loading import to_canonical, to_gorilla, to_openai
+from restgpt.functions.calls.rendering import render_calls, to_tool_calls
+from restgpt.functions.docs.writers import to_canonical, to_gorilla, to_openai
 from restgpt.prompts import fingerprints, render
 from restgpt.tools.model.errors import ModelReplyError
 from restgpt.tools.model.provider import resolve_model

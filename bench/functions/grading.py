@@ -9,9 +9,9 @@ from typing import Literal
 from restgpt.bench.functions.matcher import MatchRules, decode_calls, match_calls
 from restgpt.bench.functions.tasks import FunctionTask
 from restgpt.bench.restbench.metrics import Proportion
+from restgpt.functions.calls.call import Call, CallSyntaxError
 from restgpt.functions.calls.grounding import ungrounded_values
-from restgpt.functions.calls.parsing import Call, CallSyntaxError
-from restgpt.functions.docs.loading import Function
+from restgpt.functions.docs.function import Function
 
 Mode = Literal["original", "strict"]
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from restgpt.bench.functions.literals import JAVA_KINDS, JAVASCRIPT_KINDS, read_java, read_javascript
-from restgpt.functions.calls.parsing import Call, CallSyntaxError, Variable, parse_calls
+from restgpt.functions.calls.call import Call, CallSyntaxError, Variable
+from restgpt.functions.calls.literals import read_node
+from restgpt.functions.calls.parsing import parse_calls
 from restgpt.functions.calls.text import find_sources
-from restgpt.functions.calls.values import read_node
-from restgpt.functions.docs.loading import Function, FunctionParameter
+from restgpt.functions.docs.function import Function, FunctionParameter
 
 Answer = Mapping[str, Mapping[str, Sequence[Any]]]
 """One expected call: the function's name, and per parameter the right values; `""` says that it may be left out."""

@@ -23,9 +23,9 @@ from restgpt.bench.functions.tasks import (
     reading,
     shown_functions,
 )
-from restgpt.functions.calls.parsing import Call, to_plain
+from restgpt.functions.calls.call import Call, to_plain
 from restgpt.functions.context import FunctionContext
-from restgpt.functions.docs.loading import to_canonical
+from restgpt.functions.docs.writers import to_canonical
 from restgpt.functions.graph import build_functions_graph
 from restgpt.tools.model.errors import ModelReplyError, ModelUnavailableError
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from restgpt.bench.functions.matcher import OMITTED, Answer, Language
+from restgpt.functions.calls.call import to_plain
 from restgpt.functions.calls.parsing import parse_calls
-from restgpt.functions.calls.rendering import to_plain
-from restgpt.functions.docs.loading import Function, FunctionParameter, read_function
+from restgpt.functions.docs.dialects import read_function
+from restgpt.functions.docs.function import Function, FunctionParameter
 
 Expected = Literal["call", "ask", "abstain", "any call"]
 

@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from restgpt.functions.calls.call import Call, CallSyntaxError, Variable
-from restgpt.functions.calls.values import read_literal
+from restgpt.functions.calls.literals import read_literal
 
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "kwargs")
 ELEMENTS = ("functions", "function_calls", "invoke")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from restgpt.functions.calls.call import Call, Variable
-from restgpt.functions.docs.loading import GROUPS, Function, FunctionParameter
+from restgpt.functions.docs.function import GROUPS, Function, FunctionParameter
 from restgpt.tools.evidence import Evidence, is_date, stem, words_of
 from restgpt.tools.request.arguments import follow, pointer_part
 

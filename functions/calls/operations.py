@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from restgpt.functions.docs.loading import Function, FunctionError
+from restgpt.functions.docs.function import Function, FunctionError
 from restgpt.specs.api import load_api
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import SpecError

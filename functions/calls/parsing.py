@@ -1,43 +1,18 @@
-"""The text of function calls: read with a syntax tree, never evaluated, and written in every style.
+"""Parsing: the calls in a model's text, read with a syntax tree and never evaluated.
 
-`parse_calls` reads what models write: call strings with any separator, fences and prose around them, JSON, XML.
+Models write call strings with any separator, fences and prose around them, JSON, or XML.
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from restgpt.functions.calls.call import Call, CallSyntaxError, Variable
 from restgpt.functions.calls.data import calls_in_json, calls_in_xml, find_json
-from restgpt.functions.calls.rendering import (
-    render_python,
-    render_value,
-    render_xml,
-    to_object,
-    to_plain,
-    to_tool_calls,
-)
 from restgpt.functions.calls.text import Found, find_calls
-from restgpt.functions.docs.loading import Function, legal_names
-
-__all__ = [
-    "Call",
-    "CallSyntaxError",
-    "Style",
-    "Variable",
-    "bind_call",
-    "find_function",
-    "parse_calls",
-    "render_calls",
-    "render_value",
-    "to_object",
-    "to_plain",
-    "to_tool_calls",
-]
-
-Style = Literal["python", "json", "tools", "requests", "xml"]
+from restgpt.functions.docs.function import Function, legal_names
 
 TEXT_CHARS = 1_000_000
 """Longer texts are refused: no model writes so much for one answer."""
@@ -242,26 +217,3 @@ def _fit(function: Function, arguments: Mapping[str, Any]) -> tuple[bool, int]:
 
 def _folded(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "_", name)
-
-
-def render_calls(calls: Iterable[Call], style: Style = "python", *, functions: Iterable[Function] | None = None) -> str:
-    """Write calls as one text: a call string (`python`), `json`, OpenAI `tools`, `requests.<method>(…)`, or `xml`.
-
-    The style `requests` needs the `functions` of an API; raises `ValueError` for a call that is not one of them.
-    """
-    listed = list(calls)
-    match style:
-        case "python":
-            return ", ".join(map(render_python, listed))
-        case "json":
-            return json.dumps([to_object(call) for call in listed], ensure_ascii=False)
-        case "tools":
-            return json.dumps(to_tool_calls(listed, functions), ensure_ascii=False)
-        case "xml":
-            return render_xml(listed)
-        case "requests":
-            from restgpt.functions.calls.rest import to_requests_call
-
-            known = list(functions or ())
-            return ", ".join(render_python(to_requests_call(call, known)) for call in listed)
-    raise ValueError(f"unknown call style {style!r}")

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from restgpt.functions.calls.call import Call, CallSyntaxError, Variable
+from restgpt.functions.calls.call import Call, CallSyntaxError, Variable, to_plain
 from restgpt.functions.calls.operations import BODIES, grouped, operation_of
-from restgpt.functions.calls.rendering import to_plain
 from restgpt.functions.calls.routes import Route, find_route, read_path, read_query, read_texts
-from restgpt.functions.docs.loading import Function
+from restgpt.functions.docs.function import Function
 from restgpt.specs.operation import Operation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.body import kind_of

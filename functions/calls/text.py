@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from restgpt.functions.calls.call import CallSyntaxError
-from restgpt.functions.calls.values import read_literal
+from restgpt.functions.calls.literals import read_literal
 
 DEPTH = 100
 """Deeper brackets are refused before Python's own parser sees them."""

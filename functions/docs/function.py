@@ -3,12 +3,10 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from restgpt.specs.operation import Operation
 from restgpt.specs.problem import Problem, SpecError
-
-if TYPE_CHECKING:
-    from restgpt.specs.operation import Operation
 
 GROUPS = ("path", "query", "header", "cookie", "body")
 """The places of a request, in the order in which a function of a REST operation lists them as parameters."""
@@ -68,7 +66,7 @@ class Function:
     closed: bool = True
     definitions: Mapping[str, Any] = field(default_factory=dict, repr=False)
     problems: tuple[Problem, ...] = ()
-    operation: "Operation | None" = field(default=None, repr=False, compare=False)
+    operation: Operation | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_rest(self) -> bool:

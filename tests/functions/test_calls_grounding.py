@@ -4,10 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from restgpt.functions.calls.check import check_call, missing_of, settle_call
+from restgpt.functions.calls.call import Call, Variable
 from restgpt.functions.calls.grounding import ungrounded_values
-from restgpt.functions.calls.parsing import Call, Variable, parse_calls
-from restgpt.functions.docs.loading import Function, FunctionParameter, from_operations, load_functions, read_function
+from restgpt.functions.calls.parsing import parse_calls
+from restgpt.functions.calls.validation import REQUIRED, check_call, settle_call
+from restgpt.functions.docs.dialects import read_function
+from restgpt.functions.docs.function import Function, FunctionParameter
+from restgpt.functions.docs.loading import load_functions
+from restgpt.functions.docs.sources import from_operations
 
 # The published prompts whose reference answer invents a required value, by a reader's judgement.
 INVENTED = frozenset(
@@ -249,7 +253,7 @@ def test_values_inside_the_places_of_a_request_are_judged_one_by_one() -> None:
 def test_checks_name_the_place_and_tell_what_only_the_user_knows() -> None:
     functions = load_functions(DOCUMENT)
     problems = check_call(Call("putUser", {"path": {}, "body": {"nick": 3}}), functions)
-    assert set(missing_of(problems)) == {"/path/id", "/body/name"}
+    assert {problem.pointer for problem in problems if problem.message == REQUIRED} == {"/path/id", "/body/name"}
     function = read_function(
         {
             "name": "f",
@@ -261,7 +265,7 @@ def test_checks_name_the_place_and_tell_what_only_the_user_knows() -> None:
         }
     )
     assert check_call(Call("f", {"n": 1, "level": "low"}), [function]) == []
-    assert missing_of(check_call(Call("f", {}), [function])) == ("/n",)
+    assert [(one.pointer, one.message) for one in check_call(Call("f", {}), [function])] == [("/n", REQUIRED)]
     (problem,) = check_call(Call("f", {"n": 1, "level": "mid"}), [function])
     assert problem.pointer == "/level"
     assert "low" in problem.message

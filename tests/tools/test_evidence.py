@@ -13,7 +13,7 @@ from restgpt.tools.evidence import Evidence, Spelling
         ("roof garden", "folded", True),
         ("roof_garden", "folded", False),
         ("roof_garden", "loose", True),
-        ("oof gard", "folded", False),
+        ("oof garde", "folded", False),
         ("garden", "folded", True),
         ("arden", "loose", False),
         ("Ab", "folded", True),

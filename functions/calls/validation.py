@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from restgpt.functions.calls.call import Call, Variable
+from restgpt.functions.calls.call import Call, Variable, to_plain
 from restgpt.functions.calls.parsing import find_function
-from restgpt.functions.calls.rendering import to_plain
-from restgpt.functions.docs.loading import Function
+from restgpt.functions.docs.function import Function
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.request.arguments import coerce, nearest, pointer_part, validate
 from restgpt.tools.request.build import build_request
@@ -59,11 +58,6 @@ def _check_request(function: Function, arguments: Mapping[str, Any]) -> list[Arg
     except ArgumentError as error:
         return list(error.problems)
     return []
-
-
-def missing_of(problems: Sequence[ArgumentProblem]) -> tuple[str, ...]:
-    """The pointers of the values that are required and not given."""
-    return tuple(problem.pointer for problem in problems if problem.message == REQUIRED)
 
 
 def _variables(value: Any, pointer: str = "") -> list[tuple[str, Variable]]:
