@@ -1,4 +1,4 @@
-"""What a proposed answer is worth: calls that fit, values that are missing, or a fault that the model can repair."""
+"""The judge of a proposed answer: it sorts out calls that fit, missing values, and faults that the model can repair."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from restgpt.tools.request.arguments import follow
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What the model says: calls, a question for a missing value, or a refusal."""
+    """The answer that the model proposes: calls, a question for a missing value, or a refusal."""
 
     calls: tuple[Call, ...] = ()
     question: str = ""
@@ -37,7 +37,7 @@ class Judged:
 class Judge:
     """Judges proposals against the documentation and the conversation.
 
-    With `placeholders`, missing values are filled in as the original models do, and nothing counts as invented.
+    With `placeholders`, the judge fills in missing values as the original models do, and counts no value as invented.
     """
 
     functions: Sequence[Function]
@@ -84,7 +84,7 @@ class Judge:
 
 
 def missing_value(number: int, function: Function, pointer: str) -> MissingValue:
-    """What is known of a value that is not there."""
+    """The record of a missing value, with its documentation."""
     schema = schema_at(function, pointer)
     described = str(schema.get("description", "")) if isinstance(schema, Mapping) else ""
     name = parse_pointer(pointer)[-1] if pointer else function.name
@@ -102,7 +102,7 @@ def schema_at(function: Function, pointer: str) -> Mapping[str, Any]:
 
 
 def placeholder(function: Function, pointer: str) -> Any:
-    """A value that stands for a missing one: the default, the first allowed value, or one of the right type."""
+    """A placeholder for a missing value: the default, the first allowed value, or any value of the right type."""
     schema = schema_at(function, pointer)
     if "default" in schema:
         return schema["default"]

@@ -1,4 +1,4 @@
-"""How the model is asked for calls: a structured reply, native tools, or the layouts of the OpenFunctions models."""
+"""Prompting for calls: a structured reply, native tool calling, or the layouts of the OpenFunctions models."""
 
 import json
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from restgpt.tools.model.usage import ModelUsage, usage_of
 ASK_TOOL = "ask_for_missing_values"
 DECLINE_TOOL = "decline_no_function_fits"
 OPERATION_TOKENS = 900
-"""How long the documentation of one operation may be, in tokens."""
+"""The upper bound on the documentation of one operation, in tokens."""
 
 
 class FunctionCall(BaseModel):
@@ -45,7 +45,7 @@ class FunctionReply(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """What came out of asking: the judged answer and what it cost."""
+    """A judged answer and its cost."""
 
     judged: Judged
     usage: ModelUsage
@@ -143,7 +143,7 @@ def ask_with_tools(
 
 
 def _signals(placeholders: bool) -> list[dict[str, Any]]:
-    """The two tools that are no functions: a question and a refusal, as structured as a call."""
+    """The tools with which the model asks a question or refuses, so that both are structured like a call."""
     text = {"type": "string"}
     ask_tool = {
         "name": ASK_TOOL,
@@ -175,7 +175,7 @@ def _told(reply: AIMessage, text: str) -> list[BaseMessage]:
 
 
 def read_message(message: AIMessage, functions: Sequence[Function]) -> Proposal:
-    """What a message proposes: its tool calls, the list that the OpenFunctions server sends, or calls in its text.
+    """The proposal in a message: its tool calls, the list that the OpenFunctions server sends, or calls in its text.
 
     Raises `ValueError` for a call that cannot be read.
     """
@@ -200,7 +200,7 @@ def read_message(message: AIMessage, functions: Sequence[Function]) -> Proposal:
 
 
 def read_reply(text: str, functions: Sequence[Function]) -> Proposal:
-    """What a text proposes: the calls in it; else a question if it asks one, else a refusal."""
+    """The proposal in a text: its calls, else a question if it has a question mark, else a refusal."""
     calls = tuple(parse_calls(text, functions))
     if calls or not text.strip():
         return Proposal(calls)

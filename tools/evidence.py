@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 Spelling = Literal["exact", "folded", "loose"]
-"""How a value and a text are compared.
+"""The ways to compare a value with a text.
 
 `exact`: as written, and a hyphen belongs to its word. `folded`: whatever the case. `loose`: whatever the case, with any
 white space and underscores between the words.
@@ -100,7 +100,7 @@ def words_of(text: str) -> list[str]:
 
 
 class Evidence:
-    """What some texts say; each form of them is made when it is first needed."""
+    """The words, numbers, dates and times in some texts; each is collected when it is first needed."""
 
     def __init__(self, *texts: str) -> None:
         self._text = "\n".join(texts)
@@ -207,7 +207,7 @@ class Evidence:
         return number is not None and len(number[0]) < 16 and self.has_number(float(number[0]))
 
     def has_abbreviation(self, value: str) -> bool:
-        """Whether a short code stands for something said: `UK`, `USD`, `MSFT`, `es` for Spanish."""
+        """Whether a short code abbreviates words of the texts: `UK`, `USD`, `MSFT`, `es` for Spanish."""
         code = value.strip().lower()
         if not re.fullmatch(r"[a-z]{2,5}", code):
             return False
@@ -221,7 +221,7 @@ class Evidence:
         return any(word[0] == code[0] and len(word) > 3 and _shares(code, word) for word in self._spoken)
 
     def has_date(self, value: str) -> bool:
-        """Whether a date or a time of day can be worked out from what is said."""
+        """Whether a date or a time of day can be worked out from the texts."""
         dates = _ISO.findall(value)
         if dates:
             is_derived = self._is_relative or _MONTH.search(self._text) is not None
@@ -243,7 +243,7 @@ def is_date(value: str) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """A value as the text that says it: a text as it is, anything else as JSON."""
+    """The text of a value: a text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -300,7 +300,7 @@ def _same_day(date: str, said: frozenset[str]) -> bool:
 
 
 def _shares(code: str, word: str) -> bool:
-    """Whether most letters of a code stand in a word, in order."""
+    """Whether a word has most letters of a code, in order."""
     position, found = 0, 0
     for letter in code:
         at = word.find(letter, position)

@@ -1,4 +1,4 @@
-"""Which generated examples are kept: they parse, validate, say their values, leak no name, and are new."""
+"""The filters of generated examples: kept ones parse, validate, say their values, leak no name, and are new."""
 
 import re
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from restgpt.functions.calls.validation import check_call, settle_call
 from restgpt.functions.docs.function import Function
 
 WORDS = (3, 120)
-"""How many words an instruction may have."""
+"""The least and the most words of an instruction."""
 
 LIKENESS = 0.7
-"""From this ROUGE-L on, two instructions are the same."""
+"""Two instructions with at least this ROUGE-L count as the same."""
 
 
 class Rejected(ValueError):

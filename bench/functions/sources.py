@@ -1,4 +1,4 @@
-"""Where functions to learn come from: Python packages, command lines, REST documents, and files of documentation."""
+"""Sources of functions for training: Python packages, command lines, REST documents, files of documentation."""
 
 import argparse
 import inspect

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class CallSyntaxError(ValueError):
-    """A text attempts a call that cannot be read; the message says where and why."""
+    """A text attempts a call that cannot be read; the message names the place and the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def _whole_json(text: str, names: tuple[str, ...]) -> list[Call] | None:
 
 
 def _is_only_calls(text: str, found: Sequence[Found]) -> bool:
-    """Whether nothing but separators stands between, before and behind the calls."""
+    """Whether the text between, before and behind the calls has only separators."""
     position = 0
     for one in found:
         if not _BETWEEN.fullmatch(text[position : one.start]):
@@ -108,7 +108,7 @@ def _read_tagged(text: str, names: tuple[str, ...]) -> list[Call]:
 
 
 def _tagged(text: str) -> Iterator[str]:
-    """What stands between the tags that models are trained to put around calls."""
+    """The texts between the tags that models are trained to put around calls."""
     for tag in TAGS:
         opening, closing = f"<{tag}>", f"</{tag}>"
         start = text.find(opening)
@@ -145,7 +145,7 @@ def _rest_of_json(text: str, start: int, names: tuple[str, ...]) -> list[Call]:
 
 
 def _is_likely(one: Found, text: str, names: tuple[str, ...]) -> bool:
-    """Whether a call in prose is meant: `parameter(s)` and `the get() function` are not."""
+    """Whether a call in prose is an attempt to call: `parameter(s)` and `the get() function` are not."""
     if one.error:
         following = text[one.start : one.start + len(one.name) + 80]
         attempt = re.match(r"[^(]*\(\s*[\w.\-]+\s*=(?!=)", following)
@@ -196,7 +196,8 @@ def find_function(
 ) -> Function | None:
     """The function that a call means: by its own name, its legal name, or with dots for underscores.
 
-    Of several with one name, such as documentation of `requests.get`, the address and the `arguments` tell.
+    If several functions share a name, as `requests.get` for several addresses, the address and the argument names
+    decide.
     """
     named = [function for function in functions if function.name == name]
     if not named:
@@ -207,7 +208,7 @@ def find_function(
 
 
 def _fit(function: Function, arguments: Mapping[str, Any]) -> tuple[bool, int]:
-    """How well arguments fit a function: whether its documented address is meant, and how many names are known."""
+    """A rank for how well arguments fit a function: its documented address first, then the number of known names."""
     url = arguments.get("url")
     pattern = re.sub(r"\\\{[^{}]*\\\}", "[^/?#]+", re.escape(function.url.partition("?")[0]))
     is_meant = isinstance(url, str) and bool(function.url) and re.match(rf"{pattern}/?(?:[?#]|$)", url) is not None

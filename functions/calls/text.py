@@ -1,4 +1,4 @@
-"""Python-like calls found in text: dotted names, balanced brackets, strings, and what stands between the calls."""
+"""Call strings: Python-like calls in a text, with dotted names, balanced brackets and strings."""
 
 import re
 from collections.abc import Iterator

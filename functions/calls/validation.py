@@ -1,4 +1,4 @@
-"""A call against its documentation: types, required and unknown names, enums, and values that are no literals."""
+"""Validation of a call by its documentation: types, required and unknown names, enums, values that are no literals."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ REQUIRED = "is required"
 
 
 def settle_call(call: Call, function: Function) -> Call:
-    """Bring values to their documented types where nothing is lost (`"5"` for an integer, one value for a list).
+    """Convert values to their documented types if nothing is lost (`"5"` for an integer, one value for a list).
 
     The arguments come out in the order of the documentation.
     """
@@ -34,7 +34,7 @@ def settle_call(call: Call, function: Function) -> Call:
 
 
 def check_call(call: Call, functions: Sequence[Function]) -> list[ArgumentProblem]:
-    """What is wrong with a call, by JSON pointer into its arguments; an empty list if nothing is."""
+    """The problems of a call, each with a JSON pointer into its arguments; an empty list if the call is valid."""
     function = find_function(call.name, functions, call.arguments)
     if function is None or function.name != call.name:
         known = nearest(call.name, [one.name for one in functions])
@@ -51,7 +51,7 @@ def check_call(call: Call, functions: Sequence[Function]) -> list[ArgumentProble
 
 
 def _check_request(function: Function, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
-    """For an operation the request builder has the last word; nothing is sent."""
+    """The problems that the request builder finds in the arguments of an operation; it sends no request."""
     assert function.operation is not None
     try:
         build_request(function.operation, arguments)

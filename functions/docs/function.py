@@ -1,4 +1,4 @@
-"""The canonical model of a documented function: what it is called, what it takes, and where its values go."""
+"""The canonical model of a documented function: its name, its parameters, and the request it may stand for."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ GROUPS = ("path", "query", "header", "cookie", "body")
 
 
 class FunctionError(SpecError):
-    """The documentation of a function cannot be read; `pointer` names the field and `problem` what is wrong."""
+    """The documentation of a function cannot be read; `pointer` names the field and `problem` the reason."""
 
     def __init__(self, pointer: str, problem: str) -> None:
         self.pointer = pointer
@@ -51,7 +51,7 @@ class FunctionParameter:
 class Function:
     """A function that can be called by name with keyword arguments.
 
-    `name` is the callable (`uber.eat.order`, `requests.get`), `title` what people call it. A function made from an
+    `name` is the callable (`uber.eat.order`, `requests.get`), `title` the name for people. A function made from an
     operation of an API takes its arguments grouped by place (path, query, header, cookie, body) and keeps `operation`.
     `method` and `url` are set where the documentation describes an HTTP request without an OpenAPI document.
     """
@@ -140,7 +140,7 @@ def legal_names(functions: Iterable[Function]) -> FunctionNames:
     taken: set[str] = set()
     names = []
     for function, name in zip(listed, wanted, strict=True):
-        # A name that is legal as it stands keeps it: `a_b` beats `a.b`, whatever their order.
+        # A function with a legal name keeps it: `a_b` has priority over `a.b`, whatever their order.
         reserved = taken if function.name == name else taken | clean
         names.append(_free(name, reserved))
         taken.add(names[-1])

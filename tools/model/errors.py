@@ -12,7 +12,7 @@ from restgpt.tools.errors import StoppingError
 from restgpt.tools.model.usage import ModelUsage
 
 REPAIRS = 2
-"""How often a reply that does not fit is sent back with the reason before `ModelReplyError` is raised."""
+"""The number of times that an unfit reply is sent back with the reason before `ModelReplyError` is raised."""
 
 
 class ModelError(StoppingError):

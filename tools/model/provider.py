@@ -10,7 +10,7 @@ from restgpt.tools.model.recording import RecordedModel
 from restgpt.tools.settings import Settings
 
 PATIENCE_S = 120.0
-"""How long one model call may take, in seconds, unless the caller of `resolve_model` says otherwise."""
+"""The default time limit of one model call, in seconds."""
 
 SPELLING = "A model is written PROVIDER:NAME, such as openai:gpt-5-mini."
 

@@ -1,8 +1,8 @@
 """Recordings of model replies: made while a run is answered by a model, replayed without one.
 
 A recording is a JSON Lines file. Each line holds the SHA-256 of a prompt, the last message of it for the human reader,
-the reply and what it cost. A prompt that differs in one character is another prompt, so a replay can never answer what
-was not asked.
+the reply and what it cost. A prompt that differs in one character has another hash, so a replay never answers a prompt
+that was not recorded.
 """
 
 import json
@@ -24,7 +24,7 @@ from restgpt.tools.model.reply import json_in
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
 
 SHOWN = 200
-"""How many characters of the last message a line shows."""
+"""The number of characters of the last message that a line shows."""
 
 
 def key_of(messages: Sequence[BaseMessage]) -> str:
@@ -72,7 +72,7 @@ class RecordedModel(ScriptedChatModel):
         return found
 
     def usage(self, messages: list[BaseMessage], text: str) -> UsageMetadata | None:
-        """What the reply cost when it was recorded."""
+        """The cost of the reply at the time of the recording."""
         found: UsageMetadata | None = self._entries[key_of(messages)].get("usage")
         return found
 

@@ -32,7 +32,7 @@ def checked_message(reply: object) -> AIMessage:
 
 
 def read_text(model: Runnable[Any, Any], messages: Sequence[BaseMessage | tuple[str, str]]) -> tuple[str, ModelUsage]:
-    """A plain text reply and what it cost; raises `ModelUnavailableError` when the provider fails."""
+    """A plain text reply and its cost; raises `ModelUnavailableError` when the provider fails."""
     reply = reply_to(model, messages)
     return without_thoughts(str(reply.text)), usage_of(reply)
 

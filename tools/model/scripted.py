@@ -18,8 +18,8 @@ Reply = str | Mapping[str, Any] | AIMessage
 class ScriptedChatModel(BaseChatModel):
     """A chat model that asks no provider: a subclass gives its replies.
 
-    A text and a message are given as they are. An object is given as a call of the first tool that is bound, which is
-    how structured output is asked for, and as JSON text if none is.
+    A text and a message are passed on unchanged. An object becomes a call of the first bound tool, since structured
+    output binds one, or JSON text if no tool is bound.
     """
 
     @abstractmethod
@@ -27,7 +27,7 @@ class ScriptedChatModel(BaseChatModel):
         """The reply to a prompt, when the tools of these names are bound; a message brings its own usage."""
 
     def usage(self, messages: list[BaseMessage], text: str) -> UsageMetadata | None:
-        """What a reply of this text is said to cost."""
+        """The cost to report for a reply of this text."""
         return {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
 
     @property

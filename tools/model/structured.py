@@ -32,7 +32,7 @@ Behind a 200 is a reply that the provider's package cannot read, such as one tha
 
 @dataclass(frozen=True, slots=True)
 class Asked(Generic[Answer]):
-    """A validated answer and what it cost."""
+    """A validated answer and its cost."""
 
     value: Answer
     usage: ModelUsage

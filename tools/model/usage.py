@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """What some model calls cost: `calls` made, tokens read and written."""
+    """The number of model calls, and the tokens they read and wrote."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -23,7 +23,7 @@ class ModelUsage:
 
 
 def usage_of(message: AIMessage) -> ModelUsage:
-    """What one reply cost; zero tokens where the provider does not say."""
+    """The cost of one reply; zero tokens if the provider reports none."""
     counts = message.usage_metadata
     if counts is None:
         return ModelUsage(calls=1)
