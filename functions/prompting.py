@@ -134,7 +134,7 @@ def _speak_tools(
 def ask_with_tools(
     model: BaseChatModel, messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]
 ) -> tuple[AIMessage, ModelUsage]:
-    """One reply with native tool calling, and what it cost; raises `ModelUnavailableError` when the provider fails."""
+    """One reply with native tool calling, and its cost; raises `ModelUnavailableError` when the provider fails."""
     try:
         reply = reply_to(model.bind_tools(list(tools)), messages)
     except NotImplementedError:

@@ -1,4 +1,4 @@
-"""The exception mapping: exceptions of the providers' packages, told as the errors of this project."""
+"""The exception mapping: from exceptions of the providers' packages to the errors of this project."""
 
 import sys
 
