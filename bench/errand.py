@@ -10,13 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.runnables import Runnable
+from langchain_core.messages import BaseMessage
 from pydantic import PrivateAttr
 
+from restgpt.tools.model.scripted import Reply, ScriptedChatModel
 from restgpt.worlds import World
 
 TRIES = 2
@@ -77,7 +74,7 @@ class _Called:
     text: str
 
 
-class ErrandModel(BaseChatModel):
+class ErrandModel(ScriptedChatModel):
     """Plays planner, selector, caller and parser of one errand; `prompts` keeps what it was asked if `keep` is set."""
 
     keep: bool = False
@@ -96,29 +93,11 @@ class ErrandModel(BaseChatModel):
         """The prompts so far, each as one text."""
         return self._prompts
 
-    @property
-    def _llm_type(self) -> str:
-        return "errand"
-
-    def bind_tools(
-        self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
-    ) -> Runnable[Any, AIMessage]:
-        """Take no notice of tools: replies are JSON in text."""
-        return self.bind()
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
+        """The reply of the role that the system message names."""
         if self.keep:
             self._prompts.append("\n".join(str(message.text) for message in messages))
-        reply = _reply(self._errand, messages)
-        text = reply if isinstance(reply, str) else json.dumps(reply)
-        counts: Any = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(text, usage_metadata=counts))])
+        return _reply(self._errand, messages)
 
 
 def _reply(errand: Errand, messages: Sequence[BaseMessage]) -> str | dict[str, Any]:

@@ -13,7 +13,7 @@ from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.build import settle
 from restgpt.tools.request.files import FilePolicy
-from restgpt.tools.response.sketch import storable_value
+from restgpt.tools.storable import storable_value
 
 
 def draft(

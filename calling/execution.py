@@ -15,7 +15,7 @@ from restgpt.tools.errors import ArgumentError, BoundFault, HttpFault, RedirectF
 from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request
 from restgpt.tools.request.build import build_request
 from restgpt.tools.response.reply import Reply
-from restgpt.tools.response.sketch import storable_value
+from restgpt.tools.storable import storable_value
 
 REFUSED = (RedirectFault, BoundFault)
 """The API answered in a way that is not followed: of a request that changes nothing, the planner is told."""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from langgraph.store.base import BaseStore, SearchItem
 
-from restgpt.tools.response.sketch import storable_value
+from restgpt.tools.storable import storable_value
 
 Known = Literal["new", "answered", "unknown"]
 

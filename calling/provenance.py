@@ -4,8 +4,6 @@ A value that an API answered is data of strangers. A rule in `apis.yaml` can ask
 user, so that nothing planted in an answer decides whom money goes to or what is deleted.
 """
 
-import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -13,14 +11,13 @@ from typing import Any
 
 from restgpt.calling.record import Provenance
 from restgpt.specs import Operation
+from restgpt.tools.evidence import Evidence, text_of
 
 MOST_TRACED = 100
 """How many arguments of one request are traced."""
 
 MOST_SEARCHED = 1_000_000
 """How many scalar values of one kept response are looked through."""
-
-WORD = re.compile(r"\w+(?:[-.:/@+]\w+)*")
 
 
 def trace(
@@ -33,21 +30,21 @@ def trace(
     they are only taken as far as needed. The user goes before the document and the document before responses.
     """
     fixed = {(item.location, item.name): _documented(item.schema) for item in operation.parameters}
-    words = frozenset(_words(said))
+    evidence = Evidence(said)
     found: dict[str, Provenance] = {}
     open_ends: dict[str, Any] = {}
     for pointer, value in islice(_traced(arguments), MOST_TRACED):
         place, _, name = pointer[1:].partition("/")
-        if _is_said(value, said, words):
+        if evidence.says(text_of(value).strip()):
             found[pointer] = {"pointer": pointer, "origin": "user"}
         elif value in fixed.get((place, _unescaped(name)), ()):
             found[pointer] = {"pointer": pointer, "origin": "document"}
         else:
             found[pointer] = {"pointer": pointer, "origin": "model"}
             open_ends[pointer] = value
-    places = _places(responses, {_text(value) for value in open_ends.values()})
+    places = _places(responses, {text_of(value) for value in open_ends.values()})
     for pointer, value in open_ends.items():
-        if (where := places.get(_text(value))) is not None:
+        if (where := places.get(text_of(value))) is not None:
             found[pointer] = {"pointer": pointer, "origin": "response", "handle": where[0], "at": where[1]}
     return list(found.values())
 
@@ -57,24 +54,6 @@ def _traced(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for pointer, value in _scalars(arguments):
         if pointer.casefold() not in ("/header/accept", "/header/content-type"):
             yield pointer, value
-
-
-def _is_said(value: Any, text: str, said: frozenset[str]) -> bool:
-    """Whether the user said a value: its words in a row, whatever the case; a number or one word as a whole word."""
-    folded = _text(value).casefold().strip()
-    if not folded:
-        return False
-    if re.fullmatch(r"\w+", folded):
-        return folded in said
-    edge_before = r"(?<!\w)" if re.match(r"\w", folded) else ""
-    edge_after = r"(?!\w)" if re.search(r"\w$", folded) else ""
-    return re.search(edge_before + re.escape(folded) + edge_after, text.casefold()) is not None
-
-
-def _words(text: str) -> Iterator[str]:
-    for word in WORD.findall(text.casefold()):
-        yield word
-        yield from re.findall(r"\w+", word)
 
 
 def _documented(schema: Any) -> Sequence[Any]:
@@ -94,7 +73,7 @@ def _places(responses: Iterable[tuple[str, Any]], wanted: set[str]) -> Mapping[s
             found.update({text: (handle, "") for text in wanted - found.keys() if text and text in response})
         else:
             for pointer, value in islice(_scalars(response), MOST_SEARCHED):
-                if (text := _text(value)) in wanted:
+                if (text := text_of(value)) in wanted:
                     found.setdefault(text, (handle, pointer))
         if len(found) == len(wanted):
             break
@@ -112,10 +91,6 @@ def _scalars(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
             stack += [(f"{here}/{number}", inner) for number, inner in reversed(list(enumerate(node)))]
         elif node is not None:
             yield here, node
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _escaped(name: str) -> str:

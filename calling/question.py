@@ -12,7 +12,7 @@ from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, changes_text, shown_target, target_lines
 from restgpt.calling.undo import outlook
 from restgpt.specs import Operation
-from restgpt.tools.response.sketch import storable_value
+from restgpt.tools.storable import storable_value
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.idempotency import HEADERS
 from restgpt.specs import Operation
-from restgpt.tools.response.sketch import storable_value
+from restgpt.tools.storable import storable_value
 
 CHANGING = frozenset({"PUT", "PATCH", "DELETE"})
 

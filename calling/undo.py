@@ -18,7 +18,7 @@ from restgpt.tools.errors import ArgumentError
 from restgpt.tools.redaction import MARK
 from restgpt.tools.request.arguments import properties_of
 from restgpt.tools.request.build import build_request
-from restgpt.tools.response.sketch import storable_value
+from restgpt.tools.storable import storable_value
 
 _VARIABLE = re.compile(r"\{([^{}]+)\}")
 _ENVELOPES = ("data", "result")

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from restgpt.nodes.day import Day
 from restgpt.nodes.text import Text
-from restgpt.tools.model.chat import Method
+from restgpt.tools.model.structured import Method
 
 OnMissing = Literal["ask", "return", "placeholder"]
 Prompting = Literal["structured", "tools", "v0", "v1", "v2"]
@@ -49,7 +49,7 @@ class FunctionContext(BaseModel):
         default=40, ge=1, le=1000, description="How many functions the model reads; of more, the best by search."
     )
     today: Day = Field(default="", description="The date taken for today (YYYY-MM-DD). Empty: the real one.")
-    base_url: str = Field(default="", description="Where documented routes without a host are.")
+    base_url: str = Field(default="", description="The base URL of documented routes without a host.")
 
 
 class CallRecord(TypedDict):
@@ -60,7 +60,7 @@ class CallRecord(TypedDict):
 
 
 class MissingValue(TypedDict):
-    """A required value that nobody gave: in which call (from 0), where, and what the documentation says of it."""
+    """A required value that nobody gave: the number of its call (from 0), its JSON pointer and its documentation."""
 
     call: int
     function: str
@@ -70,7 +70,7 @@ class MissingValue(TypedDict):
 
 
 class FunctionUsage(TypedDict):
-    """What the model calls of one run cost."""
+    """The cost of the model calls of one run."""
 
     calls: int
     input_tokens: int
@@ -78,7 +78,7 @@ class FunctionUsage(TypedDict):
 
 
 class FunctionInput(TypedDict, total=False):
-    """What a caller gives: a conversation or a prompt, and functions in any documented dialect."""
+    """The input of a run: a conversation or a prompt, and functions in any documented dialect."""
 
     messages: Annotated[list[AnyMessage], add_messages]
     prompt: str
@@ -86,7 +86,7 @@ class FunctionInput(TypedDict, total=False):
 
 
 class FunctionOutput(TypedDict, total=False):
-    """What a caller gets: the outcome, the calls as data, as text and as tool calls, and requests for REST calls."""
+    """The output of a run: the outcome, the calls as data, as text and as tool calls, and requests for REST calls."""
 
     messages: Annotated[list[AnyMessage], add_messages]
     outcome: Outcome

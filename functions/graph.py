@@ -21,7 +21,7 @@ from restgpt.functions.nodes import FunctionResources, make_caller, make_emitter
 FunctionGraph = CompiledStateGraph[FunctionState, FunctionContext, FunctionInput, FunctionOutput]
 
 QUESTIONS = 25
-"""How many questions one run may ask before it stops."""
+"""The most questions that one run may ask."""
 
 DESCRIPTION = "Writes function calls for a prompt, or asks for what is missing; executes nothing."
 
@@ -73,7 +73,7 @@ def _after_caller(resources: FunctionResources) -> Any:
 
 
 def _after_follow_up(state: FunctionState) -> str:
-    """Words go back to the model; values given by name are settled, or something is still missing."""
+    """The next step after an answer: the model reads words; values given by name may leave others missing."""
     return {"failed": "words", "ask": "missing value"}.get(state["outcome"], "values")
 
 

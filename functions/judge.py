@@ -1,21 +1,22 @@
-"""What a proposed answer is worth: calls that fit, values that are missing, or a fault that the model can repair."""
+"""The judge of a proposed answer: it sorts out calls that fit, missing values, and faults that the model can repair."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from restgpt.functions.calls.check import REQUIRED, check_call, settle_call
+from restgpt.functions.calls.call import Call
 from restgpt.functions.calls.grounding import ungrounded_values
-from restgpt.functions.calls.parsing import Call, bind_call, find_function
+from restgpt.functions.calls.parsing import bind_call, find_function
+from restgpt.functions.calls.validation import REQUIRED, check_call, settle_call
 from restgpt.functions.context import MissingValue
-from restgpt.functions.docs.loading import Function
+from restgpt.functions.docs.function import Function
 from restgpt.specs.reading.pointer import parse_pointer
 from restgpt.tools.request.arguments import follow
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What the model says: calls, a question for a missing value, or a refusal."""
+    """The answer that the model proposes: calls, a question for a missing value, or a refusal."""
 
     calls: tuple[Call, ...] = ()
     question: str = ""
@@ -36,7 +37,7 @@ class Judged:
 class Judge:
     """Judges proposals against the documentation and the conversation.
 
-    With `placeholders`, missing values are filled in as the original models do, and nothing counts as invented.
+    With `placeholders`, the judge fills in missing values as the original models do, and counts no value as invented.
     """
 
     functions: Sequence[Function]
@@ -83,7 +84,7 @@ class Judge:
 
 
 def missing_value(number: int, function: Function, pointer: str) -> MissingValue:
-    """What is known of a value that is not there."""
+    """The record of a missing value, with its documentation."""
     schema = schema_at(function, pointer)
     described = str(schema.get("description", "")) if isinstance(schema, Mapping) else ""
     name = parse_pointer(pointer)[-1] if pointer else function.name
@@ -101,7 +102,7 @@ def schema_at(function: Function, pointer: str) -> Mapping[str, Any]:
 
 
 def placeholder(function: Function, pointer: str) -> Any:
-    """A value that stands for a missing one: the default, the first allowed value, or one of the right type."""
+    """A placeholder for a missing value: the default, the first allowed value, or any value of the right type."""
     schema = schema_at(function, pointer)
     if "default" in schema:
         return schema["default"]
@@ -139,9 +140,7 @@ def _unset(node: dict[str, Any], parts: Sequence[str]) -> dict[str, Any]:
 def ask_for(missing: Iterable[MissingValue]) -> str:
     """A question that names every missing value."""
     listed = list(missing)
-    parts = [
-        f"{one['name']} ({one['description'].rstrip('.')})" if one["description"] else one["name"] for one in listed
-    ]
+    parts = [_named(one) for one in listed]
     names = dict.fromkeys(one["function"] for one in listed)
     wanted = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     return f"To call {' and '.join(names)}, I need to know: {wanted}. What should I use?"

@@ -11,39 +11,43 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from restgpt.functions.asking import resolve_call_model
-from restgpt.functions.calls.parsing import Call, render_calls, to_plain, to_tool_calls
+from restgpt.functions.calls.call import Call, to_plain
+from restgpt.functions.calls.rendering import render_calls, to_tool_calls
 from restgpt.functions.calls.rest import prepare_call
 from restgpt.functions.context import CallRecord, FunctionContext, FunctionState, FunctionUsage, MissingValue
-from restgpt.functions.docs.loading import Function, FunctionError, load_functions
+from restgpt.functions.docs.function import Function, FunctionError
+from restgpt.functions.docs.loading import load_functions
 from restgpt.functions.judge import Judge, Judged, Proposal, ask_for, keep_known, with_value
+from restgpt.functions.prompting import shown_calls, speak
 from restgpt.functions.shortlist import shortlist
-from restgpt.functions.speaker import shown_calls, speak
 from restgpt.prompts import dated, render
 from restgpt.specs.problem import SpecError
 from restgpt.tools.errors import ArgumentError, StoppingError
-from restgpt.tools.model.chat import ModelReplyError, Usage
+from restgpt.tools.model.completion import PREFIX, resolve_completion_model
+from restgpt.tools.model.errors import ModelReplyError
+from restgpt.tools.model.provider import resolve_model
+from restgpt.tools.model.usage import ModelUsage
 from restgpt.tools.settings import Settings
 
 Node = Callable[..., dict[str, Any]]
 
 
 class EmptyPromptError(StoppingError):
-    """There is nothing to call a function for."""
+    """The run has no prompt."""
 
     def __init__(self) -> None:
         super().__init__('There is no prompt. Give {"messages": [("user", "…")]} or {"prompt": "…"}.')
 
 
 class NoFunctionsError(StoppingError):
-    """There is nothing to call."""
+    """The run has no functions."""
 
     def __init__(self) -> None:
         super().__init__("There are no functions. Give their documentation under `functions`, in any dialect.")
 
 
 class FunctionResources:
-    """What the nodes work with: functions given when the graph was built, the model, the date."""
+    """The resources of the nodes: the functions that the graph was built with, the model, the date."""
 
     def __init__(
         self,
@@ -69,7 +73,7 @@ class FunctionResources:
         return self.defaults.model_copy(update=runtime.context.model_dump(exclude_unset=True))
 
     def functions(self, state: FunctionState) -> list[Function]:
-        """The functions of a run: those in its state, else those of the graph; raises `NoFunctionsError`."""
+        """The functions in the state of a run, else the functions of the graph; raises `NoFunctionsError`."""
         found = load_functions(state["functions"]) if state.get("functions") else self._functions
         if not found:
             raise NoFunctionsError()
@@ -87,9 +91,13 @@ class FunctionResources:
             return wanted
         with self._lock:
             self._settings = self._settings or Settings.from_env()
-            key = (wanted or self._settings.model or "", context.temperature)
+            name, temperature = key = (wanted or self._settings.model or "", context.temperature)
             if key not in self._resolved:
-                self._resolved[key] = resolve_call_model(key[0], temperature=key[1], settings=self._settings)
+                self._resolved[key] = (
+                    resolve_completion_model(name, settings=self._settings)
+                    if name.startswith(PREFIX)
+                    else resolve_model(name, temperature=temperature)
+                )
             return self._resolved[key]
 
     def today(self, context: FunctionContext) -> str:
@@ -123,7 +131,7 @@ def make_intake(resources: FunctionResources) -> Node:
 
 
 def _said(messages: Sequence[BaseMessage]) -> list[str]:
-    """What the person said; a confirmation also says what it confirms."""
+    """The texts of the person, and each text that the person confirmed."""
     said = []
     for before, message in zip([None, *messages], messages, strict=False):
         if message.type != "human":
@@ -136,7 +144,7 @@ def _said(messages: Sequence[BaseMessage]) -> list[str]:
 
 
 def make_caller(resources: FunctionResources) -> Node:
-    """The node that writes the calls: asks the model, checks, and says what is missing."""
+    """The node that asks the model for calls, checks them, and lists missing values."""
 
     def caller(state: FunctionState, runtime: Runtime[FunctionContext]) -> dict[str, Any]:
         context = resources.context(runtime)
@@ -183,7 +191,7 @@ def _conversation(messages: Sequence[AnyMessage], partial: Sequence[Call]) -> li
 
 
 def _with_known(judge: Judge, partial: Sequence[Call], judged: Judged, said: str) -> Judged:
-    """The judged calls with what was known before the question; as they are, should that not fit."""
+    """The judged calls with the values known before the question, or without them if they do not fit."""
     try:
         kept = keep_known(partial, judged.calls, said)
         return judge.judge(Proposal(kept, judged.question, judged.refusal))
@@ -196,7 +204,7 @@ def _outcome(judged: Judged) -> dict[str, Any]:
     question = judged.question or (ask_for(judged.missing) if judged.missing else "")
     unnamed = [one for one in judged.missing if one["name"].lower() not in question.lower()]
     if judged.question and unnamed:
-        # A question that forgets a value is completed: it names everything that is missing.
+        # A question that leaves out a missing value is completed.
         question = f"{question} {ask_for(unnamed)}"
     outcome = "ask" if asks else "call" if judged.calls else "refuse"
     return {
@@ -216,9 +224,9 @@ def _calls(records: Sequence[CallRecord]) -> list[Call]:
     return [Call(record["name"], record["arguments"]) for record in records]
 
 
-def _added(state: FunctionState, usage: Usage | None) -> FunctionUsage:
+def _added(state: FunctionState, usage: ModelUsage | None) -> FunctionUsage:
     before = state.get("usage") or {"calls": 0, "input_tokens": 0, "output_tokens": 0}
-    spent = usage or Usage()
+    spent = usage or ModelUsage()
     return {
         "calls": before["calls"] + spent.calls,
         "input_tokens": before["input_tokens"] + spent.input_tokens,
@@ -291,7 +299,7 @@ def _text(calls: Sequence[Call], functions: Sequence[Function], context: Functio
 
 
 def _requests(calls: Sequence[Call], functions: Sequence[Function], context: FunctionContext) -> list[dict[str, Any]]:
-    """The requests of REST calls, redacted; what cannot be prepared says why."""
+    """The redacted requests of REST calls, with the reason in place of a request that cannot be prepared."""
     found = []
     for call in calls:
         if not any(function.is_rest and function.name == call.name for function in functions):

@@ -4,8 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from restgpt.functions.calls.evidence import STOPWORDS, stem, words_of
-from restgpt.functions.docs.loading import Function
+from restgpt.functions.docs.function import Function
+from restgpt.tools.evidence import STOPWORDS, stem, words_of
 
 
 def shortlist(functions: Sequence[Function], text: str, limit: int) -> list[int]:
@@ -23,7 +23,7 @@ def shortlist(functions: Sequence[Function], text: str, limit: int) -> list[int]
 
 def _described(function: Function) -> str:
     parameters = " ".join(f"{one.name} {one.description}" for one in function.parameters)
-    # The name says most; it counts three times.
+    # The name tells functions apart best, so it counts three times.
     return f"{function.name} {function.name} {function.name} {function.title} {function.description} {parameters}"
 
 

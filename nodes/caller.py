@@ -12,17 +12,18 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.call import Problems
 from restgpt.calling.draft import draft
+from restgpt.calling.grounding import ungrounded
 from restgpt.nodes.background import NOTHING_YET, background, result_of
 from restgpt.nodes.context import Context
-from restgpt.nodes.grounding import Grounds, ungrounded
 from restgpt.nodes.records import ApiPlan, Decision, PlannedCall, Request, Step, Usage, placed, spent_since
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.rounds import MAX_REPAIRS, latest, lineage, next_calls, step_of, succeeded, to_repair
 from restgpt.prompts import fenced, render
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.model.chat import ModelReplyError
-from restgpt.tools.response.sketch import storable_value
+from restgpt.tools.evidence import Evidence
+from restgpt.tools.model.errors import ModelReplyError
 from restgpt.tools.response.store import UnknownHandleError
+from restgpt.tools.storable import storable_value
 
 MAX_REQUESTS = 60
 """How many requests one reply may ask for."""
@@ -86,11 +87,11 @@ def make_caller(resources: Resources) -> Callable[..., dict[str, Any]]:
             run.catalogue, state["api_plan"], requests
         )
         prompt = _prompt(run, state, requests, numbers, refused)
-        grounds = _grounds(state, requests)
+        evidence = _evidence(state, requests)
         built: list[Request] = []
 
         def check(reply: CallerReply) -> None:
-            built[:] = _requests(run, state, reply, numbers, refused, grounds)
+            built[:] = _requests(run, state, reply, numbers, refused, evidence)
 
         try:
             reply = run.ask("caller", prompt, CallerReply, check=check)
@@ -103,10 +104,10 @@ def make_caller(resources: Resources) -> Callable[..., dict[str, Any]]:
     return caller
 
 
-def _grounds(state: CallerState, requests: Sequence[Request]) -> Grounds:
+def _evidence(state: CallerState, requests: Sequence[Request]) -> Evidence:
     """What the user said and what APIs answered; arguments and errors repeat a model's own words."""
     answered = [*(request for step in state["steps"] for request in step["requests"]), *requests]
-    return Grounds.of(_said(state), *(request["result"] for request in answered if succeeded(request)))
+    return Evidence(_said(state), *(request["result"] for request in answered if succeeded(request)))
 
 
 def _requests(
@@ -115,7 +116,7 @@ def _requests(
     reply: CallerReply,
     numbers: Sequence[int],
     refused: Sequence[Request],
-    grounds: Grounds,
+    evidence: Evidence,
 ) -> list[Request]:
     """The reply's requests, built and checked; raises `ValueError` with everything that is wrong."""
     problems: list[str] = []
@@ -134,7 +135,7 @@ def _requests(
         if before is not None:
             waiting.remove(before)
         try:
-            request = _request(run, state, call, planned, before, grounds)
+            request = _request(run, state, call, planned, before, evidence)
         except (ArgumentError, ValueError) as error:
             problems.append(f"calls.{position} ({planned['operation']}): {error}")
             continue
@@ -164,7 +165,7 @@ def _request(
     call: Call,
     planned: PlannedCall,
     before: Request | None,
-    grounds: Grounds,
+    evidence: Evidence,
 ) -> Request:
     """One request; `before` is the refused one that it makes again."""
     operation = run.catalogue.operation(planned["operation"])
@@ -183,7 +184,7 @@ def _request(
     )
     if isinstance(drafted, Problems):
         raise drafted.error
-    if run.context.grounding and (invented := ungrounded(operation, drafted.arguments, grounds)):
+    if run.context.grounding and (invented := ungrounded(operation, drafted.arguments, evidence)):
         raise ValueError(
             f"{'; '.join(invented)}: no such value stands in the instruction or in a result. Copy it exactly, or leave "
             "out this entry and say in `missing` which value is not known."

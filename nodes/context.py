@@ -6,7 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from restgpt.calling.policy import Writes
 from restgpt.nodes.day import Day
-from restgpt.tools.model.chat import Method
+from restgpt.tools.model.role import ROLES
+from restgpt.tools.model.structured import Method
 
 MAX_STEPS = 100
 """How many API plans the setting `max_steps` can allow."""
@@ -25,7 +26,7 @@ class Context(BaseModel):
     model: Annotated[str, {"__template_metadata__": {"kind": "llm"}}] = Field(
         default="",
         description="The chat model of all roles as provider:name, such as openai:gpt-5-mini. Empty: RESTGPT_MODEL.",
-        json_schema_extra=_shown_at("planner", "selector", "caller", "parser"),
+        json_schema_extra=_shown_at(*ROLES),
     )
     planner_model: str = Field(
         default="", description="Another model for the planner.", json_schema_extra=_shown_at("planner")

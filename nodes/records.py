@@ -1,6 +1,6 @@
 """What the state holds: plain JSON records, so that any checkpointer keeps them without knowing our classes."""
 
-from typing import Any, Literal, NotRequired, cast
+from typing import Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -14,7 +14,6 @@ FORMAT = 2
 """
 
 DecisionKind = Literal["plan", "continue", "end"]
-Role = Literal["planner", "selector", "caller", "parser"]
 
 
 class Decision(TypedDict):
@@ -155,19 +154,6 @@ def spent_since(baseline: Usage, usage: Usage) -> Usage:
 def tokens(usage: Usage) -> int:
     """All tokens, read and written."""
     return sum(spent["input_tokens"] + spent["output_tokens"] for spent in usage["roles"].values())
-
-
-def storable(value: Any) -> Any:
-    """A JSON value as every checkpointer keeps it: integers beyond 64 bits as text, lone surrogates replaced."""
-    if isinstance(value, dict):
-        return {storable(key): storable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [storable(item) for item in value]
-    if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return str(value)
-    return value
 
 
 def add_steps(before: list[Step], more: list[Step]) -> list[Step]:

@@ -23,15 +23,19 @@ from restgpt.calling.journal import Journal
 from restgpt.calling.policy import Rules
 from restgpt.calling.session import Session
 from restgpt.nodes.context import Context
-from restgpt.nodes.records import Role, Usage
+from restgpt.nodes.records import Usage
 from restgpt.prompts import dated
 from restgpt.specs import Api, Catalogue, load_api
 from restgpt.specs.api import slug
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.http.client import HttpClient
-from restgpt.tools.model.chat import ModelReplyError, ask, read_text, resolve_model
-from restgpt.tools.model.chat import Usage as ModelUsage
+from restgpt.tools.model.errors import ModelReplyError
+from restgpt.tools.model.provider import resolve_model
+from restgpt.tools.model.reply import read_text
+from restgpt.tools.model.role import Role
+from restgpt.tools.model.structured import ask
+from restgpt.tools.model.usage import ModelUsage
 from restgpt.tools.response.memory_store import BoundedMemory
 from restgpt.tools.response.store import BodyCache, ResponseStore
 from restgpt.tools.settings import ApiEntry, Settings

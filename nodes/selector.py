@@ -15,7 +15,7 @@ from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.rounds import step_of
 from restgpt.nodes.selection import Selection, api_plan_of, check, operation_lines, said
 from restgpt.prompts import fenced, render
-from restgpt.tools.model.chat import ModelReplyError
+from restgpt.tools.model.errors import ModelReplyError
 
 
 class SelectorState(TypedDict):

@@ -2,12 +2,12 @@
 
 from typing import Annotated
 
-from restgpt.tools.response.sketch import storable
+from restgpt.tools.storable import storable_text
 
 
 def newer(before: str, after: str) -> str:
     """The newer text, without what PostgreSQL refuses: it keeps a text as JSON, unlike one that is inside a list."""
-    return storable(after) if isinstance(after, str) else ""
+    return storable_text(after) if isinstance(after, str) else ""
 
 
 Text = Annotated[str, newer]

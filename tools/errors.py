@@ -1,23 +1,24 @@
-"""The error tree of the project: what the model may repair, and what only the user can.
+"""The error tree of the project: errors that the model may repair, and errors that only the user can.
 
     RestgptError
-    ├── RepairableError            told to the model, which may choose differently
+    ├── RepairableError            the model gets it as an observation and may choose differently
     │   ├── ArgumentError          the arguments do not fit the operation: the caller repairs them
-    │   └── HttpFault              no usable answer came back: the planner hears of it
+    │   └── HttpFault              no usable answer came back: the planner gets the reason
     │       ├── AddressFault       the address is not one that this API may be reached at
     │       ├── ResolveFault       the host name has no address
-    │       ├── ConnectFault       nothing accepts connections there
+    │       ├── ConnectFault       no server accepts connections there
     │       ├── TlsFault           the certificate or the handshake failed
     │       ├── TimeoutFault       too slow, or the time budget is used up
     │       ├── BrokenFault        the connection broke, or the answer is not HTTP
-    │       ├── RedirectFault      the server points somewhere that is not followed
-    │       └── BoundFault         headers past their bounds, or a compression that nobody asked for
+    │       ├── RedirectFault      the server redirects to an address that is not followed
+    │       └── BoundFault         headers or data past their bounds, or an unknown compression
     └── StoppingError              the run cannot go on without the user
-        ├── SettingsError          environment or apis.yaml say something impossible
+        ├── SettingsError          a value in the environment or apis.yaml is impossible
         ├── MissingCredentialError the operation needs a credential that nobody gave
         └── LoginError             the authorization server refused, or nobody finished logging in
 
-`restgpt.specs` has its own two, since it knows nothing of tools: SpecError and UnknownOperationError.
+`tools/model/errors.py` draws the branch of chat models below StoppingError. `restgpt.specs` cannot import this module,
+so SpecError and UnknownOperationError stand outside the tree.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +34,7 @@ class RestgptError(RuntimeError):
 
 
 class RepairableError(RestgptError):
-    """A failure that is told to the model as an observation."""
+    """A failure that the model gets as an observation."""
 
 
 class StoppingError(RestgptError):
@@ -67,8 +68,8 @@ class ArgumentError(RepairableError):
 class HttpFault(RepairableError):
     """A request that brought no usable answer.
 
-    `outcome_unknown` says that the server may have acted on it; `repairable` that the same or another call has a
-    chance of success without the user changing the configuration.
+    With `outcome_unknown` the server may have acted on the request. With `repairable` the same or another call may
+    succeed without a change of the configuration.
     """
 
     repairable: ClassVar[bool] = True
@@ -89,11 +90,11 @@ class ResolveFault(HttpFault):
 
 
 class ConnectFault(HttpFault):
-    """Nothing accepts connections at the address; nothing was sent."""
+    """No server accepts connections at the address; no request was sent."""
 
 
 class TlsFault(HttpFault):
-    """The certificate or the TLS handshake failed; nothing was sent."""
+    """The certificate or the TLS handshake failed; no request was sent."""
 
     repairable = False
 
@@ -107,7 +108,7 @@ class BrokenFault(HttpFault):
 
 
 class RedirectFault(HttpFault):
-    """The server points to an address that is not followed."""
+    """The server redirects to an address that is not followed."""
 
     repairable = False
 
@@ -119,7 +120,7 @@ class BoundFault(HttpFault):
 
 
 class SettingsError(StoppingError):
-    """The environment or apis.yaml say something impossible; the message names the place."""
+    """A value in the environment or in apis.yaml is impossible; the message names the place."""
 
 
 class MissingCredentialError(StoppingError):

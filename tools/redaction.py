@@ -1,10 +1,10 @@
-"""Take secrets out of whatever leaves this process or reaches a prompt: text, bytes, JSON, headers and URLs.
+"""Redaction: take secrets out of all text, bytes, JSON, headers and URLs that leave this process or reach a prompt.
 
-A known secret is found in any spelling that a server, a log or a traceback may give it: as it is, percent-encoded,
-Base64 (at any alignment), JSON- or HTML-escaped, hexadecimal, in UTF-8 or UTF-16; a URL or JSON in another, too. What
-is secret by its name only (an `Authorization` header, an `api_key` in a query) is hidden where names exist: headers,
-URLs and the keys of requests. Secrets of fewer than four characters are hidden by name only: they occur by chance in
-any text.
+A known secret is found in any spelling that a server, a log or a traceback may use: as it is, percent-encoded, Base64
+(at any alignment), JSON- or HTML-escaped, hexadecimal, in UTF-8 or UTF-16, and escaped twice, as a URL in the query of
+another. A value with a secret name (an `Authorization` header, an `api_key` in a query) is hidden where names exist: in
+headers, URLs and the keys of requests. A secret of fewer than four characters is hidden by name only, because it occurs
+by chance in any text.
 """
 
 import base64
@@ -38,7 +38,7 @@ def is_secret_name(name: str) -> bool:
 
 
 class Redactor:
-    """Hides the given secrets and everything that is secret by its name; immutable and safe across threads."""
+    """Hides the given secrets and all values with a secret name; immutable and safe across threads."""
 
     def __init__(self, secrets: Iterable[str] = (), *, names: Iterable[str] = ()) -> None:
         self._secrets = tuple(sorted({secret for secret in secrets if len(secret) >= SHORTEST}, key=len, reverse=True))
@@ -48,7 +48,7 @@ class Redactor:
         return f"Redactor({len(self._secrets)} secrets)"
 
     def extended(self, secrets: Iterable[str]) -> "Redactor":
-        """Return a redactor that knows these secrets too."""
+        """Return a redactor that hides these secrets too."""
         more = [secret for secret in secrets if len(secret) >= SHORTEST and secret not in self._secrets]
         return Redactor([*self._secrets, *more], names=self._names) if more else self
 
@@ -76,7 +76,7 @@ class Redactor:
         return self.message(url)
 
     def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """Hide the values of secret headers and the known secrets in the others, and in names, which have no case."""
+        """Hide the values of secret headers, and known secrets in all other values and, whatever the case, in names."""
         return {
             self._header_name(name): MARK if self.hides(name) else self.message(value)
             for name, value in headers.items()
@@ -102,7 +102,7 @@ class Redactor:
         return value
 
     def data(self, data: bytes, *, cut: bool = False) -> bytes:
-        """Hide every known secret in bytes; with `cut` the end is missing, so a half secret there goes too."""
+        """Hide every known secret in bytes; with `cut` the data was truncated, so hide a half secret at its end too."""
         if not self._secrets or not data:
             return data
         # One search per spelling is several times faster than one alternation over all of them.
@@ -123,7 +123,7 @@ class Redactor:
 
     @cached_property
     def _wide_forms(self) -> tuple[bytes, ...]:
-        """The same in UTF-16, which no text without NUL bytes is."""
+        """The same spellings in UTF-16; only data with NUL bytes is searched for them."""
         texts = [form.decode("utf-8", "surrogatepass") for form in self._forms]
         wide = {text.encode(charset, "surrogatepass") for text in texts for charset in ("utf-16-le", "utf-16-be")}
         return tuple(sorted(wide, key=len, reverse=True))
@@ -133,7 +133,7 @@ class Redactor:
 
     @cached_property
     def _escaped(self) -> re.Pattern[bytes]:
-        """Match the secrets with any of their characters escaped; slow, so only used where `_is_escaped` says so."""
+        """Match the secrets with any of their characters escaped; slow, so only used if `_is_escaped` found one."""
         return re.compile(b"|".join(b"".join(_any_spelling(char) for char in secret) for secret in self._secrets))
 
     def _is_escaped(self, data: bytes) -> bool:
@@ -148,7 +148,7 @@ class Redactor:
 
     def _holds_json_escaped(self, data: bytes) -> bool:
         if all(secret.isascii() for secret in self._secrets):
-            # A codec of C speed, which reads bytes beyond ASCII wrongly; none of these secrets has any.
+            # This codec is fast, being written in C. It misreads bytes beyond ASCII, but these secrets have none.
             try:
                 text = data.decode("raw_unicode_escape")
             except UnicodeDecodeError:
@@ -205,7 +205,7 @@ def _spellings(secret: str) -> set[bytes]:
     raw = secret.encode("utf-8", "surrogatepass")
     forms = {text.encode("utf-8", "surrogatepass") for text in texts}
     forms |= {raw.hex().encode(), raw.hex().upper().encode()}
-    # Pieces of a short secret's Base64 would be found by chance, the whole of it is not.
+    # Pieces of a short secret's Base64 occur by chance in other data, so only its whole Base64 is a form.
     forms |= _base64_forms(raw) if len(raw) >= 2 * SHORTEST else {base64.b64encode(raw), base64.urlsafe_b64encode(raw)}
     return forms
 

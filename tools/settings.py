@@ -13,8 +13,8 @@ import yaml
 from restgpt.specs.api import slug
 from restgpt.specs.operation import Operation
 from restgpt.tools.errors import SettingsError
+from restgpt.tools.model.role import ROLES
 
-ROLES = ("planner", "selector", "caller", "parser")
 AUTH_PREFIX = "RESTGPT_AUTH_"
 APIS_FILE = "apis.yaml"
 Decision = Literal["allow", "ask", "deny"]

@@ -1,4 +1,4 @@
-"""Further examples out of kept ones: other names, distractors, parallel calls, nothing that fits, a missing value."""
+"""Augmentation: further examples from kept ones, by new names, distractors, parallel calls or a value left out."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,15 +8,15 @@ from random import Random
 from typing import Literal
 
 from restgpt.bench.functions.filters import likeness
+from restgpt.functions.calls.call import Call
 from restgpt.functions.calls.grounding import ungrounded_values
-from restgpt.functions.calls.parsing import Call
-from restgpt.functions.docs.loading import Function
+from restgpt.functions.docs.function import Function
 
 PairKind = Literal["single", "renamed", "multiple", "parallel", "parallel multiple", "irrelevant", "missing"]
 
 DISTRACTORS = 3
 RELATED = 0.34
-"""From this likeness of their documentation on, one function may stand in for another and is no distractor."""
+"""Two functions whose documentation has at least this likeness are no distractors for each other."""
 
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 _PREPOSITIONS = "in|at|on|for|from|to|of|with|near|by|about|named|called|into|under|over|is|as"
@@ -24,7 +24,7 @@ _PREPOSITIONS = "in|at|on|for|from|to|of|with|near|by|about|named|called|into|un
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One example: what is said, what is documented, and what is right: calls, or an answer in words."""
+    """One example: an instruction, the documented functions, and the right calls or the right answer in words."""
 
     instruction: str
     functions: tuple[Function, ...]
@@ -49,7 +49,7 @@ def augment(pairs: Sequence[Pair], random: Random) -> list[Pair]:
 
 
 def _renamed(pair: Pair, random: Random) -> Iterator[Pair]:
-    """The same example under a name that means nothing: the documentation has to be read."""
+    """The same example with a meaningless function name, so that only the documentation tells what it does."""
     function = pair.functions[0]
     if function.operation is not None or function.method:
         return

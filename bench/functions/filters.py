@@ -1,18 +1,19 @@
-"""Which generated examples are kept: they parse, validate, say their values, leak no name, and are new."""
+"""The filters of generated examples: kept ones parse, validate, say their values, leak no name, and are new."""
 
 import re
 from collections.abc import Sequence
 
-from restgpt.functions.calls.check import check_call, settle_call
+from restgpt.functions.calls.call import Call, CallSyntaxError
 from restgpt.functions.calls.grounding import ungrounded_values
-from restgpt.functions.calls.parsing import Call, CallSyntaxError, parse_calls
-from restgpt.functions.docs.loading import Function
+from restgpt.functions.calls.parsing import parse_calls
+from restgpt.functions.calls.validation import check_call, settle_call
+from restgpt.functions.docs.function import Function
 
 WORDS = (3, 120)
-"""How many words an instruction may have."""
+"""The least and the most words of an instruction."""
 
 LIKENESS = 0.7
-"""From this ROUGE-L on, two instructions are the same."""
+"""Two instructions with at least this ROUGE-L count as the same."""
 
 
 class Rejected(ValueError):

@@ -19,11 +19,13 @@ from pydantic import BaseModel, Field
 from restgpt.bench.functions.augment import Pair, augment
 from restgpt.bench.functions.filters import Rejected, accept
 from restgpt.bench.functions.sources import SourcedFunction, read_sources
-from restgpt.functions.calls.parsing import render_calls
-from restgpt.functions.calls.rendering import to_tool_calls
-from restgpt.functions.docs.loading import to_canonical, to_gorilla, to_openai
+from restgpt.functions.calls.rendering import render_calls, to_tool_calls
+from restgpt.functions.docs.writers import to_canonical, to_gorilla, to_openai
 from restgpt.prompts import fingerprints, render
-from restgpt.tools.model.chat import ModelReplyError, Usage, ask, resolve_model
+from restgpt.tools.model.errors import ModelReplyError
+from restgpt.tools.model.provider import resolve_model
+from restgpt.tools.model.structured import ask
+from restgpt.tools.model.usage import ModelUsage
 
 PER_FUNCTION = 3
 
@@ -93,7 +95,7 @@ def generate(
     random = Random(seed)
     kept: list[Pair] = []
     dropped: list[Dropped] = []
-    used = Usage()
+    used = ModelUsage()
     for done, sourced in enumerate(functions, start=1):
         used += _generate_one(resolved, sourced, per_function, kept, dropped)
         progress(done, len(functions))
@@ -114,7 +116,7 @@ def generate(
 
 def _generate_one(
     model: BaseChatModel, sourced: SourcedFunction, count: int, kept: list[Pair], dropped: list[Dropped]
-) -> Usage:
+) -> ModelUsage:
     """Ask for the examples of one function and file each among the kept or the dropped."""
     function = sourced.function
     # Two kept examples beside the hand-written ones keep the style of a run together.

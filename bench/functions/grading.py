@@ -9,9 +9,9 @@ from typing import Literal
 from restgpt.bench.functions.matcher import MatchRules, decode_calls, match_calls
 from restgpt.bench.functions.tasks import FunctionTask
 from restgpt.bench.restbench.metrics import Proportion
+from restgpt.functions.calls.call import Call, CallSyntaxError
 from restgpt.functions.calls.grounding import ungrounded_values
-from restgpt.functions.calls.parsing import Call, CallSyntaxError
-from restgpt.functions.docs.loading import Function
+from restgpt.functions.docs.function import Function
 
 Mode = Literal["original", "strict"]
 
@@ -26,7 +26,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a system answered: calls, or a question, or neither; `broken` is a call that cannot be read."""
+    """The answer of a system: calls, a question, or neither; `broken` is the reason why its call cannot be read."""
 
     calls: tuple[Call, ...] = ()
     question: str = ""
@@ -46,7 +46,7 @@ class Grade:
 
 
 def read_answer(text: str, functions: Sequence[Function], *, rules: MatchRules | None = None) -> Said:
-    """What a model's raw text says: its calls, else a question if it asks one."""
+    """The answer in a model's raw text: its calls, else a question if it has a question mark."""
     try:
         calls = tuple(decode_calls(text, functions, rules=rules))
     except CallSyntaxError as error:

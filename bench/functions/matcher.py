@@ -1,4 +1,4 @@
-"""Does a call say what the answer key says? The rules of the Berkeley function-calling leaderboard, by syntax tree.
+"""The match of calls with the answer key, by the rules of the Berkeley function-calling leaderboard.
 
 `LEADERBOARD` reproduces its verdicts; the default rules differ where the original is known to be wrong: parallel calls
 are paired by bipartite matching, a malformed call is no abstention, and nested values are compared with their types.
@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from restgpt.bench.functions.literals import JAVA_KINDS, JAVASCRIPT_KINDS, read_java, read_javascript
-from restgpt.functions.calls.parsing import Call, CallSyntaxError, Variable, parse_calls
+from restgpt.functions.calls.call import Call, CallSyntaxError, Variable
+from restgpt.functions.calls.literals import read_node
+from restgpt.functions.calls.parsing import parse_calls
 from restgpt.functions.calls.text import find_sources
-from restgpt.functions.calls.values import read_node
-from restgpt.functions.docs.loading import Function, FunctionParameter
+from restgpt.functions.docs.function import Function, FunctionParameter
 
 Answer = Mapping[str, Mapping[str, Sequence[Any]]]
-"""One expected call: the function's name, and per parameter the right values; `""` says that it may be left out."""
+"""One expected call: the function's name, and the right values of each parameter; `""` marks an optional one."""
 
 Language = Literal["python", "java", "javascript"]
 
@@ -35,7 +36,7 @@ _IGNORED = re.compile(r"[ ,./\-_*^]")
 
 @dataclass(frozen=True, slots=True)
 class MatchRules:
-    """Where verdicts may differ from the leaderboard's.
+    """The points in which verdicts may differ from the leaderboard's.
 
     `bipartite` pairs parallel calls with answers by matching instead of greedily. `deep_types` keeps true and 1
     apart inside lists and objects. `lenient` reads prose around calls, positional values and bare `true`.
@@ -253,7 +254,7 @@ def _foreign(text: str, parameter: FunctionParameter, language: Language) -> tup
 def _check_type(
     place: str, value: Any, alternatives: Sequence[Any], kind: type, items: type | None
 ) -> tuple[Verdict, bool]:
-    """Whether the type is right, and whether the value stands for a variable (its key has another type)."""
+    """Whether the type is right, and whether the value is a variable (the answer key has another type)."""
     answered = next((type(one) for one in alternatives if one != OMITTED), None)
     is_variable = answered is not None and answered is not kind
     if type(value) is kind:

@@ -23,11 +23,11 @@ from restgpt.bench.functions.tasks import (
     reading,
     shown_functions,
 )
-from restgpt.functions.calls.parsing import Call, to_plain
+from restgpt.functions.calls.call import Call, to_plain
 from restgpt.functions.context import FunctionContext
-from restgpt.functions.docs.loading import to_canonical
+from restgpt.functions.docs.writers import to_canonical
 from restgpt.functions.graph import build_functions_graph
-from restgpt.tools.model.chat import ModelReplyError, ModelUnavailableError
+from restgpt.tools.model.errors import ModelReplyError, ModelUnavailableError
 
 UNAVAILABLE = "unavailable"
 """The outcome of a task for which the model could not be reached, and the kind of its fault."""
@@ -43,7 +43,7 @@ class FunctionRun:
     usage: Mapping[str, int]
 
     def report(self) -> str:
-        """The table that is printed, with n."""
+        """The table to print, with n."""
         spent = ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in self.usage.items())
         return f"{report(self.suite, self.score)}\n\n{spent}"
 
@@ -103,7 +103,7 @@ def _grade(task: FunctionTask, record: Mapping[str, Any], *, mode: Mode, rules: 
 
 
 def _defaults(suite: str) -> dict[str, Any]:
-    """The settings of a suite: the leaderboard's answers may come from what everybody knows, so nothing is grounded."""
+    """The settings of a suite; grounding is off for the leaderboard, whose answers may come from general knowledge."""
     if suite == OPENFUNCTIONS:
         return {"on_missing": "return", "today": reading()["today"]}
     return {"on_missing": "return", "grounding": False}
@@ -134,7 +134,7 @@ def _run_task(task: FunctionTask, model: str | BaseChatModel, settings: Function
 
 
 def said_in(record: Mapping[str, Any]) -> Said:
-    """What a result record says: calls, a question, or text without either."""
+    """The answer in a result record: calls, a question, or text without either."""
     result = record["result"]
     if isinstance(result, str):
         asked = record.get("outcome") == "ask" or ("outcome" not in record and "?" in result)
@@ -145,7 +145,7 @@ def said_in(record: Mapping[str, Any]) -> Said:
 
 
 def result_path(out: Path, suite: str, model: str | BaseChatModel) -> Path:
-    """Where the results of a suite go: `result/MODEL/GROUP/BFCL_v4_CATEGORY_result.json`, as the leaderboard has it."""
+    """The leaderboard's path for the results of a suite: `result/MODEL/GROUP/BFCL_v4_CATEGORY_result.json`."""
     name = model if isinstance(model, str) else type(model).__name__
     folder = out / "result" / name.replace("/", "_").replace(":", "_")
     if suite == OPENFUNCTIONS:

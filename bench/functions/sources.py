@@ -1,4 +1,4 @@
-"""Where functions to learn come from: Python packages, command lines, REST documents, and files of documentation."""
+"""Sources of functions for training: Python packages, command lines, REST documents, files of documentation."""
 
 import argparse
 import inspect
@@ -9,7 +9,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Literal
 
-from restgpt.functions.docs.loading import Function, FunctionError, from_callable, from_parser, load_functions
+from restgpt.functions.docs.function import Function, FunctionError
+from restgpt.functions.docs.loading import load_functions
+from restgpt.functions.docs.sources import from_callable, from_parser
 
 Kind = Literal["python", "command line", "rest", "documentation"]
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from restgpt.bench.functions.matcher import OMITTED, Answer, Language
+from restgpt.functions.calls.call import to_plain
 from restgpt.functions.calls.parsing import parse_calls
-from restgpt.functions.calls.rendering import to_plain
-from restgpt.functions.docs.loading import Function, FunctionParameter, read_function
+from restgpt.functions.docs.dialects import read_function
+from restgpt.functions.docs.function import Function, FunctionParameter
 
 Expected = Literal["call", "ask", "abstain", "any call"]
 
@@ -31,14 +32,14 @@ FOLDERS = ("bfcl", "bfcl_eval/data", "bfcl/data")
 
 
 class SuiteError(ValueError):
-    """A suite cannot be read; the message says what is missing where."""
+    """A suite cannot be read; the message names the missing file or value."""
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionTask:
-    """One prompt with its documentation and what is right: calls, a question, or nothing.
+    """One prompt with its documentation and the right answer: calls, a question, or neither.
 
-    `unsaid` are the required values that the prompt does not give; `may_ask` says that asking is right as well.
+    `unsaid` are the required values that the prompt does not give; with `may_ask` a question is right as well.
     """
 
     id: str
@@ -69,7 +70,7 @@ def load_tasks(suite: str, data: Path | None) -> list[FunctionTask]:
 
 @cache
 def reading() -> dict[str, Any]:
-    """A reader's judgement of the published prompts: what is unsaid, what needs context, further right values."""
+    """A reader's judgement of the published prompts: unsaid values, prompts that need context, further right values."""
     text = files("restgpt.bench.functions").joinpath("openfunctions_v1.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found

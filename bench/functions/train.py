@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from restgpt.functions.calls.parsing import parse_calls
 from restgpt.functions.docs.loading import load_functions
-from restgpt.functions.speaker import layout
+from restgpt.functions.prompting import layout
 
 Layout = Literal["v1", "v2"]
 
@@ -24,7 +24,7 @@ class TrainError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class TrainRow:
-    """One example as text: the prompt, which costs nothing, and the completion, which is learned."""
+    """One example as text: the prompt, which has no loss, and the completion, which is learned."""
 
     prompt: str
     completion: str
@@ -33,7 +33,7 @@ class TrainRow:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What an export holds: rows by kind, the longest row, and the share of characters that is learned."""
+    """The contents of an export: rows by kind, the longest row, and the share of characters that is learned."""
 
     rows: int
     kinds: Mapping[str, int]

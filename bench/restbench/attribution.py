@@ -31,10 +31,11 @@ from typing import Any, Literal
 
 from restgpt.bench.restbench.check import is_change
 from restgpt.bench.restbench.record import GoldCall, Record
+from restgpt.tools.model.role import ROLES, Role
 from restgpt.worlds.task import shape
 
-Module = Literal["planner", "selector", "caller", "parser", "none", "run"]
-MODULES: tuple[Module, ...] = ("planner", "selector", "caller", "parser", "none", "run")
+Module = Role | Literal["none", "run"]
+MODULES: tuple[Module, ...] = (*ROLES, "none", "run")
 
 Rule = Callable[["Trail"], bool]
 

@@ -10,19 +10,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.runnables import Runnable
+from langchain_core.messages import BaseMessage
+from langchain_core.messages.ai import UsageMetadata
 from pydantic import PrivateAttr
 
 from restgpt.bench.restbench.suite import Item, SuiteError
+from restgpt.tools.model.role import ROLES
+from restgpt.tools.model.scripted import Reply, ScriptedChatModel
 from restgpt.worlds import World
 from restgpt.worlds.task import BrokenTaskError, Step, select, shape
 
 PREFIX = "scripted:"
-KINDS = ("perfect", "erring", "erring-planner", "erring-selector", "erring-caller", "erring-parser")
+KINDS = ("perfect", "erring", *(f"erring-{role}" for role in ROLES))
 
 STUCK = "Not every step could be carried out."
 """What is answered by one who does all right and cannot go on."""
@@ -154,7 +153,7 @@ def _resolved(value: Any, values: Mapping[str, list[Any]]) -> Any:
     return value
 
 
-class ScriptedPlayer(BaseChatModel):
+class ScriptedPlayer(ScriptedChatModel):
     """A chat model that knows from the system message which role it plays, and from the rest how far things are."""
 
     _script: Script = PrivateAttr()
@@ -166,43 +165,16 @@ class ScriptedPlayer(BaseChatModel):
         player._script = script
         return player
 
-    @property
-    def _llm_type(self) -> str:
-        return "scripted-player"
+    def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
+        """The reply of the role that the system message names."""
+        opening = str(messages[0].text)
+        play = next(play for start, play in PLAYS.items() if opening.startswith(start))
+        return play(self._script, messages)
 
-    def bind_tools(
-        self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
-    ) -> Runnable[Any, AIMessage]:
-        """Accept the one tool that structured output binds."""
-        return self.bind(tools=list(tools))
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        reply = _play(self._script, messages)
-        text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+    def usage(self, messages: list[BaseMessage], text: str) -> UsageMetadata:
+        """An estimate: four characters a token."""
         read, written = sum(len(str(message.text)) for message in messages) // _TOKEN, len(text) // _TOKEN
-        counts: Any = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
-        message = AIMessage(text, usage_metadata=counts)
-        if kwargs.get("tools") and not isinstance(reply, str):
-            call = {"name": _name(kwargs["tools"][0]), "args": reply, "id": "scripted", "type": "tool_call"}
-            message = AIMessage("", tool_calls=[call], usage_metadata=counts)
-        return ChatResult(generations=[ChatGeneration(message=message)])
-
-
-def _name(tool: Any) -> str:
-    if isinstance(tool, dict):
-        return str(tool.get("title") or tool.get("function", {}).get("name") or tool.get("name"))
-    return str(getattr(tool, "__name__", tool))
-
-
-def _play(script: Script, prompt: Sequence[BaseMessage]) -> str | dict[str, Any]:
-    opening = str(prompt[0].text)
-    return next(play for start, play in ROLES.items() if opening.startswith(start))(script, prompt)
+        return {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
 
 
 def _planner(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
@@ -323,7 +295,7 @@ def _judge(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
     return {"success": not script.fault, "reflection": "Look again." if script.fault else ""}
 
 
-ROLES: Mapping[str, Callable[[Script, Sequence[BaseMessage]], str | dict[str, Any]]] = {
+PLAYS: Mapping[str, Callable[[Script, Sequence[BaseMessage]], str | dict[str, Any]]] = {
     "You are the planner": _planner,
     "You are the API selector": _selector,
     "You are the caller": _caller,
@@ -335,4 +307,4 @@ ROLES: Mapping[str, Callable[[Script, Sequence[BaseMessage]], str | dict[str, An
     "You fulfil a user's instruction by calling REST APIs. You describe": _rest,
     "You judge whether a trial": _judge,
 }
-"""The roles by how their system message opens."""
+"""How each role replies, by the opening of its system message."""

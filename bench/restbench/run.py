@@ -26,7 +26,7 @@ from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.specs import Catalogue
 from restgpt.tools.errors import RestgptError
-from restgpt.tools.model.chat import PATIENCE_S, resolve_model
+from restgpt.tools.model.provider import PATIENCE_S, resolve_model
 from restgpt.tools.model.recording import Recorder
 from restgpt.tools.settings import Settings
 from restgpt.worlds import TODAY, World, open_world

@@ -1,12 +1,13 @@
-"""What a function call is, before anything is executed: a name and arguments, some of which may be mere names."""
+"""A function call before anything is executed: a name and arguments, some of which may be code and not values."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 
 class CallSyntaxError(ValueError):
-    """A text attempts a call that cannot be read; the message says where and why."""
+    """A text attempts a call that cannot be read; the message names the place and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +27,14 @@ class Call:
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     positional: tuple[Any, ...] = ()
+
+
+def to_plain(value: Any) -> Any:
+    """A value as JSON has it: tuples as lists, variables as their text, keys as text."""
+    if isinstance(value, Variable):
+        return value.text
+    if isinstance(value, list | tuple):
+        return [to_plain(part) for part in value]
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else json.dumps(key): to_plain(part) for key, part in value.items()}
+    return value

@@ -7,14 +7,14 @@ from typing import Any
 from xml.etree import ElementTree
 
 from restgpt.functions.calls.call import Call, CallSyntaxError, Variable
-from restgpt.functions.calls.values import read_literal
+from restgpt.functions.calls.literals import read_literal
 
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "kwargs")
 ELEMENTS = ("functions", "function_calls", "invoke")
 
 
 def calls_in_json(value: object, names: tuple[str, ...] = ()) -> list[Call] | None:
-    """The calls that decoded JSON denotes, or None when it has the shape of none.
+    """The calls that decoded JSON denotes, or None if it has none of the shapes below.
 
     Understood are `{"name", "arguments"}` with arguments as an object or as JSON text, tool calls with `function`,
     messages with `tool_calls` or `function_call`, `{name: arguments}`, and lists of them.
@@ -67,7 +67,7 @@ def _values(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(value: Any) -> Any:
-    """Numbers that JSON has no word for are kept as variables."""
+    """The value with infinities, which JSON lacks, as variables."""
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         return Variable("1e309" if value > 0 else "-1e309")
     if isinstance(value, list):

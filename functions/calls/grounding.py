@@ -1,7 +1,7 @@
-"""Was a value said, or is it invented? The check that keeps a call from being completed out of thin air.
+"""The check for invented values: a function call may only have values that the conversation gives.
 
 A value is grounded if the conversation says it, the documentation gives it as the default, or it can be worked out
-from what is said (see `call_evidence`). Booleans are taken on trust: a yes or no is rarely said in words.
+from the conversation (see `tools/evidence.py`). Every boolean counts as grounded: people rarely say yes or no in words.
 """
 
 import re
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from restgpt.functions.calls.call import Call, Variable
-from restgpt.functions.calls.evidence import Evidence, is_date, stem, words_of
-from restgpt.functions.docs.loading import GROUPS, Function, FunctionParameter
+from restgpt.functions.docs.function import GROUPS, Function, FunctionParameter
+from restgpt.tools.evidence import Evidence, is_date, stem, words_of
 from restgpt.tools.request.arguments import follow, pointer_part
 
 _DEFAULT = re.compile(r"\bdefaults?(?:\s+(?:is|to|value|value is))?\s*[:=]?\s*['\"`]?([\w.\-/]+)", re.IGNORECASE)
@@ -24,7 +24,7 @@ _STANDS_FOR = re.compile(r"\b([\w.\-]{1,12})\s+(?:for|means|=|is)\s+([\w.\-]+)")
 
 @dataclass(frozen=True, slots=True)
 class Ungrounded:
-    """A value that nothing in the conversation supports; `pointer` leads to its parameter."""
+    """A value without evidence in the conversation; `pointer` leads to its parameter."""
 
     pointer: str
     name: str
@@ -34,7 +34,7 @@ class Ungrounded:
 
 def ungrounded_values(call: Call, function: Function, texts: Iterable[str]) -> list[Ungrounded]:
     """The parameters of a call whose values cannot come from the texts of the conversation."""
-    evidence = Evidence.of(texts)
+    evidence = Evidence(*texts)
     found = []
     for pointer, parameter, value in _given(call, function):
         leaves = list(_leaves(value))
@@ -56,7 +56,7 @@ def _given(call: Call, function: Function) -> Iterator[tuple[str, FunctionParame
             if name == "url":
                 yield from _address_values(function, parameter, value)
             if name not in ("params", "json", "data"):
-                # Credentials and options of the library are nothing that a person says.
+                # No person says credentials and options of the library.
                 continue
         schema = follow(dict(parameter.schema), definitions)
         properties = schema.get("properties")
@@ -74,7 +74,7 @@ def _given(call: Call, function: Function) -> Iterator[tuple[str, FunctionParame
 def _address_values(
     function: Function, parameter: FunctionParameter, value: Any
 ) -> Iterator[tuple[str, FunctionParameter, Any]]:
-    """What was written for the variables of a documented address; one that is still a variable was not given."""
+    """The values of the variables in a documented address; a variable that is still there was not given."""
     pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/?#]+)", re.escape(function.url))
     match = re.match(pattern, value) if isinstance(value, str) and "{" in function.url else None
     for name, text in (match.groupdict() if match else {}).items():
@@ -105,7 +105,7 @@ def _is_grounded(value: Any, parameter: FunctionParameter, evidence: Evidence) -
     if number := re.fullmatch(r"[-+]?\d{1,15}(?:\.\d+)?%?", text):
         return evidence.has_number(float(number[0].rstrip("%")))
     own = frozenset(stem(word) for word in words_of(parameter.name))
-    # Of a path such as Europe/Oslo the last part tells the rest.
+    # The last part of a path such as Europe/Oslo implies the parts before it.
     is_path = re.fullmatch(r"(?:\w+/)+[\w\-]+", text) is not None
     return evidence.has_text(text, own) or (is_path and evidence.has_text(text.rpartition("/")[2], own))
 
@@ -122,7 +122,7 @@ def _is_documented(value: Any, parameter: FunctionParameter) -> bool:
 
 
 def _stands_for_something_said(text: str, parameter: FunctionParameter, evidence: Evidence) -> bool:
-    """Whether the documentation says what the value stands for, as in `AAPL for Apple`, and that is said."""
+    """Whether the documentation explains the value, as in `AAPL for Apple`, and the texts say the explanation."""
     for code, meaning in _STANDS_FOR.findall(parameter.description):
         if code.lower() == text.lower() and stem(meaning.rstrip(".,)")) in evidence.stems:
             return True

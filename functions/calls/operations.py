@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from restgpt.functions.docs.loading import Function, FunctionError
+from restgpt.functions.docs.function import Function, FunctionError
 from restgpt.specs.api import load_api
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import SpecError
 
-# Which keyword of `requests.<method>` stands for which place of a request.
+# The place of a request that each keyword of `requests.<method>` fills.
 PLACES = {"params": "query", "headers": "header", "cookies": "cookie"}
 BODIES = ("json", "data", "files")
 
@@ -18,7 +18,7 @@ BODIES = ("json", "data", "files")
 def operation_of(function: Function, *, url: str = "", base_url: str | None = None) -> Operation:
     """The operation that a REST function documents: its own, or one built from its documentation.
 
-    `url` is used where `requests.get` documentation names none, `base_url` where a route has no host. Raises
+    `url` is used if `requests.get` documentation names no URL, `base_url` if a route has no host. Raises
     `FunctionError` for a function that is no HTTP call or names no URL.
     """
     if function.operation is not None:

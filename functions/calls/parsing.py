@@ -1,43 +1,18 @@
-"""The text of function calls: read with a syntax tree, never evaluated, and written in every style.
+"""Parsing: the calls in a model's text, read with a syntax tree and never evaluated.
 
-`parse_calls` reads what models write: call strings with any separator, fences and prose around them, JSON, XML.
+Models write call strings with any separator, fences and prose around them, JSON, or XML.
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from restgpt.functions.calls.call import Call, CallSyntaxError, Variable
 from restgpt.functions.calls.data import calls_in_json, calls_in_xml, find_json
-from restgpt.functions.calls.rendering import (
-    render_python,
-    render_value,
-    render_xml,
-    to_object,
-    to_plain,
-    to_tool_calls,
-)
 from restgpt.functions.calls.text import Found, find_calls
-from restgpt.functions.docs.loading import Function, legal_names
-
-__all__ = [
-    "Call",
-    "CallSyntaxError",
-    "Style",
-    "Variable",
-    "bind_call",
-    "find_function",
-    "parse_calls",
-    "render_calls",
-    "render_value",
-    "to_object",
-    "to_plain",
-    "to_tool_calls",
-]
-
-Style = Literal["python", "json", "tools", "requests", "xml"]
+from restgpt.functions.docs.function import Function, legal_names
 
 TEXT_CHARS = 1_000_000
 """Longer texts are refused: no model writes so much for one answer."""
@@ -104,7 +79,7 @@ def _whole_json(text: str, names: tuple[str, ...]) -> list[Call] | None:
 
 
 def _is_only_calls(text: str, found: Sequence[Found]) -> bool:
-    """Whether nothing but separators stands between, before and behind the calls."""
+    """Whether the text between, before and behind the calls has only separators."""
     position = 0
     for one in found:
         if not _BETWEEN.fullmatch(text[position : one.start]):
@@ -133,7 +108,7 @@ def _read_tagged(text: str, names: tuple[str, ...]) -> list[Call]:
 
 
 def _tagged(text: str) -> Iterator[str]:
-    """What stands between the tags that models are trained to put around calls."""
+    """The texts between the tags that models are trained to put around calls."""
     for tag in TAGS:
         opening, closing = f"<{tag}>", f"</{tag}>"
         start = text.find(opening)
@@ -170,7 +145,7 @@ def _rest_of_json(text: str, start: int, names: tuple[str, ...]) -> list[Call]:
 
 
 def _is_likely(one: Found, text: str, names: tuple[str, ...]) -> bool:
-    """Whether a call in prose is meant: `parameter(s)` and `the get() function` are not."""
+    """Whether a call in prose is an attempt to call: `parameter(s)` and `the get() function` are not."""
     if one.error:
         following = text[one.start : one.start + len(one.name) + 80]
         attempt = re.match(r"[^(]*\(\s*[\w.\-]+\s*=(?!=)", following)
@@ -221,7 +196,8 @@ def find_function(
 ) -> Function | None:
     """The function that a call means: by its own name, its legal name, or with dots for underscores.
 
-    Of several with one name, such as documentation of `requests.get`, the address and the `arguments` tell.
+    If several functions share a name, as `requests.get` for several addresses, the address and the argument names
+    decide.
     """
     named = [function for function in functions if function.name == name]
     if not named:
@@ -232,7 +208,7 @@ def find_function(
 
 
 def _fit(function: Function, arguments: Mapping[str, Any]) -> tuple[bool, int]:
-    """How well arguments fit a function: whether its documented address is meant, and how many names are known."""
+    """A rank for how well arguments fit a function: its documented address first, then the number of known names."""
     url = arguments.get("url")
     pattern = re.sub(r"\\\{[^{}]*\\\}", "[^/?#]+", re.escape(function.url.partition("?")[0]))
     is_meant = isinstance(url, str) and bool(function.url) and re.match(rf"{pattern}/?(?:[?#]|$)", url) is not None
@@ -242,26 +218,3 @@ def _fit(function: Function, arguments: Mapping[str, Any]) -> tuple[bool, int]:
 
 def _folded(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "_", name)
-
-
-def render_calls(calls: Iterable[Call], style: Style = "python", *, functions: Iterable[Function] | None = None) -> str:
-    """Write calls as one text: a call string (`python`), `json`, OpenAI `tools`, `requests.<method>(…)`, or `xml`.
-
-    The style `requests` needs the `functions` of an API; raises `ValueError` for a call that is not one of them.
-    """
-    listed = list(calls)
-    match style:
-        case "python":
-            return ", ".join(map(render_python, listed))
-        case "json":
-            return json.dumps([to_object(call) for call in listed], ensure_ascii=False)
-        case "tools":
-            return json.dumps(to_tool_calls(listed, functions), ensure_ascii=False)
-        case "xml":
-            return render_xml(listed)
-        case "requests":
-            from restgpt.functions.calls.rest import to_requests_call
-
-            known = list(functions or ())
-            return ", ".join(render_python(to_requests_call(call, known)) for call in listed)
-    raise ValueError(f"unknown call style {style!r}")

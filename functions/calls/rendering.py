@@ -1,16 +1,40 @@
-"""Calls written out: as a call string, as JSON, as OpenAI tool calls, as XML."""
+"""Rendering: calls written as a call string, JSON, OpenAI tool calls, `requests.<method>(…)` or XML."""
 
 import json
 import keyword
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 from xml.sax.saxutils import escape, quoteattr
 
-from restgpt.functions.calls.call import Call, Variable
-from restgpt.functions.docs.loading import Function, legal_names
+from restgpt.functions.calls.call import Call, Variable, to_plain
+from restgpt.functions.calls.rest import to_requests_call
+from restgpt.functions.docs.function import Function, legal_names
+
+Style = Literal["python", "json", "tools", "requests", "xml"]
 
 _XML_SAFE = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]*")
+
+
+def render_calls(calls: Iterable[Call], style: Style = "python", *, functions: Iterable[Function] | None = None) -> str:
+    """Write calls as one text: a call string (`python`), `json`, OpenAI `tools`, `requests.<method>(…)`, or `xml`.
+
+    The style `requests` needs the `functions` of an API; raises `ValueError` for a call that is not one of them.
+    """
+    listed = list(calls)
+    match style:
+        case "python":
+            return ", ".join(map(render_python, listed))
+        case "json":
+            return json.dumps([to_object(call) for call in listed], ensure_ascii=False)
+        case "tools":
+            return json.dumps(to_tool_calls(listed, functions), ensure_ascii=False)
+        case "xml":
+            return render_xml(listed)
+        case "requests":
+            known = list(functions or ())
+            return ", ".join(render_python(to_requests_call(call, known)) for call in listed)
+    raise ValueError(f"unknown call style {style!r}")
 
 
 def render_python(call: Call) -> str:
@@ -44,17 +68,6 @@ def render_value(value: Any) -> str:
 def _quoted(text: str) -> str:
     is_writable = not re.search(r"[\ud800-\udfff]", text)
     return json.dumps(text, ensure_ascii=not is_writable)
-
-
-def to_plain(value: Any) -> Any:
-    """A value as JSON has it: tuples as lists, variables as their text, keys as text."""
-    if isinstance(value, Variable):
-        return value.text
-    if isinstance(value, list | tuple):
-        return [to_plain(part) for part in value]
-    if isinstance(value, dict):
-        return {key if isinstance(key, str) else json.dumps(key): to_plain(part) for key, part in value.items()}
-    return value
 
 
 def to_object(call: Call) -> dict[str, Any]:

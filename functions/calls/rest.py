@@ -1,7 +1,7 @@
 """REST calls as `requests.<method>(url=…, params=…, headers=…, json=…)`, as prepared requests, and back.
 
 The call string is what the `requests` library would take: texts and numbers where they are sent as such, each value in
-its place. It shares the request builder of the agent, so both say the same.
+its place. Both forms come from the agent's request builder, so they cannot differ.
 """
 
 import re
@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from restgpt.functions.calls.call import Call, CallSyntaxError, Variable
+from restgpt.functions.calls.call import Call, CallSyntaxError, Variable, to_plain
 from restgpt.functions.calls.operations import BODIES, grouped, operation_of
-from restgpt.functions.calls.rendering import to_plain
 from restgpt.functions.calls.routes import Route, find_route, read_path, read_query, read_texts
-from restgpt.functions.docs.loading import Function
+from restgpt.functions.docs.function import Function
 from restgpt.specs.operation import Operation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.body import kind_of
@@ -54,7 +53,7 @@ def _is_library(name: str) -> bool:
 
 
 def _operations(call: Call, functions: Sequence[Function], base_url: str | None) -> list[Operation]:
-    """The operations that a `requests` call may mean; documentation without a URL takes that of the call."""
+    """The operations that a `requests` call may mean; documentation without a URL gets the URL of the call."""
     url = call.arguments.get("url")
     found = []
     for function in functions:
@@ -154,7 +153,7 @@ def _plain(value: Any) -> str | None:
 
 
 def _headers(request: PreparedRequest, given: Mapping[str, Any]) -> dict[str, str]:
-    """The headers of parameters, and those of negotiation only where the arguments or the body need them."""
+    """The headers of parameters, and Accept and Content-Type only if the arguments or the body need them."""
     asked = {name.lower() for name in given}
     content_type = next((text for name, text in request.headers.items() if name.lower() == "content-type"), "")
     implied = ("application/json", "application/x-www-form-urlencoded")

@@ -47,7 +47,7 @@ def find_route(method: str, url: str, operations: Iterable[Operation]) -> Route 
 def _match(operation: Operation, url: str) -> dict[str, str] | None:
     template = operation.path.partition("#")[0].partition("?")[0]
     address = url.partition("#")[0].partition("?")[0]
-    # Most operations are told apart without their servers or a pattern.
+    # This test sorts out most operations before their servers are read and a pattern is compiled.
     if template.partition("{")[0] not in unquote(address):
         return None
     try:
@@ -67,7 +67,7 @@ def _match(operation: Operation, url: str) -> dict[str, str] | None:
 
 
 def _rank(path: str) -> tuple[int, ...]:
-    """Segments with variables rank behind literal ones, as OpenAPI's path templating says."""
+    """The rank of a path: segments with variables come after literal ones, by OpenAPI's rule for path templating."""
     return tuple(len(_VARIABLE.findall(segment)) for segment in path.split("/"))
 
 

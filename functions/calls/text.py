@@ -1,4 +1,4 @@
-"""Python-like calls found in text: dotted names, balanced brackets, strings, and what stands between the calls."""
+"""Call strings: Python-like calls in a text, with dotted names, balanced brackets and strings."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from restgpt.functions.calls.call import CallSyntaxError
-from restgpt.functions.calls.values import read_literal
+from restgpt.functions.calls.literals import read_literal
 
 DEPTH = 100
 """Deeper brackets are refused before Python's own parser sees them."""

@@ -25,7 +25,7 @@ _REQUIRED = re.compile(r"\brequired\b", re.IGNORECASE)
 def read_function(raw: object, *, pointer: str = "") -> Function:
     """Read one documented function in whichever dialect it is written.
 
-    Raises `FunctionError` naming the field when it cannot be read; what is odd but readable is in `problems`.
+    Raises `FunctionError` naming the field when it cannot be read; readable oddities are in `problems`.
     """
     tokens: Tokens = tuple(part for part in pointer.split("/") if part)
     if not isinstance(raw, Mapping):
@@ -132,7 +132,7 @@ def _read_split(found: Mapping[str, Any], place: Tokens, problems: list[Problem]
 
 
 def _read_list(found: Sequence[Any], place: Tokens, problems: list[Problem]) -> tuple[FunctionParameter, ...]:
-    """A list of parameters: without a flag, each is required unless it has a default or says it is optional."""
+    """A list of parameters; one without a flag is required unless it has a default or its text says optional."""
     parameters = []
     for index, entry in enumerate(found):
         here = (*place, str(index))
@@ -288,7 +288,7 @@ def _read_zoo_arguments(found: object, place: Tokens, problems: list[Problem]) -
     if reader is None:
         raise FunctionError(format_pointer(place), f"must be an object or a list, not {type(found).__name__}")
     parameters = reader(found, place, problems)
-    # The zoo has no flag: an argument is required only where its text says so (or its path needs it).
+    # API-zoo entries have no flag: an argument is required if its text says so, or if the path has a variable for it.
     return tuple(replace(one, required=bool(_REQUIRED.search(one.description))) for one in parameters)
 
 

@@ -1,21 +1,19 @@
-"""The canonical model of a documented function: what it is called, what it takes, and where its values go."""
+"""The canonical model of a documented function: its name, its parameters, and the request it may stand for."""
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from restgpt.specs.operation import Operation
 from restgpt.specs.problem import Problem, SpecError
-
-if TYPE_CHECKING:
-    from restgpt.specs.operation import Operation
 
 GROUPS = ("path", "query", "header", "cookie", "body")
 """The places of a request, in the order in which a function of a REST operation lists them as parameters."""
 
 
 class FunctionError(SpecError):
-    """The documentation of a function cannot be read; `pointer` names the field and `problem` what is wrong."""
+    """The documentation of a function cannot be read; `pointer` names the field and `problem` the reason."""
 
     def __init__(self, pointer: str, problem: str) -> None:
         self.pointer = pointer
@@ -53,7 +51,7 @@ class FunctionParameter:
 class Function:
     """A function that can be called by name with keyword arguments.
 
-    `name` is the callable (`uber.eat.order`, `requests.get`), `title` what people call it. A function made from an
+    `name` is the callable (`uber.eat.order`, `requests.get`), `title` the name for people. A function made from an
     operation of an API takes its arguments grouped by place (path, query, header, cookie, body) and keeps `operation`.
     `method` and `url` are set where the documentation describes an HTTP request without an OpenAPI document.
     """
@@ -68,7 +66,7 @@ class Function:
     closed: bool = True
     definitions: Mapping[str, Any] = field(default_factory=dict, repr=False)
     problems: tuple[Problem, ...] = ()
-    operation: "Operation | None" = field(default=None, repr=False, compare=False)
+    operation: Operation | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_rest(self) -> bool:
@@ -142,7 +140,7 @@ def legal_names(functions: Iterable[Function]) -> FunctionNames:
     taken: set[str] = set()
     names = []
     for function, name in zip(listed, wanted, strict=True):
-        # A name that is legal as it stands keeps it: `a_b` beats `a.b`, whatever their order.
+        # A function with a legal name keeps it: `a_b` has priority over `a.b`, whatever their order.
         reserved = taken if function.name == name else taken | clean
         names.append(_free(name, reserved))
         taken.add(names[-1])

@@ -1,8 +1,4 @@
-"""Function documentation: one canonical model, readers for every dialect, writers back.
-
-`load_functions` takes a file, text or data in any documented dialect, an OpenAPI document, Python callables or
-`argparse` parsers, and gives `Function`s.
-"""
+"""Loading functions: from a file, text or data in any documented dialect, an OpenAPI document or running code."""
 
 import ast
 import json
@@ -11,35 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from restgpt.functions.docs.dialects import read_function
-from restgpt.functions.docs.function import (
-    GROUPS,
-    Function,
-    FunctionError,
-    FunctionNames,
-    FunctionParameter,
-    legal_names,
-)
-from restgpt.functions.docs.sources import from_callable, from_operation, from_operations, from_parser
-from restgpt.functions.docs.writers import to_canonical, to_gorilla, to_openai
+import yaml
 
-__all__ = [
-    "GROUPS",
-    "Function",
-    "FunctionError",
-    "FunctionNames",
-    "FunctionParameter",
-    "from_callable",
-    "from_operation",
-    "from_operations",
-    "from_parser",
-    "legal_names",
-    "load_functions",
-    "read_function",
-    "to_canonical",
-    "to_gorilla",
-    "to_openai",
-]
+from restgpt.functions.docs.dialects import read_function
+from restgpt.functions.docs.function import Function, FunctionError
+from restgpt.functions.docs.sources import from_callable, from_operations, from_parser
+from restgpt.specs.api import load_api
+from restgpt.specs.reading.scalars import ScalarLoader
 
 DATA_BYTES = 100_000_000
 LITERAL_CHARS = 1_000_000
@@ -93,8 +67,6 @@ def _from_mapping(data: Mapping[str, Any]) -> list[Function]:
 
 
 def _from_document(data: Mapping[str, Any]) -> list[Function]:
-    from restgpt.specs.api import load_api
-
     return from_operations(load_api(data).operations)
 
 
@@ -145,10 +117,6 @@ def _json_line(line: str, number: int) -> object:
 
 
 def _yaml(text: str) -> object:
-    import yaml
-
-    from restgpt.specs.reading.scalars import ScalarLoader
-
     try:
         # The loader is a safe one: it builds plain values only.
         return yaml.load(text, Loader=ScalarLoader)

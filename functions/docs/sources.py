@@ -6,6 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from pydantic import TypeAdapter
+from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+
 from restgpt.functions.docs.function import GROUPS, Function, FunctionError, FunctionParameter
 from restgpt.functions.docs.type_names import Schema, read_type
 from restgpt.specs.operation import Operation
@@ -76,9 +79,6 @@ def _annotated(annotation: Any) -> Schema:
         return read_type(annotation) or {}
     if annotation in (tuple, set, frozenset):
         return {"type": "array", "items": {}, "x-type": annotation.__name__}
-    from pydantic import TypeAdapter
-    from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
-
     try:
         schema = TypeAdapter(annotation).json_schema()
     except (PydanticSchemaGenerationError, PydanticUserError):
@@ -241,6 +241,3 @@ def _hoisted(schema: Mapping[str, Any], definitions: dict[str, Any]) -> dict[str
     """The schema without its `$defs`, which move to the function, where `#/$defs/…` points from everywhere."""
     definitions.update(schema.get("$defs", {}))
     return {key: value for key, value in schema.items() if key not in ("$defs", "$schema")}
-
-
-__all__ = ["from_callable", "from_operation", "from_operations", "from_parser", "read_docstring"]

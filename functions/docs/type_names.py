@@ -113,7 +113,7 @@ def split_top(text: str) -> Iterator[str]:
 
 
 def read_schema(raw: object, tokens: tuple[str, ...], problems: list[Problem]) -> Schema:
-    """Normalise one documented schema; what cannot be read becomes a problem with its pointer and stays open."""
+    """Normalise one documented schema; an unreadable part becomes a problem with its pointer and accepts any value."""
     if isinstance(raw, str):
         return _read_word(raw, tokens, problems)
     if raw is True or raw is None:

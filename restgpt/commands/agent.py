@@ -8,6 +8,7 @@ from restgpt.commands.failure import UsageError
 from restgpt.commands.review import Pending
 from restgpt.commands.terminal import Terminal
 from restgpt.nodes.records import Request, Step, Usage, no_usage, spent_since
+from restgpt.tools.model.role import ROLES
 from restgpt.trace import Trace
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from restgpt.nodes.resources import Resources
     from restgpt.specs import Api
     from restgpt.tools.settings import Settings
-
-ROLES: tuple[Literal["planner", "selector", "caller", "parser"], ...] = ("planner", "selector", "caller", "parser")
 
 Decide = Callable[[Sequence[Pending]], dict[str, Any] | None]
 """What decides on waiting requests: resume values by interrupt, or None to leave the run paused."""

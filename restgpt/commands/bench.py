@@ -150,7 +150,7 @@ def run(
     """Run a method over a suite; started again with the same settings, a run goes on where it stopped."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        from restgpt.tools.model.chat import NoModelError
+        from restgpt.tools.model.errors import NoModelError
         from restgpt.tools.settings import Settings
 
         environment = Settings.from_env()

@@ -78,7 +78,7 @@ def recorded() -> str:
 
 def _model(name: str | None, record: Path | None) -> "BaseChatModel":
     """The chat model, with a recorder on it if its replies are to be kept."""
-    from restgpt.tools.model.chat import resolve_model
+    from restgpt.tools.model.provider import resolve_model
     from restgpt.tools.model.recording import Recorder
 
     chat_model = resolve_model(name or recorded(), timeout=PATIENCE_S)

@@ -44,7 +44,7 @@ def foreseen() -> tuple[type[BaseException], ...]:
 
     from restgpt.specs import SpecError, UnknownOperationError
     from restgpt.tools.errors import RestgptError
-    from restgpt.tools.model.chat import ModelError
+    from restgpt.tools.model.errors import ModelError
 
     database = sys.modules.get("psycopg")
     lost = () if database is None else (database.Error,)
@@ -66,7 +66,7 @@ def explain(error: BaseException) -> tuple[str, Exit]:
 
     from restgpt.specs import SpecError, UnknownOperationError
     from restgpt.tools.errors import ArgumentError, HttpFault, MissingCredentialError, RestgptError
-    from restgpt.tools.model.chat import ModelError, ModelReplyError, ModelUnavailableError, NoModelError
+    from restgpt.tools.model.errors import ModelError, ModelReplyError, ModelUnavailableError, NoModelError
 
     if isinstance(error, GraphRecursionError):
         return "The run took more steps than one run may take.", Exit.UNFULFILLED

@@ -10,7 +10,7 @@ from restgpt.commands.options import AsJson
 from restgpt.commands.terminal import Terminal
 
 if TYPE_CHECKING:
-    from restgpt.functions.docs.loading import Function
+    from restgpt.functions.docs.function import Function
     from restgpt.functions.graph import FunctionGraph
 
 MOST_READ = 2000
@@ -72,7 +72,9 @@ def _memory() -> Any:
 
 def _read(source: str, text: str, base_url: str | None) -> "list[Function]":
     """The functions of a file; raises `UsageError` naming the file where it holds none that can be read."""
-    from restgpt.functions.docs.loading import FunctionError, from_operations, load_functions
+    from restgpt.functions.docs.function import FunctionError
+    from restgpt.functions.docs.loading import load_functions
+    from restgpt.functions.docs.sources import from_operations
 
     path = Path(source)
     if not path.is_file():

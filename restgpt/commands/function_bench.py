@@ -128,7 +128,7 @@ def train(
 
 
 def _model(given: str | None, configured: str | None) -> str:
-    from restgpt.tools.model.chat import NoModelError
+    from restgpt.tools.model.errors import NoModelError
 
     if not (given or configured):
         raise NoModelError()

@@ -8,10 +8,14 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 import requests
 
+from restgpt.functions.calls.call import Call, CallSyntaxError
 from restgpt.functions.calls.operations import operation_of
-from restgpt.functions.calls.parsing import Call, CallSyntaxError, parse_calls, render_calls
+from restgpt.functions.calls.parsing import parse_calls
+from restgpt.functions.calls.rendering import render_calls
 from restgpt.functions.calls.rest import from_requests_call, prepare_call, requests_call, rest_call
-from restgpt.functions.docs.loading import FunctionError, from_operations, read_function
+from restgpt.functions.docs.dialects import read_function
+from restgpt.functions.docs.function import FunctionError
+from restgpt.functions.docs.sources import from_operations
 from restgpt.specs import Operation, load_api
 from restgpt.specs.docs.example import parameter_example
 from restgpt.tools.request.build import build_request

@@ -9,19 +9,13 @@ from typing import Any, Literal
 
 import pytest
 
-from restgpt.functions.calls.check import check_call
-from restgpt.functions.calls.parsing import Call
-from restgpt.functions.docs.loading import (
-    Function,
-    FunctionError,
-    from_callable,
-    from_parser,
-    load_functions,
-    read_function,
-    to_canonical,
-    to_gorilla,
-    to_openai,
-)
+from restgpt.functions.calls.call import Call
+from restgpt.functions.calls.validation import check_call
+from restgpt.functions.docs.dialects import read_function
+from restgpt.functions.docs.function import Function, FunctionError
+from restgpt.functions.docs.loading import load_functions
+from restgpt.functions.docs.sources import from_callable, from_parser
+from restgpt.functions.docs.writers import to_canonical, to_gorilla, to_openai
 
 PROPERTIES = {"city": {"type": "string", "description": "The city."}, "days": {"type": "integer", "default": 3}}
 SCHEMA = {"type": "object", "properties": PROPERTIES, "required": ["city"]}

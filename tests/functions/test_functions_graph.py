@@ -13,12 +13,14 @@ from langgraph.types import Command
 from scripted import Reply, ScriptedModel
 
 from restgpt.functions.context import FunctionContext
-from restgpt.functions.docs.loading import Function, load_functions, read_function
+from restgpt.functions.docs.dialects import read_function
+from restgpt.functions.docs.function import Function
+from restgpt.functions.docs.loading import load_functions
 from restgpt.functions.graph import build_functions_graph, openfunctions
 from restgpt.functions.nodes import EmptyPromptError, NoFunctionsError
+from restgpt.functions.prompting import ASK_TOOL, DECLINE_TOOL, layout
 from restgpt.functions.shortlist import shortlist
-from restgpt.functions.speaker import ASK_TOOL, DECLINE_TOOL, layout
-from restgpt.tools.model.chat import ModelError, NoModelError
+from restgpt.tools.model.errors import ModelError, NoModelError
 
 WEATHER = {
     "name": "weather.get",

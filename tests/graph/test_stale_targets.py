@@ -1,4 +1,4 @@
-"""Guards that what a person approves is what they saw: a target that changed since the question is asked about again."""
+"""Guards that a person approves what they saw: a target that changed since the question is asked about again."""
 
 from typing import Any
 
@@ -56,7 +56,9 @@ def test_a_field_that_changed_since_the_question_is_asked_about_again(board: Boa
     paused = approve(agent)
     assert board.calls() == [GET, GET]
     [action] = paused["__interrupt__"][0].value["action_requests"]
-    line = f"The target has changed since this request was approved, so it was not sent: name: {before} → Somebody else's"
+    line = (
+        f"The target has changed since this request was approved, so it was not sent: name: {before} → Somebody else's"
+    )
     assert line in action["description"].splitlines()
     assert action["target"]["present"]["name"] == "Somebody else's"
     approve(agent)

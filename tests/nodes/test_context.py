@@ -1,10 +1,14 @@
 """Guards the settings of a run: what cannot be meant is refused before it reaches a model."""
 
+import inspect
+
 import pytest
 from pydantic import ValidationError
 
+from restgpt.commands.ask import ask
 from restgpt.functions.context import FunctionContext
 from restgpt.nodes.context import Context
+from restgpt.tools.model.role import ROLES
 
 SETTINGS = [Context, FunctionContext]
 
@@ -20,3 +24,9 @@ def test_today_is_a_date_or_left_out(settings: type[Context | FunctionContext], 
 def test_what_is_no_date_is_not_taken_for_today(settings: type[Context | FunctionContext], today: str) -> None:
     with pytest.raises(ValidationError, match="today"):
         settings(today=today)
+
+
+def test_each_role_has_a_setting_and_an_option_for_its_model() -> None:
+    wanted = [f"{role}_model" for role in ROLES]
+    assert [name for name in Context.model_fields if name.endswith("_model")] == wanted
+    assert [name for name in inspect.signature(ask).parameters if name.endswith("_model")] == wanted

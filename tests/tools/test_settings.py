@@ -11,7 +11,8 @@ import pytest
 
 from restgpt.specs import load_api
 from restgpt.tools.errors import SettingsError
-from restgpt.tools.settings import ROLES, Secret, Settings, auth_variable, load_apis, load_dotenv
+from restgpt.tools.model.role import ROLES
+from restgpt.tools.settings import Secret, Settings, auth_variable, load_apis, load_dotenv
 
 OPERATIONS = {
     "openapi": "3.1.0",

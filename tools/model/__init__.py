@@ -1,1 +1,1 @@
-"""Chat models: resolved, asked for structured answers, recorded."""
+"""Chat models: found by name, asked for text or for validated values, recorded and replayed."""

@@ -1,8 +1,8 @@
 """Recordings of model replies: made while a run is answered by a model, replayed without one.
 
 A recording is a JSON Lines file. Each line holds the SHA-256 of a prompt, the last message of it for the human reader,
-the reply and what it cost. A prompt that differs in one character is another prompt, so a replay can never answer what
-was not asked.
+the reply and what it cost. A prompt that differs in one character has another hash, so a replay never answers a prompt
+that was not recorded.
 """
 
 import json
@@ -13,21 +13,18 @@ from threading import Lock
 from typing import Any
 from uuid import UUID
 
-from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult, LLMResult
-from langchain_core.runnables import Runnable
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGeneration, LLMResult
 from pydantic import PrivateAttr
 
-from restgpt.tools.model.chat import ModelError, json_in
+from restgpt.tools.model.errors import ModelError, NotRecordedError
+from restgpt.tools.model.reply import json_in
+from restgpt.tools.model.scripted import Reply, ScriptedChatModel
 
 SHOWN = 200
-"""How many characters of the last message a line shows."""
-
-
-class NotRecordedError(ModelError):
-    """The recording holds no reply for this prompt."""
+"""The number of characters of the last message that a line shows."""
 
 
 def key_of(messages: Sequence[BaseMessage]) -> str:
@@ -36,10 +33,10 @@ def key_of(messages: Sequence[BaseMessage]) -> str:
     return sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
 
-class RecordedModel(BaseChatModel):
+class RecordedModel(ScriptedChatModel):
     """A chat model that replays recorded replies; a prompt that was not recorded raises `NotRecordedError`."""
 
-    _replies: dict[str, dict[str, Any]] = PrivateAttr(default_factory=dict)
+    _entries: dict[str, dict[str, Any]] = PrivateAttr(default_factory=dict)
     _source: str = PrivateAttr(default="")
 
     @classmethod
@@ -54,7 +51,7 @@ class RecordedModel(BaseChatModel):
         except (ValueError, KeyError, TypeError) as error:
             raise ModelError(f"{path} is not a recording of model replies: {error}") from None
         model = cls()
-        model._replies = replies
+        model._entries = replies
         model._source = Path(path).name
         return model
 
@@ -62,42 +59,22 @@ class RecordedModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "recorded"
 
-    def bind_tools(
-        self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
-    ) -> Runnable[Any, AIMessage]:
-        """Accept the one tool that structured output binds."""
-        return self.bind(tools=[_tool_name(tool) for tool in tools])
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        entry = self._replies.get(key_of(messages))
+    def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
+        """The recorded reply, as an object where a tool is bound."""
+        entry = self._entries.get(key_of(messages))
         if entry is None:
             raise NotRecordedError(
                 f"{self._source} holds no reply for this prompt, which ends: "
                 f"{str(messages[-1].text)[-SHOWN:]!r}. Recorded replies answer only the prompts that they were "
                 "recorded for; give a model with --model."
             )
-        tools = kwargs.get("tools") or []
-        return ChatResult(generations=[ChatGeneration(message=_message(entry, tools))])
+        found: Reply = json_in(entry["reply"]) if tools else entry["reply"]
+        return found
 
-
-def _tool_name(tool: Any) -> str:
-    if isinstance(tool, dict):
-        return str(tool.get("title") or tool.get("name") or tool.get("function", {}).get("name"))
-    return str(getattr(tool, "__name__", tool))
-
-
-def _message(entry: dict[str, Any], tools: list[str]) -> AIMessage:
-    text, counts = entry["reply"], entry.get("usage")
-    if not tools:
-        return AIMessage(text, usage_metadata=counts)
-    call = {"name": tools[0], "args": json_in(text), "id": entry["key"][:12], "type": "tool_call"}
-    return AIMessage("", tool_calls=[call], usage_metadata=counts)
+    def usage(self, messages: list[BaseMessage], text: str) -> UsageMetadata | None:
+        """The cost of the reply at the time of the recording."""
+        found: UsageMetadata | None = self._entries[key_of(messages)].get("usage")
+        return found
 
 
 class Recorder(BaseCallbackHandler):

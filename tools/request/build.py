@@ -49,6 +49,7 @@ from restgpt.tools.request.serialization import (
     query_pairs,
     scalar,
 )
+from restgpt.tools.storable import storable_text
 
 GROUPS = ("path", "query", "header", "cookie", "body")
 PAGE = "@page"

@@ -6,23 +6,19 @@ memory.
 """
 
 import json
-import math
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from restgpt.tools.storable import storable_text
+
 CHARACTERS_PER_TOKEN = 4
 SAMPLED = 12
 MOST_NAMES = 60
 MOST_DEPTH = 12
 MOST_NODES = 4000
-# Serialisers of stores and checkpoints refuse deeper values.
-MOST_STORED_DEPTH = 100
-LONGEST_DECIMAL_BITS = 14_000
-_UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 # Characters of an example and depth, from generous to mean: names are worth more than long examples.
 _DETAILS = ((40, 12), (24, 12), (12, 12), (12, 5), (0, 12), (0, 5), (12, 3), (0, 3), (0, 2))
 
@@ -48,40 +44,10 @@ def sketch(value: Any, budget: int = 400) -> str:
     limit = max(1, budget) * CHARACTERS_PER_TOKEN
     text = ""
     for length, depth in _DETAILS:
-        text = storable(_render(shape, length, depth, MOST_NAMES if length else 30))
+        text = storable_text(_render(shape, length, depth, MOST_NAMES if length else 30))
         if len(text) <= limit:
             return text
     return text[: max(1, limit - 1)] + "…"
-
-
-def storable(text: str) -> str:
-    """Replace what some databases and encodings refuse: control characters and halves of surrogate pairs."""
-    return _UNSTORABLE.sub("\ufffd", text)
-
-
-def storable_value(value: Any, depth: int = 0) -> Any:
-    """A JSON value as every store can hold it: text as `storable`, integers beyond 64 bit as text, depth bounded.
-
-    What is too deep, and numbers that JSON does not have, become text too.
-    """
-    if isinstance(value, str):
-        return storable(value)
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return value if -(2**63) <= value < 2**63 else _decimal(value)
-    if isinstance(value, float) and math.isfinite(value):
-        return value
-    if depth < MOST_STORED_DEPTH and isinstance(value, Mapping):
-        return {storable(str(name)): storable_value(item, depth + 1) for name, item in value.items()}
-    if depth < MOST_STORED_DEPTH and isinstance(value, list | tuple):
-        return [storable_value(item, depth + 1) for item in value]
-    return "…" if isinstance(value, Mapping | list | tuple) else storable(str(value))
-
-
-def _decimal(value: int) -> str:
-    """An integer in digits; Python itself refuses to write very long ones, which are written in hexadecimal."""
-    return str(value) if value.bit_length() <= LONGEST_DECIMAL_BITS else hex(value)
 
 
 def _look(value: Any, shape: Shape, depth: int, left: list[int]) -> None:

@@ -23,7 +23,8 @@ from restgpt.tools.request.arguments import validate
 from restgpt.tools.request.body import essence, kind_of
 from restgpt.tools.response.content import UNREAD, Content, Kind, table_rows
 from restgpt.tools.response.reply import Reply
-from restgpt.tools.response.sketch import sketch, storable
+from restgpt.tools.response.sketch import sketch
+from restgpt.tools.storable import storable_text
 
 NAMESPACE = ("restgpt", "bodies")
 PIECE = 4 * 1024 * 1024
@@ -157,16 +158,16 @@ class ResponseStore:
             notices.append(f"only the first {len(reply.body):,} bytes were read; the rest is missing")
         elif operation is not None:
             notices += response_warnings(operation, reply.status, content, reply.media_type)
-        handle = self._keep(content, storable(reply.media_type))
+        handle = self._keep(content, storable_text(reply.media_type))
         return StoredResponse(
             handle=handle,
             status=reply.status,
-            media_type=storable(reply.media_type),
+            media_type=storable_text(reply.media_type),
             size=len(content.data),
             sketch=describe(content, reply.media_type),
             truncated=reply.truncated,
             kind=content.kind,
-            notices=tuple(storable(notice) for notice in notices),
+            notices=tuple(storable_text(notice) for notice in notices),
             elapsed_ms=reply.elapsed_ms,
         )
 
@@ -257,14 +258,14 @@ def describe(content: Content, media_type: str = "", budget: int = SKETCH_BUDGET
         return _describe_table(content, media_type, budget)
     start = content.data[: budget * 4].decode("utf-8", "ignore")
     more = "…" if len(content.data) > budget * 4 else ""
-    return storable(f"{content.kind}, {len(content.data):,} bytes: {start}{more}"[: budget * 4])
+    return storable_text(f"{content.kind}, {len(content.data):,} bytes: {start}{more}"[: budget * 4])
 
 
 def _describe_table(content: Content, media_type: str, budget: int) -> str:
     lines = content.data.count(b"\n") + (not content.data.endswith(b"\n"))
     rows = table_rows(content.data[: budget * 16].decode("utf-8", "ignore"), media_type, 4)
     shown = [" | ".join(cell[:40] for cell in row[:40]) for row in rows]
-    return storable("\n".join([f"table of {lines:,} lines; the first:", *shown])[: budget * 4])
+    return storable_text("\n".join([f"table of {lines:,} lines; the first:", *shown])[: budget * 4])
 
 
 def response_warnings(operation: Operation, status: int, content: Content, media_type: str) -> list[str]:

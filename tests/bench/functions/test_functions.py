@@ -13,9 +13,9 @@ from restgpt.bench.functions.grading import Outcome, Said, grade, read_answer, r
 from restgpt.bench.functions.matcher import LEADERBOARD, MatchRules
 from restgpt.bench.functions.run import result_path, run_suite, said_in
 from restgpt.bench.functions.tasks import OPENFUNCTIONS, FunctionTask, SuiteError, load_tasks
-from restgpt.functions.calls.parsing import Call
-from restgpt.functions.docs.loading import read_function
-from restgpt.tools.model.chat import ModelUnavailableError
+from restgpt.functions.calls.call import Call
+from restgpt.functions.docs.dialects import read_function
+from restgpt.tools.model.errors import ModelUnavailableError
 
 UNDER_SPECIFIED = 42
 

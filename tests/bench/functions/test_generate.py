@@ -15,10 +15,14 @@ from restgpt.bench.functions.filters import Rejected, accept, leaked_name, liken
 from restgpt.bench.functions.generate import Dataset, chat_row, export, generate, original_row
 from restgpt.bench.functions.sources import SourcedFunction, functions_of, read_sources
 from restgpt.bench.functions.train import TrainError, dry_run, make_trainer, read_rows, train
-from restgpt.functions.calls.check import check_call
+from restgpt.functions.calls.call import Call
 from restgpt.functions.calls.grounding import ungrounded_values
-from restgpt.functions.calls.parsing import Call, parse_calls
-from restgpt.functions.docs.loading import Function, FunctionError, from_parser, load_functions, read_function
+from restgpt.functions.calls.parsing import parse_calls
+from restgpt.functions.calls.validation import check_call
+from restgpt.functions.docs.dialects import read_function
+from restgpt.functions.docs.function import Function, FunctionError
+from restgpt.functions.docs.loading import load_functions
+from restgpt.functions.docs.sources import from_parser
 
 DOCUMENT = {
     "openapi": "3.0.3",

@@ -10,8 +10,10 @@ import pytest
 
 from restgpt.bench.functions.literals import read_java, read_javascript
 from restgpt.bench.functions.matcher import LEADERBOARD, MatchRules, decode_calls, fold_text, match_calls
-from restgpt.functions.calls.parsing import Call, CallSyntaxError, parse_calls
-from restgpt.functions.docs.loading import Function, read_function
+from restgpt.functions.calls.call import Call, CallSyntaxError
+from restgpt.functions.calls.parsing import parse_calls
+from restgpt.functions.docs.dialects import read_function
+from restgpt.functions.docs.function import Function
 
 STRICT = MatchRules()
 BOTH = (STRICT, LEADERBOARD)

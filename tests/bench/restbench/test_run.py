@@ -20,7 +20,8 @@ from restgpt.bench.restbench.suite import SuiteError, open_suite
 from restgpt.bench.restbench.unclosed import UnclosedCatalogue
 from restgpt.graph.methods.build import METHODS
 from restgpt.specs import Catalogue
-from restgpt.tools.model.chat import ModelUnavailableError, NoModelError
+from restgpt.tools.model.errors import ModelUnavailableError, NoModelError
+from restgpt.tools.model.role import ROLES
 from restgpt.worlds import CREDENTIAL, open_world
 
 TMDB = ["homepage"]
@@ -99,7 +100,7 @@ def test_without_closure_search_goes_by_words_alone() -> None:
     assert unclosed.producers(details) == {}
 
 
-@pytest.mark.parametrize("fault", ["planner", "selector", "caller", "parser"])
+@pytest.mark.parametrize("fault", ROLES)
 def test_a_role_that_errs_is_found_out(fault: str, tmp_path: Path) -> None:
     chosen = settings(suite="dev-tmdb", model=f"scripted:erring-{fault}")
     record = run(tmp_path / "run", chosen, ["count"])[0]

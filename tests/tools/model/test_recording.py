@@ -7,8 +7,11 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel
 from scripted import ScriptedModel
 
-from restgpt.tools.model.chat import ModelError, ask, read_text, resolve_model
-from restgpt.tools.model.recording import NotRecordedError, Recorder, key_of
+from restgpt.tools.model.errors import ModelError, NotRecordedError
+from restgpt.tools.model.provider import resolve_model
+from restgpt.tools.model.recording import Recorder, key_of
+from restgpt.tools.model.reply import read_text
+from restgpt.tools.model.structured import ask
 
 
 class Colour(BaseModel):

@@ -1,12 +1,23 @@
-"""What a conversation says: its words, numbers, dates and names, and whether a value can come from them.
+"""Evidence for a value: do the texts of a conversation say it, or can it be worked out from them?
 
-Deterministic and without a model: words by light stemming, numbers in digits and words, percent and unit conversions,
-relative dates, abbreviations of what is named. It errs on the side of asking.
+Every check for invented values asks this class: `calling/grounding.py` for ids, `calling/provenance.py` for the values
+of changes, `functions/calls/grounding.py` for the values of function calls. The check is deterministic and uses no
+model: whole words, light stemming, numbers in digits and words, percentages and units, relative dates, abbreviations.
 """
 
+import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Literal
+
+Spelling = Literal["exact", "folded", "loose"]
+"""The ways to compare a value with a text.
+
+`exact`: as written, and a hyphen belongs to its word. `folded`: whatever the case. `loose`: whatever the case, with any
+white space and underscores between the words.
+"""
 
 UNITS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
@@ -17,29 +28,9 @@ SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_
 AMOUNTS: dict[str, float] = {
     **{word: float(number) for number, word in enumerate(UNITS)},
     **{word: 20.0 + 10 * number for number, word in enumerate(TENS)},
-    **{
-        "half": 0.5,
-        "quarter": 0.25,
-        "dozen": 12,
-        "couple": 2,
-        "pair": 2,
-        "both": 2,
-        "double": 2,
-        "twice": 2,
-        "once": 1,
-    },
-    **{
-        "a": 1,
-        "an": 1,
-        "single": 1,
-        "once": 1,
-        "first": 1,
-        "second": 2,
-        "third": 3,
-        "fourth": 4,
-        "fifth": 5,
-        "decade": 10,
-    },
+    **{"half": 0.5, "quarter": 0.25, "dozen": 12, "couple": 2, "pair": 2, "both": 2, "double": 2, "twice": 2},
+    **{"a": 1, "an": 1, "single": 1, "once": 1, "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5},
+    "decade": 10,
 }
 SUFFIXES = {"k": 1_000, "thousand": 1_000, "m": 1_000_000, "million": 1_000_000, "bn": 1e9, "billion": 1e9}
 CONVERSIONS = {
@@ -73,6 +64,7 @@ STOPWORDS = frozenset(
     }
 )
 
+_LETTER: dict[Spelling, str] = {"exact": r"[\w\-]", "folded": r"\w", "loose": r"\w"}
 _NUMBER = re.compile(
     r"(?<![\w.])[-+]?[$€£]?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?\s?(%|k\b|m\b|bn\b|thousand|million|billion)?"
 )
@@ -107,64 +99,99 @@ def words_of(text: str) -> list[str]:
     return [part for word in _WORD.findall(text) for part in _CAMEL.split(word)]
 
 
-@dataclass(frozen=True, slots=True)
 class Evidence:
-    """What some texts say, ready to be asked."""
+    """The words, numbers, dates and times in some texts; each is collected when it is first needed."""
 
-    text: str
-    stems: frozenset[str]
-    numbers: frozenset[float]
-    spoken: tuple[str, ...]
-    dates: frozenset[str]
-    clocks: frozenset[tuple[int, int]]
-    is_relative: bool
-    has_month: bool
-    has_daytime: bool
+    def __init__(self, *texts: str) -> None:
+        self._text = "\n".join(texts)
+        self._texts: dict[Spelling, str] = {}
+        self._words: dict[Spelling, frozenset[str]] = {}
 
-    @classmethod
-    def of(cls, texts: Iterable[str]) -> "Evidence":
-        """Gather what the texts say."""
-        text = "\n".join(texts)
-        words = words_of(text)
-        return cls(
-            text=_squeezed(text),
-            stems=frozenset(stem(word) for word in words),
-            numbers=frozenset(_numbers(text)),
-            spoken=tuple(word.lower() for word in words),
-            dates=frozenset(_ISO.findall(text)) | frozenset(_SLASHED.findall(text)),
-            clocks=frozenset(_clocks(text)),
-            is_relative=bool(_RELATIVE.search(text)),
-            has_month=bool(_MONTH.search(text)),
-            has_daytime=bool(_DAYTIME.search(text)),
-        )
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of all words."""
+        return frozenset(map(stem, words_of(self._text)))
+
+    @cached_property
+    def _spoken(self) -> tuple[str, ...]:
+        return tuple(word.lower() for word in words_of(self._text))
+
+    @cached_property
+    def _numbers(self) -> frozenset[float]:
+        return frozenset(_numbers(self._text))
+
+    @cached_property
+    def _dates(self) -> frozenset[str]:
+        return frozenset(_ISO.findall(self._text)) | frozenset(_SLASHED.findall(self._text))
+
+    @cached_property
+    def _clocks(self) -> frozenset[tuple[int, int]]:
+        return frozenset(_clocks(self._text))
+
+    @cached_property
+    def _is_relative(self) -> bool:
+        return bool(_RELATIVE.search(self._text))
+
+    def says(self, value: str, spelling: Spelling = "folded") -> bool:
+        """Whether a value is said: its words in a row, and none of them as a piece of a longer word."""
+        sought, letter = _spelled(value, spelling), _LETTER[spelling]
+        if not sought:
+            return False
+        if re.fullmatch(f"{letter}+", sought):
+            return sought in self._words_in(spelling)
+        before = f"(?<!{letter})" if re.match(letter, sought) else ""
+        after = f"(?!{letter})" if re.match(letter, sought[-1]) else ""
+        return re.search(before + re.escape(sought) + after, self._text_in(spelling)) is not None
+
+    def _text_in(self, spelling: Spelling) -> str:
+        if spelling not in self._texts:
+            self._texts[spelling] = _spelled(self._text, spelling)
+        return self._texts[spelling]
+
+    def _words_in(self, spelling: Spelling) -> frozenset[str]:
+        if spelling not in self._words:
+            self._words[spelling] = frozenset(re.findall(f"{_LETTER[spelling]}+", self._text_in(spelling)))
+        return self._words[spelling]
+
+    def has_id(self, value: Any) -> bool:
+        """Whether an id is said exactly: as a whole word, as a list of ids in one text, or by the last part of a URI.
+
+        An id with punctuation, such as a URI, may also be a piece of a longer one.
+        """
+        text = text_of(value)
+        is_word = re.fullmatch(f"{_LETTER['exact']}+", text) is not None
+        if self.says(text, "exact") or (not is_word and text in self._text):
+            return True
+        parts = [part for part in re.split(r"[,\s]+", text) if part]
+        if len(parts) > 1:
+            return all(self.has_id(part) for part in parts)
+        return self.says(re.split(r"[:/]", text)[-1], "exact")
 
     def has_number(self, value: float) -> bool:
         """Whether a number is said, in digits or words, as a percentage, or in a unit that converts to it."""
-        if any(_close(value, number) for number in self.numbers):
+        if any(_close(value, number) for number in self._numbers):
             return True
-        for unit, factors in CONVERSIONS.items():
-            if unit in self.text and any(_close(value, n * factor) for n in self.numbers for factor in factors):
-                return True
-        return float(value).is_integer() and 1900 <= abs(value) <= 2100 and self.is_relative
+        text = self._text_in("loose")
+        factors = (factor for unit, found in CONVERSIONS.items() if unit in text for factor in found)
+        if any(_close(value, number * factor) for factor in factors for number in self._numbers):
+            return True
+        return float(value).is_integer() and 1900 <= abs(value) <= 2100 and self._is_relative
 
     def has_text(self, value: str, beside: frozenset[str] = frozenset()) -> bool:
-        """Whether a text is said: literally, in most of its words, or as an abbreviation of what is named.
+        """Whether a text is said: literally, in most of its words, or as an abbreviation of something said.
 
         `beside` are stems that prove nothing, such as those of the parameter's own name.
         """
-        squeezed = _squeezed(value)
         words = [word for word in words_of(value) if word.lower() not in STOPWORDS]
         telling = [word for word in words if stem(word) not in beside] or words
-        if not telling:
-            return not words or squeezed in self.text
-        if len(telling) == len(words) and squeezed and re.search(rf"(?<!\w){re.escape(squeezed)}(?!\w)", self.text):
+        if not telling or (len(telling) == len(words) and self.says(value, "loose")):
             return True
         if any(char.isdigit() for char in value) and not self._has_digits(telling):
             return False
         said = sum(self._has_word(word) for word in telling)
         if said * 2 > len(telling) or self.has_abbreviation(value):
             return True
-        # `Oslo, Norway` for Oslo: what follows the comma only explains what was said.
+        # In `Oslo, Norway` for Oslo, the part after the comma only explains the part before it.
         head, comma, _ = value.partition(",")
         return bool(comma) and self.has_text(head, beside)
 
@@ -180,33 +207,32 @@ class Evidence:
         return number is not None and len(number[0]) < 16 and self.has_number(float(number[0]))
 
     def has_abbreviation(self, value: str) -> bool:
-        """Whether a short code stands for something said: `UK`, `USD`, `MSFT`, `es` for Spanish."""
+        """Whether a short code abbreviates words of the texts: `UK`, `USD`, `MSFT`, `es` for Spanish."""
         code = value.strip().lower()
         if not re.fullmatch(r"[a-z]{2,5}", code):
             return False
-        if any(CURRENCIES.get(word.removesuffix("s")) == code or LANGUAGES.get(word) == code for word in self.spoken):
+        if any(CURRENCIES.get(word.removesuffix("s")) == code or LANGUAGES.get(word) == code for word in self._spoken):
             return True
         if not value.strip().isupper():
             return False
-        initials = "".join(word[0] for word in self.spoken)
+        initials = "".join(word[0] for word in self._spoken)
         if len(code) <= 3 and code in initials:
             return True
-        return any(word[0] == code[0] and len(word) > 3 and _shares(code, word) for word in self.spoken)
+        return any(word[0] == code[0] and len(word) > 3 and _shares(code, word) for word in self._spoken)
 
     def has_date(self, value: str) -> bool:
-        """Whether a date or a time of day can be worked out from what is said."""
+        """Whether a date or a time of day can be worked out from the texts."""
         dates = _ISO.findall(value)
+        if dates:
+            is_derived = self._is_relative or _MONTH.search(self._text) is not None
+            return is_derived or (bool(self._dates) and all(_same_day(one, self._dates) for one in dates))
         clocks = set(_clocks(value))
-        if dates and not (self.is_relative or self.has_month or self.dates):
-            return False
-        if dates and self.dates and not (self.is_relative or self.has_month):
-            return all(_same_day(one, self.dates) for one in dates)
-        if clocks and not dates:
-            return bool(clocks & self.clocks) or (self.has_daytime and not self.clocks) or self._says_now()
-        return bool(dates)
+        return bool(clocks) and (bool(clocks & self._clocks) or self._has_daytime())
 
-    def _says_now(self) -> bool:
-        return bool(re.search(r"\b(?:now|current)", self.text))
+    def _has_daytime(self) -> bool:
+        """Whether a time of day is said without a clock: `in the evening`, `now`."""
+        is_named = _DAYTIME.search(self._text) is not None and not self._clocks
+        return is_named or re.search(r"\b(?:now|current)", self._text_in("loose")) is not None
 
 
 def is_date(value: str) -> bool:
@@ -216,8 +242,16 @@ def is_date(value: str) -> bool:
     return found and not re.sub(r"[\s:TZ.+\-\d]|[AP]M", "", rest, flags=re.IGNORECASE)
 
 
-def _squeezed(text: str) -> str:
-    return " ".join(re.sub(r"[_\s]+", " ", text.lower()).split())
+def text_of(value: Any) -> str:
+    """The text of a value: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _spelled(text: str, spelling: Spelling) -> str:
+    if spelling == "exact":
+        return text
+    folded = text.casefold()
+    return folded if spelling == "folded" else " ".join(re.sub(r"[_\s]+", " ", folded).split())
 
 
 def _close(value: float, number: float) -> bool:
@@ -241,7 +275,7 @@ def _numbers(text: str) -> Iterator[float]:
 def _spoken_numbers(text: str) -> Iterator[float]:
     """Numbers in words: each alone, and `twenty five`, `three hundred`, `two million` together."""
     words = re.findall(r"[a-z]+|\d+(?:\.\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", text))
-    for first, second in zip(words, [*words[1:], ""], strict=True):
+    for first, second in pairwise([*words, ""]):
         amount = AMOUNTS.get(first, float(first) if first[0].isdigit() and len(first) < 16 else None)
         if amount is None:
             continue
@@ -266,7 +300,7 @@ def _same_day(date: str, said: frozenset[str]) -> bool:
 
 
 def _shares(code: str, word: str) -> bool:
-    """Whether most letters of a code stand in a word, in order."""
+    """Whether a word has most letters of a code, in order."""
     position, found = 0, 0
     for letter in code:
         at = word.find(letter, position)

@@ -2,8 +2,9 @@
 
 import pytest
 
-from restgpt.nodes.grounding import Grounds, ungrounded
+from restgpt.calling.grounding import ungrounded
 from restgpt.specs import load_api
+from restgpt.tools.evidence import Evidence
 
 API = load_api(
     """
@@ -28,9 +29,7 @@ paths:
 """
 )
 SEASON, QUEUE = API.operation("season"), API.operation("queue")
-GROUNDS = Grounds.of(
-    "Show me season one of Orbit", "Called search: The id of Orbit is 4711. Tracks: spotify:track:Ab-9"
-)
+SAID = Evidence("Show me season one of Orbit", "Called search: The id of Orbit is 4711. Tracks: spotify:track:Ab-9")
 
 
 @pytest.mark.parametrize(
@@ -43,7 +42,7 @@ GROUNDS = Grounds.of(
     ],
 )
 def test_values_that_were_said_are_accepted(arguments: dict[str, object]) -> None:
-    assert ungrounded(SEASON, arguments, GROUNDS) == []
+    assert ungrounded(SEASON, arguments, SAID) == []
 
 
 @pytest.mark.parametrize(
@@ -56,14 +55,14 @@ def test_values_that_were_said_are_accepted(arguments: dict[str, object]) -> Non
     ],
 )
 def test_values_that_nobody_said_are_named(arguments: dict[str, object], found: list[str]) -> None:
-    assert ungrounded(SEASON, arguments, GROUNDS) == found
+    assert ungrounded(SEASON, arguments, SAID) == found
 
 
 def test_ids_are_found_deep_in_a_body() -> None:
     body = {"tracks": [{"uri": "spotify:track:Ab-9"}, {"uri": "spotify:track:made-up"}], "name": "anything"}
-    assert ungrounded(QUEUE, {"body": body}, GROUNDS) == ['body.uri = "spotify:track:made-up"']
+    assert ungrounded(QUEUE, {"body": body}, SAID) == ['body.uri = "spotify:track:made-up"']
 
 
 def test_a_bare_id_may_be_written_as_a_uri() -> None:
-    grounds = Grounds.of("the track Ab-9")
-    assert ungrounded(QUEUE, {"body": {"uris": ["spotify:track:Ab-9"]}}, grounds) == []
+    said = Evidence("the track Ab-9")
+    assert ungrounded(QUEUE, {"body": {"uris": ["spotify:track:Ab-9"]}}, said) == []

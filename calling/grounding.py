@@ -1,48 +1,24 @@
-"""Ids must come from somewhere: the check that stops invented ones (the paper's failure of Table 9)."""
+"""The check for invented ids: an id must come from the instruction or from a result (paper, Table 9)."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from restgpt.specs import Operation
+from restgpt.tools.evidence import Evidence
 
 _ID_NAME = re.compile(r"(^|[_\-.])(id|ids|uuid|guid|uri|uris|sha)$|[a-z](Id|Ids|ID|IDs|Uri|Uris|Uuid)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Grounds:
-    """What was really said: by the user, and by the APIs. What a model wrote in between does not count."""
-
-    words: frozenset[str]
-    text: str
-
-    @classmethod
-    def of(cls, *texts: str) -> "Grounds":
-        """The grounds that some texts give."""
-        text = "\n".join(texts)
-        return cls(frozenset(re.findall(r"[\w\-]+", text)), text)
-
-    def hold(self, value: object) -> bool:
-        """Whether a value, or each part of a list of values, was shown."""
-        text = value if isinstance(value, str) else json.dumps(value)
-        if text in self.text and (text in self.words or not re.fullmatch(r"[\w\-]+", text)):
-            return True
-        parts = [part for part in re.split(r"[,\s]+", text) if part]
-        if len(parts) > 1:
-            return all(self.hold(part) for part in parts)
-        return re.split(r"[:/]", text)[-1] in self.words
-
-
-def ungrounded(operation: Operation, arguments: Mapping[str, Any], grounds: Grounds) -> list[str]:
-    """The id-like arguments whose value stands nowhere, as `place.name value`."""
+def ungrounded(operation: Operation, arguments: Mapping[str, Any], evidence: Evidence) -> list[str]:
+    """The id-like arguments that neither the texts say nor the document fixes, as `place.name = value`."""
     fixed = {(parameter.location, parameter.name): parameter.schema for parameter in operation.parameters}
     found = []
     for place, name, value in _ids(arguments):
         schema = fixed.get((place, name), {})
         documented = [*schema.get("enum", ()), schema.get("default")] if isinstance(schema, Mapping) else []
-        if value not in documented and not grounds.hold(value):
+        if value not in documented and not evidence.has_id(value):
             found.append(f"{place}.{name} = {json.dumps(value, ensure_ascii=False)}")
     return found
 

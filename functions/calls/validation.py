@@ -1,13 +1,12 @@
-"""A call against its documentation: types, required and unknown names, enums, and values that are no literals."""
+"""Validation of a call by its documentation: types, required and unknown names, enums, values that are no literals."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from restgpt.functions.calls.call import Call, Variable
+from restgpt.functions.calls.call import Call, Variable, to_plain
 from restgpt.functions.calls.parsing import find_function
-from restgpt.functions.calls.rendering import to_plain
-from restgpt.functions.docs.loading import Function
+from restgpt.functions.docs.function import Function
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.request.arguments import coerce, nearest, pointer_part, validate
 from restgpt.tools.request.build import build_request
@@ -17,7 +16,7 @@ REQUIRED = "is required"
 
 
 def settle_call(call: Call, function: Function) -> Call:
-    """Bring values to their documented types where nothing is lost (`"5"` for an integer, one value for a list).
+    """Convert values to their documented types if nothing is lost (`"5"` for an integer, one value for a list).
 
     The arguments come out in the order of the documentation.
     """
@@ -35,7 +34,7 @@ def settle_call(call: Call, function: Function) -> Call:
 
 
 def check_call(call: Call, functions: Sequence[Function]) -> list[ArgumentProblem]:
-    """What is wrong with a call, by JSON pointer into its arguments; an empty list if nothing is."""
+    """The problems of a call, each with a JSON pointer into its arguments; an empty list if the call is valid."""
     function = find_function(call.name, functions, call.arguments)
     if function is None or function.name != call.name:
         known = nearest(call.name, [one.name for one in functions])
@@ -52,18 +51,13 @@ def check_call(call: Call, functions: Sequence[Function]) -> list[ArgumentProble
 
 
 def _check_request(function: Function, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
-    """For an operation the request builder has the last word; nothing is sent."""
+    """The problems that the request builder finds in the arguments of an operation; it sends no request."""
     assert function.operation is not None
     try:
         build_request(function.operation, arguments)
     except ArgumentError as error:
         return list(error.problems)
     return []
-
-
-def missing_of(problems: Sequence[ArgumentProblem]) -> tuple[str, ...]:
-    """The pointers of the values that are required and not given."""
-    return tuple(problem.pointer for problem in problems if problem.message == REQUIRED)
 
 
 def _variables(value: Any, pointer: str = "") -> list[tuple[str, Variable]]:

@@ -1,4 +1,4 @@
-"""How the model is asked for calls: a structured reply, native tools, or the layouts of the OpenFunctions models."""
+"""Prompting for calls: a structured reply, native tool calling, or the layouts of the OpenFunctions models."""
 
 import json
 from collections.abc import Sequence
@@ -9,19 +9,22 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from pydantic import BaseModel, Field
 
-from restgpt.functions.asking import ask_with_tools
-from restgpt.functions.calls.parsing import Call, CallSyntaxError, parse_calls, to_plain
+from restgpt.functions.calls.call import Call, CallSyntaxError, to_plain
+from restgpt.functions.calls.parsing import parse_calls
 from restgpt.functions.context import FunctionContext, Prompting
-from restgpt.functions.docs.loading import Function, to_gorilla, to_openai
-from restgpt.functions.docs.writers import Version
+from restgpt.functions.docs.function import Function
+from restgpt.functions.docs.writers import Version, to_gorilla, to_openai
 from restgpt.functions.judge import Judge, Judged, Proposal
 from restgpt.prompts import render
-from restgpt.tools.model.chat import REPAIRS, ModelReplyError, Usage, ask, read_text
+from restgpt.tools.model.errors import REPAIRS, ModelReplyError, ModelUnavailableError
+from restgpt.tools.model.reply import read_text, reply_to
+from restgpt.tools.model.structured import ask
+from restgpt.tools.model.usage import ModelUsage, usage_of
 
 ASK_TOOL = "ask_for_missing_values"
 DECLINE_TOOL = "decline_no_function_fits"
 OPERATION_TOKENS = 900
-"""How long the documentation of one operation may be, in tokens."""
+"""The upper bound on the documentation of one operation, in tokens."""
 
 
 class FunctionCall(BaseModel):
@@ -42,10 +45,10 @@ class FunctionReply(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """What came out of asking: the judged answer and what it cost."""
+    """A judged answer and its cost."""
 
     judged: Judged
-    usage: Usage
+    usage: ModelUsage
 
 
 def speak(
@@ -115,7 +118,7 @@ def _speak_tools(
     system = render("functions_tools", today=today, missing=rule, decline=DECLINE_TOOL)
     offered = [*tools, *_signals(judge.placeholders)]
     messages: list[BaseMessage] = [SystemMessage(system), *conversation]
-    used = Usage()
+    used = ModelUsage()
     reason = ""
     for _ in range(REPAIRS + 1):
         reply, usage = ask_with_tools(model, messages, offered)
@@ -128,8 +131,19 @@ def _speak_tools(
     raise ModelReplyError("list of calls", reason, usage=used)
 
 
+def ask_with_tools(
+    model: BaseChatModel, messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]
+) -> tuple[AIMessage, ModelUsage]:
+    """One reply with native tool calling, and its cost; raises `ModelUnavailableError` when the provider fails."""
+    try:
+        reply = reply_to(model.bind_tools(list(tools)), messages)
+    except NotImplementedError:
+        raise ModelUnavailableError("The model has no native tool calling; use another way of prompting.") from None
+    return reply, usage_of(reply)
+
+
 def _signals(placeholders: bool) -> list[dict[str, Any]]:
-    """The two tools that are no functions: a question and a refusal, as structured as a call."""
+    """The tools with which the model asks a question or refuses, so that both are structured like a call."""
     text = {"type": "string"}
     ask_tool = {
         "name": ASK_TOOL,
@@ -161,7 +175,7 @@ def _told(reply: AIMessage, text: str) -> list[BaseMessage]:
 
 
 def read_message(message: AIMessage, functions: Sequence[Function]) -> Proposal:
-    """What a message proposes: its tool calls, the list that the OpenFunctions server sends, or calls in its text.
+    """The proposal in a message: its tool calls, the list that the OpenFunctions server sends, or calls in its text.
 
     Raises `ValueError` for a call that cannot be read.
     """
@@ -186,7 +200,7 @@ def read_message(message: AIMessage, functions: Sequence[Function]) -> Proposal:
 
 
 def read_reply(text: str, functions: Sequence[Function]) -> Proposal:
-    """What a text proposes: the calls in it; else a question if it asks one, else a refusal."""
+    """The proposal in a text: its calls, else a question if it has a question mark, else a refusal."""
     calls = tuple(parse_calls(text, functions))
     if calls or not text.strip():
         return Proposal(calls)
@@ -203,7 +217,7 @@ def _speak_layout(
 ) -> Spoken:
     said = [str(message.text) for message in conversation if isinstance(message, HumanMessage)]
     question = "\n".join(said)
-    used = Usage()
+    used = ModelUsage()
     reason = ""
     for _ in range(REPAIRS + 1):
         text, usage = read_text(model, [HumanMessage(layout(question, functions, version))])

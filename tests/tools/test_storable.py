@@ -1,0 +1,47 @@
+"""Guards the one way in which values become storable, so that no answer and no argument can stop a checkpoint."""
+
+import json
+import math
+
+import pytest
+
+from restgpt.tools.storable import LONGEST_DECIMAL_BITS, MOST_DEPTH, storable_text, storable_value
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"), [({"wei": [10**21, 5, True]}, {"wei": [str(10**21), 5, True]}), ("\ud83d!", "\ufffd!")]
+)
+def test_arguments_are_kept_as_every_checkpointer_can(value: object, kept: object) -> None:
+    found = storable_value(value)
+    assert json.dumps(found, ensure_ascii=False).encode()
+    assert found == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"), [("a\x00b", "a\ufffdb"), ("\x1b[31m", "\ufffd[31m"), ("tab\tand\nline\r", "tab\tand\nline\r")]
+)
+def test_control_characters_are_replaced_and_white_space_stays(text: str, kept: str) -> None:
+    assert storable_text(text) == kept
+    assert storable_value({text: [text]}) == {kept: [kept]}
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_numbers_that_json_lacks_become_text(value: float) -> None:
+    assert storable_value({"n": value}) == {"n": str(value)}
+
+
+@pytest.mark.parametrize("value", [None, True, 0, -(2**63), 2**63 - 1, 1.5, "", [], {}])
+def test_a_storable_value_stays_as_it_is(value: object) -> None:
+    assert storable_value(value) == value
+
+
+def test_an_integer_too_long_for_decimal_is_written_in_hexadecimal() -> None:
+    assert storable_value(1 << LONGEST_DECIMAL_BITS) == hex(1 << LONGEST_DECIMAL_BITS)
+
+
+def test_depth_is_bounded() -> None:
+    value: object = "leaf"
+    for _ in range(3 * MOST_DEPTH):
+        value = [value]
+    text = json.dumps(storable_value(value))
+    assert text == "[" * MOST_DEPTH + '"\\u2026"' + "]" * MOST_DEPTH

@@ -1,0 +1,50 @@
+"""The errors of chat models; each stops the run and names the remedy.
+
+StoppingError
+└── ModelError                 the model cannot be used
+├── NoModelError           no model is configured
+├── ModelReplyError        the replies do not fit the schema
+├── ModelUnavailableError  the provider refused, or cannot be reached
+└── NotRecordedError       a recording holds no reply for the prompt
+"""
+
+from restgpt.tools.errors import StoppingError
+from restgpt.tools.model.usage import ModelUsage
+
+REPAIRS = 2
+"""The number of times that an unfit reply is sent back with the reason before `ModelReplyError` is raised."""
+
+
+class ModelError(StoppingError):
+    """A model cannot be used; the message names the cause and the remedy."""
+
+
+class NoModelError(ModelError):
+    """No model is configured."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "No model is configured. Give one with one of these:\n"
+            "  a hosted provider:         export OPENAI_API_KEY=…  and  --model openai:gpt-5-mini\n"
+            "  a local server:            export OPENAI_BASE_URL=http://localhost:11434/v1  and  --model openai:NAME\n"
+            "  any LangChain chat model:  export RESTGPT_MODEL=PROVIDER:NAME  (pip install langchain-PROVIDER)"
+        )
+
+
+class ModelReplyError(ModelError):
+    """The model's replies did not fit the schema, even after they were sent back with the reason."""
+
+    def __init__(self, schema: str, reason: str, *, usage: ModelUsage | None = None) -> None:
+        super().__init__(
+            f"The model's replies were not a valid {schema} after {REPAIRS} repairs: {reason}. "
+            "A more capable model, or another --structured-output method, may help."
+        )
+        self.usage = usage or ModelUsage()
+
+
+class ModelUnavailableError(ModelError):
+    """The provider refused or could not be reached."""
+
+
+class NotRecordedError(ModelError):
+    """The recording holds no reply for this prompt."""

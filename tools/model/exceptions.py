@@ -1,0 +1,74 @@
+"""The exception mapping: from exceptions of the providers' packages to the errors of this project."""
+
+import sys
+
+from langchain_core.language_models import BaseChatModel
+from pydantic import SecretStr
+
+from restgpt.tools.model.errors import ModelUnavailableError
+from restgpt.tools.redaction import Redactor
+
+PROVIDER_ERRORS = (
+    ("openai", "OpenAIError"),
+    ("anthropic", "AnthropicError"),
+    ("google.genai.errors", "APIError"),
+    ("google.api_core.exceptions", "GoogleAPIError"),
+    ("mistralai.models", "SDKError"),
+    ("groq", "GroqError"),
+    ("cohere.core.api_error", "ApiError"),
+    ("ollama", "ResponseError"),
+    ("botocore.exceptions", "BotoCoreError"),
+    ("botocore.exceptions", "ClientError"),
+    ("httpx", "HTTPError"),
+    ("requests", "RequestException"),
+)
+"""The base classes of the exceptions that providers' packages raise; they have no base class in common."""
+
+
+def provider_errors() -> tuple[type[BaseException], ...]:
+    """The exception classes of those providers' packages that are loaded."""
+    found = [getattr(sys.modules[module], name, None) for module, name in PROVIDER_ERRORS if module in sys.modules]
+    return tuple(kind for kind in found if isinstance(kind, type) and issubclass(kind, BaseException))
+
+
+def status_of(error: BaseException) -> int | None:
+    """The HTTP status behind a provider's exception, under any of the names that providers use."""
+    for holder in (error, getattr(error, "response", None)):
+        for name in ("status_code", "code", "status"):
+            if isinstance(value := getattr(holder, name, None), int):
+                return value
+    return None
+
+
+def unavailable(error: BaseException) -> ModelUnavailableError:
+    """The error for a provider's exception, without its text, which may quote the request or a key."""
+    status = status_of(error)
+    if status is None:
+        return ModelUnavailableError(
+            f"The model's server cannot be reached or used ({type(error).__name__}). Check OPENAI_BASE_URL, or the "
+            "provider's own settings, and the network."
+        )
+    remedy = {
+        401: "Check the API key.",
+        403: "Check what the API key may do.",
+        404: "Check the model's name and OPENAI_BASE_URL.",
+        429: "Wait, or raise the account's limit.",
+    }.get(status, "Try again later.")
+    return ModelUnavailableError(f"The model's server answered {status}. {remedy}")
+
+
+def refused(error: BaseException, model: BaseChatModel) -> ModelUnavailableError:
+    """The error for a request that the provider refused in every form, with the reason but without the model's keys."""
+    reason = Redactor(_keys_of(model)).message(str(error))
+    return ModelUnavailableError(f"The model refused the request: {first_line(reason)}")
+
+
+def _keys_of(model: BaseChatModel) -> list[str]:
+    """The keys that a model's client holds, which LangChain's classes keep as `SecretStr`."""
+    values = (getattr(model, name) for name in type(model).model_fields)
+    return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+
+
+def first_line(error: object) -> str:
+    """The first line of an exception's text, bounded."""
+    return str(error).strip().partition("\n")[0][:300]

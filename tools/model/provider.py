@@ -1,0 +1,60 @@
+"""Chat models by name: from `provider:name` to a LangChain chat model, or to the replay of a recording."""
+
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+
+from restgpt.tools.model.errors import ModelError, NoModelError
+from restgpt.tools.model.exceptions import first_line, provider_errors
+from restgpt.tools.model.recording import RecordedModel
+from restgpt.tools.settings import Settings
+
+PATIENCE_S = 120.0
+"""The default time limit of one model call, in seconds."""
+
+SPELLING = "A model is written PROVIDER:NAME, such as openai:gpt-5-mini."
+
+
+def resolve_model(
+    model: str | BaseChatModel | None, *, temperature: float | None = 0.0, timeout: float = PATIENCE_S
+) -> BaseChatModel:
+    """A chat model from `provider:name`, or the given model as it is.
+
+    The provider `recorded` replays the file that its name gives. Raises `NoModelError` for None or an empty name and
+    `ModelError` when the provider's package or key is missing.
+    """
+    if not model:
+        raise NoModelError()
+    if not isinstance(model, str):
+        return model
+    provider, _, name = model.partition(":")
+    if provider == "recorded":
+        return RecordedModel.from_file(name)
+    from langchain.chat_models import init_chat_model
+
+    options: dict[str, Any] = {"timeout": timeout, "max_retries": 2}
+    if temperature is not None:
+        options["temperature"] = temperature
+    if provider == "openai" and name:
+        options |= _openai_options()
+    try:
+        chat_model: BaseChatModel = init_chat_model(model, **options)
+    except ImportError as error:
+        raise ModelError(f"The model {model} needs a package that is not installed: {error}") from None
+    except ValueError as error:
+        raise ModelError(f"{_cannot_be_set_up(model, error)} {SPELLING}") from None
+    except provider_errors() as error:
+        raise ModelError(_cannot_be_set_up(model, error) + ("" if name else f" {SPELLING}")) from None
+    return chat_model
+
+
+def _cannot_be_set_up(model: str, error: BaseException) -> str:
+    return f"The model {model} cannot be set up: {first_line(error)}"
+
+
+def _openai_options() -> dict[str, Any]:
+    """A key that nobody checks, for a local server: it needs none, but the client insists on one."""
+    settings = Settings.from_env()
+    if settings.openai_base_url and not settings.has_openai_api_key:
+        return {"api_key": "unused", "base_url": settings.openai_base_url}
+    return {}

@@ -1,0 +1,54 @@
+"""The reply of a chat model: the message, the text in it without the model's thoughts, the JSON in that text."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.utils import convert_to_messages
+from langchain_core.runnables import Runnable
+
+from restgpt.tools.model.errors import ModelUnavailableError
+from restgpt.tools.model.exceptions import provider_errors, unavailable
+from restgpt.tools.model.usage import ModelUsage, usage_of
+
+_THOUGHTS = re.compile(r"^<think>.*?</think>", re.DOTALL)
+
+
+def reply_to(model: Runnable[Any, Any], messages: Sequence[BaseMessage | tuple[str, str]]) -> AIMessage:
+    """The reply of a model to some messages; raises `ModelUnavailableError` when the provider fails."""
+    try:
+        return checked_message(model.invoke(convert_to_messages(list(messages))))
+    except provider_errors() as error:
+        raise unavailable(error) from None
+
+
+def checked_message(reply: object) -> AIMessage:
+    """The reply if it is a message; raises `ModelUnavailableError` otherwise."""
+    if not isinstance(reply, AIMessage):
+        raise ModelUnavailableError(f"The model gave {type(reply).__name__} where a message was expected.")
+    return reply
+
+
+def read_text(model: Runnable[Any, Any], messages: Sequence[BaseMessage | tuple[str, str]]) -> tuple[str, ModelUsage]:
+    """A plain text reply and its cost; raises `ModelUnavailableError` when the provider fails."""
+    reply = reply_to(model, messages)
+    return without_thoughts(str(reply.text)), usage_of(reply)
+
+
+def without_thoughts(text: str) -> str:
+    """The text without the `<think>` block that reasoning models write in front of it."""
+    return _THOUGHTS.sub("", text.strip()).strip()
+
+
+def json_in(text: str) -> Any:
+    """The first JSON object in a text that may hold fences or prose around it; raises `ValueError` if there is none."""
+    stripped = without_thoughts(text)
+    decoder = json.JSONDecoder(strict=False)
+    for start in (match.start() for match in re.finditer(r"\{", stripped)):
+        try:
+            return decoder.raw_decode(stripped, start)[0]
+        except json.JSONDecodeError:
+            continue
+    raise ValueError("it holds no JSON object")

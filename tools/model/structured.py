@@ -1,0 +1,152 @@
+"""Structured output: a validated value from a chat model, whatever its provider can do.
+
+A role asks for a pydantic model and gets one. How the reply is structured (by the provider's JSON schema mode, a tool
+call, or JSON in plain text) is a setting; `auto` falls back by itself.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages.utils import convert_to_messages
+from langchain_core.runnables import Runnable
+from pydantic import BaseModel, ValidationError
+
+from restgpt.tools.model.errors import REPAIRS, ModelReplyError
+from restgpt.tools.model.exceptions import provider_errors, refused, status_of, unavailable
+from restgpt.tools.model.reply import checked_message, json_in
+from restgpt.tools.model.usage import ModelUsage, usage_of
+
+Method = Literal["auto", "json_schema", "function_calling", "json"]
+Answer = TypeVar("Answer", bound=BaseModel)
+
+UNSUPPORTED = frozenset({200, 400, 422})
+"""Statuses with which providers refuse a method of structured output that the model does not have.
+
+Behind a 200 is a reply that the provider's package cannot read, such as one that was cut off; another method can help.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[Answer]):
+    """A validated answer and its cost."""
+
+    value: Answer
+    usage: ModelUsage
+
+
+def ask(
+    model: BaseChatModel,
+    messages: Sequence[BaseMessage | tuple[str, str]],
+    schema: type[Answer],
+    *,
+    method: Method = "auto",
+    check: Callable[[Answer], None] | None = None,
+) -> Asked[Answer]:
+    """Ask `model` for a `schema`.
+
+    A reply that does not fit, or for which `check` raises `ValueError`, is sent back with the reason, at most `REPAIRS`
+    times. Raises `ModelReplyError` when none fits and `ModelUnavailableError` when the provider fails.
+    """
+    conversation = convert_to_messages(list(messages))
+    used = ModelUsage()
+    reason = ""
+    methods = _methods(model, method)
+    for _ in range(REPAIRS + 1):
+        raw, methods = _reply(model, conversation, schema, methods)
+        used += usage_of(raw)
+        try:
+            value = _read(raw, schema)
+            if check is not None:
+                check(value)
+            return Asked(value, used)
+        except (ValueError, ValidationError) as error:
+            reason = _reason(error)
+        except RecursionError:
+            reason = "It is nested too deeply."
+        conversation = [
+            *conversation,
+            AIMessage(_shown(raw)),
+            HumanMessage(f"That reply cannot be used. {reason}\nReply again with the whole JSON object, corrected."),
+        ]
+    raise ModelReplyError(schema.__name__, reason, usage=used)
+
+
+def _methods(model: BaseChatModel, method: Method) -> tuple[str, ...]:
+    if method != "auto":
+        return (method,)
+    return ("json_schema", "function_calling", "json") if _is_openai(model) else ("function_calling", "json")
+
+
+def _is_openai(model: BaseChatModel) -> bool:
+    """Whether the model's server understands `response_format`; the import is late because it is slow."""
+    from langchain_openai.chat_models.base import BaseChatOpenAI
+
+    return isinstance(model, BaseChatOpenAI)
+
+
+def _reply(
+    model: BaseChatModel, conversation: list[BaseMessage], schema: type[BaseModel], methods: tuple[str, ...]
+) -> tuple[AIMessage, tuple[str, ...]]:
+    """One reply, with the methods that are still worth trying."""
+    refusal: BaseException = NotImplementedError()
+    while methods:
+        try:
+            return _invoke(model, conversation, schema, methods[0]), methods
+        except NotImplementedError as error:
+            refusal, methods = error, methods[1:]
+        except provider_errors() as error:
+            if status_of(error) not in UNSUPPORTED:
+                raise unavailable(error) from None
+            refusal, methods = error, methods[1:]
+    raise refused(refusal, model)
+
+
+def _invoke(model: BaseChatModel, conversation: list[BaseMessage], schema: type[BaseModel], method: str) -> AIMessage:
+    if method == "json":
+        wanted = json.dumps(_schema_of(schema), ensure_ascii=False)
+        asked = [
+            *conversation,
+            HumanMessage(f"Reply with one JSON object and nothing else. It must fit this JSON Schema:\n{wanted}"),
+        ]
+        return checked_message(model.invoke(asked))
+    runnable: Runnable[Any, Any] = model.with_structured_output(_schema_of(schema), method=method, include_raw=True)
+    return checked_message(runnable.invoke(conversation)["raw"])
+
+
+def _schema_of(schema: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema that a model sees; its title and description are the tool's name and purpose."""
+    wanted = schema.model_json_schema()
+    wanted.setdefault("description", schema.__name__)
+    return wanted
+
+
+def _read(message: AIMessage, schema: type[Answer]) -> Answer:
+    """The value in a tool call or, failing that, in the text."""
+    if message.tool_calls:
+        return schema.model_validate(message.tool_calls[0]["args"])
+    return schema.model_validate(json_in(_written(message)))
+
+
+def _written(message: AIMessage) -> str:
+    """The text, or the arguments of a tool call if they are no JSON."""
+    broken = [call["args"] or "" for call in message.invalid_tool_calls]
+    return str(message.text) or "".join(broken[:1])
+
+
+def _reason(error: ValueError) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    return "; ".join(
+        f"{'.'.join(str(part) for part in problem['loc']) or 'the object'}: {problem['msg']}"
+        for problem in error.errors(include_url=False, include_input=False)
+    )
+
+
+def _shown(message: AIMessage) -> str:
+    if message.tool_calls:
+        return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
+    return _written(message) or "(an empty reply)"
