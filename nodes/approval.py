@@ -24,6 +24,7 @@ from restgpt.nodes.records import Request
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.target import described, look, target_of
 from restgpt.specs import Operation
+from restgpt.specs.docs.summary import summary_line
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.build import PreparedRequest, build_request
 from restgpt.tools.response.sketch import storable_value
@@ -134,7 +135,7 @@ def _action(run: Run, request: Request) -> dict[str, Any]:
         *([f"That decision cannot be used: {request['note']}"] if request["note"] else []),
         *(_unsure_lines(operation) if request.get("unsure") else []),
         summary(shown),
-        _on_one_line(f"What it does: {operation.summary or operation.description or operation.line()}"),
+        _on_one_line(f"What it does: {operation.summary or operation.description or summary_line(operation)}"),
         *map(_on_one_line, described(target)),
         *([] if operation.is_safe else [undo]),
         _on_one_line(f"Why: {request['description']}"),

@@ -14,7 +14,7 @@ Requirement = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class OAuthFlow:
-    """One way to get an OAuth2 token, with its addresses and scopes."""
+    """One OAuth2 flow, with its URLs and scopes (OpenAPI OAuth Flow Object)."""
 
     kind: str
     authorization_url: str = ""
@@ -25,7 +25,7 @@ class OAuthFlow:
 
 @dataclass(frozen=True, slots=True)
 class SecurityScheme:
-    """How a credential is presented.
+    """One way to present a credential.
 
     `type` is apiKey, http, oauth2, openIdConnect or mutualTLS; `name` and `location` (header, query, cookie) belong
     to apiKey, `scheme` (lower case: basic, bearer) to http, `flows` to oauth2.
@@ -43,7 +43,7 @@ class SecurityScheme:
 
 
 def read_scheme(key: str, raw: Any) -> SecurityScheme | None:
-    """Read one security scheme of any OpenAPI version; None where it has no known type."""
+    """Read one security scheme of any OpenAPI version; None if it has no type."""
     if not isinstance(raw, dict) or not isinstance(raw.get("type"), str):
         return None
     kind = raw["type"]
@@ -83,7 +83,7 @@ def _flow(kind: str, raw: dict[str, Any]) -> OAuthFlow:
 
 
 def read_requirements(raw: Any) -> tuple[Requirement, ...]:
-    """Read a `security` list: alternatives, each of which names the schemes that are needed together."""
+    """Read a `security` list: each item is an alternative, which names the schemes that are needed together."""
     if isinstance(raw, dict):
         raw = [raw]
     if not isinstance(raw, list):

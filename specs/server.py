@@ -1,4 +1,4 @@
-"""Servers of a document and the base URL that an operation is sent to (OpenAPI Server Object)."""
+"""Servers of a document, and the base URL of requests (OpenAPI Server Object)."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ VARIABLE = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class ServerVariable:
-    """A named part of a server URL with its default and the values it may have (empty: any)."""
+    """A variable of a server URL, with its default and the values that it may have (empty: any)."""
 
     default: str
     enum: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class Server:
     variables: Mapping[str, ServerVariable]
 
     def fill(self, values: Mapping[str, str] | None = None) -> str:
-        """Return the URL with its variables set to `values`, else to their defaults; unknown ones stay."""
+        """Return the URL with its variables set to `values`, else to their defaults; other braces stay."""
         chosen = values or {}
 
         def replace(match: re.Match[str]) -> str:
@@ -52,7 +52,7 @@ def read_servers(raw: Any) -> tuple[Server, ...]:
 
 
 def server_problems(servers: Iterable[Server], pointer: str) -> list[Problem]:
-    """Name the servers whose URL has a query, which the Server Object does not allow and no request is sent with."""
+    """List the servers whose URL has a query; the Server Object does not allow one, and requests leave it out."""
     return [
         Problem(pointer, f"the query of the server URL ({_names(server.url)}) is left out of every request")
         for server in servers
@@ -61,7 +61,7 @@ def server_problems(servers: Iterable[Server], pointer: str) -> list[Problem]:
 
 
 def _names(url: str) -> str:
-    """The names in a query; a value may be a secret."""
+    """Return the names in the query of a URL, without the values, which may be secret."""
     query = url.partition("#")[0].partition("?")[2]
     return ", ".join(part.partition("=")[0] for part in query.split("&"))
 
@@ -81,7 +81,7 @@ def _variables(raw: Any) -> dict[str, ServerVariable]:
 
 
 def absolute_url(server: Server, location: str | None) -> str | None:
-    """Return the base URL of a server without query and trailing slash, or None where it has no host or no value."""
+    """Return the base URL of a server without query and trailing slash, or None without a host or a value."""
     url = server.fill()
     try:
         if location is not None and location.startswith(("http://", "https://")):
@@ -90,7 +90,7 @@ def absolute_url(server: Server, location: str | None) -> str | None:
             url = "https:" + url
         parts = urlsplit(url) if "{" not in url else None
     except ValueError:
-        # A placeholder in brackets, as in `https://[host]/v1`, reads as a broken IPv6 address.
+        # urlsplit reads a placeholder in brackets, as in `https://[host]/v1`, as a broken IPv6 address.
         return None
     if parts is None or parts.scheme not in ("http", "https") or not parts.netloc:
         return None

@@ -147,7 +147,7 @@ def _json_line(line: str, number: int) -> object:
 def _yaml(text: str) -> object:
     import yaml
 
-    from restgpt.specs.reading.scalars import ScalarLoader
+    from restgpt.specs.reading.yaml_scalars import ScalarLoader
 
     try:
         # The loader is a safe one: it builds plain values only.
