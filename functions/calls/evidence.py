@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from restgpt.specs.search.stemmer import stem
+
 UNITS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
@@ -91,15 +93,6 @@ _ISO = re.compile(r"\b\d{4}-\d{2}(?:-\d{2})?\b")
 _SLASHED = re.compile(r"\b\d{1,4}[/.]\d{1,2}[/.]\d{1,4}\b")
 _DAYTIME = re.compile(r"\b(?:noon|midnight|midday|morning|afternoon|evening|tonight|night)\b", re.IGNORECASE)
 _CLOCK = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s?([ap])\.?m\b|\b(\d{1,2}):(\d{2})(?!\d)", re.IGNORECASE)
-
-
-def stem(word: str) -> str:
-    """A word without the endings of plural, gerund and past; enough to join `scoring` and `score`."""
-    lower = word.lower()
-    for ending in ("ies", "ing", "ed", "es", "s", "e", "y"):
-        if lower.endswith(ending) and len(lower) - len(ending) >= 3:
-            return lower[: -len(ending)]
-    return lower
 
 
 def words_of(text: str) -> list[str]:

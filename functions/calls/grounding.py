@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from restgpt.functions.calls.call import Call, Variable
-from restgpt.functions.calls.evidence import Evidence, is_date, stem, words_of
+from restgpt.functions.calls.evidence import Evidence, is_date, words_of
 from restgpt.functions.docs.loading import GROUPS, Function, FunctionParameter
+from restgpt.specs.search.stemmer import stem
 from restgpt.tools.request.arguments import follow, pointer_part
 
 _DEFAULT = re.compile(r"\bdefaults?(?:\s+(?:is|to|value|value is))?\s*[:=]?\s*['\"`]?([\w.\-/]+)", re.IGNORECASE)

@@ -30,7 +30,8 @@ def words(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """Return a lower-case word without its English ending: movies and movie, directed and director have one stem."""
+    """Return a word in lower case without its English ending: movies and movie, directed and director have one stem."""
+    word = word.lower()
     if len(word) <= 3 or word in WHOLE_WORDS:
         return word
     for suffix in SUFFIXES:
