@@ -214,7 +214,7 @@ class Operation:
             url = absolute_url(server, self.api.location)
             if url is not None:
                 return url
-        named = f" (it says {self.servers[0].url!r})" if self.servers else ""
+        named = f" (its server is {self.servers[0].url!r})" if self.servers else ""
         raise SpecError(f"{self.api.title}: the document names no host{named}; give one with --base-url or base_url=")
 
     def json_schema(

@@ -12,32 +12,15 @@ VARIABLE = re.compile(r"\{([^{}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class ServerVariable:
-    """A variable of a server URL, with its default and the values that it may have (empty: any)."""
-
-    default: str
-    enum: tuple[str, ...] = ()
-    description: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Server:
-    """One server URL as the document writes it, possibly relative or with variables in braces."""
+    """One server URL as the document writes it, possibly relative; `defaults` fill the variables in braces."""
 
     url: str
-    description: str
-    variables: Mapping[str, ServerVariable]
+    defaults: Mapping[str, str]
 
-    def fill(self, values: Mapping[str, str] | None = None) -> str:
-        """Return the URL with its variables set to `values`, else to their defaults; other braces stay."""
-        chosen = values or {}
-
-        def replace(match: re.Match[str]) -> str:
-            name = match.group(1)
-            variable = self.variables.get(name)
-            return chosen.get(name) or (variable.default if variable else "") or match.group(0)
-
-        return VARIABLE.sub(replace, self.url)
+    def filled(self) -> str:
+        """Return the URL with the default of each variable; braces without a default stay."""
+        return VARIABLE.sub(lambda match: self.defaults.get(match.group(1)) or match.group(0), self.url)
 
 
 def read_servers(raw: Any) -> tuple[Server, ...]:
@@ -45,7 +28,7 @@ def read_servers(raw: Any) -> tuple[Server, ...]:
     if not isinstance(raw, list):
         return ()
     return tuple(
-        Server(item["url"].strip(), str(item.get("description") or ""), _variables(item.get("variables")))
+        Server(item["url"].strip(), _defaults(item.get("variables")))
         for item in raw
         if isinstance(item, dict) and isinstance(item.get("url"), str)
     )
@@ -66,23 +49,23 @@ def _names(url: str) -> str:
     return ", ".join(part.partition("=")[0] for part in query.split("&"))
 
 
-def _variables(raw: Any) -> dict[str, ServerVariable]:
+def _defaults(raw: Any) -> dict[str, str]:
+    """Read the default of each server variable, else the first of its `enum`."""
     if not isinstance(raw, dict):
         return {}
-    variables = {}
+    defaults = {}
     for name, item in raw.items():
         if not isinstance(item, dict):
             continue
-        enum = tuple(str(value) for value in item.get("enum") or () if value is not None)
-        default = item.get("default")
-        chosen = str(default) if default is not None else (enum[0] if enum else "")
-        variables[name] = ServerVariable(chosen, enum, str(item.get("description") or ""))
-    return variables
+        enum = item.get("enum")
+        values = [item.get("default"), *(enum if isinstance(enum, list) else ())]
+        defaults[name] = next((str(value) for value in values if value is not None), "")
+    return defaults
 
 
 def absolute_url(server: Server, location: str | None) -> str | None:
     """Return the base URL of a server without query and trailing slash, or None without a host or a value."""
-    url = server.fill()
+    url = server.filled()
     try:
         if location is not None and location.startswith(("http://", "https://")):
             url = urljoin(location, url)
