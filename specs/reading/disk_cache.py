@@ -95,8 +95,8 @@ def open_cached(source: "str | Path", folder: Path, *, allow_external: bool) -> 
         return None
     slices, index = found
     place = path.resolve()
-    label = Source(str(source), place.as_uri(), b"", path=place)
-    return label, _document(slices, label, allow_external), index
+    opened = Source(str(source), place.as_uri(), b"", path=place)
+    return opened, _document(slices, opened, allow_external), index
 
 
 def load_cached(source: Source, folder: Path, *, allow_external: bool) -> tuple[Document, Index]:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
-from urllib.request import url2pathname
 
 import msgspec
 
@@ -106,10 +105,7 @@ def _load_external(document: Document, address: str, target: str) -> Document:
     try:
         if not _is_allowed(document.location or "", address):
             raise BrokenReference(f"external reference {target} leaves the folder or the host of the document")
-        if address.startswith("file:"):
-            data = read_source(Path(url2pathname(urlsplit(address).path))).data
-        else:
-            data = fetch_url(address).data
+        data = read_source(_file_path(address)).data if address.startswith("file:") else fetch_url(address).data
         tree = _absolute(msgspec.json.decode(json_bytes(data)), address)
         found = Document.from_json(encode_json(tree), location=address, allow_external=True)
     except (ValueError, msgspec.DecodeError, RecursionError) as error:
@@ -125,8 +121,14 @@ def _is_allowed(home: str, address: str) -> bool:
         return False
     if here.scheme != "file":
         return True
-    folder = Path(url2pathname(here.path)).resolve().parent
-    return Path(url2pathname(there.path)).resolve().is_relative_to(folder)
+    return _file_path(address).resolve().is_relative_to(_file_path(home).resolve().parent)
+
+
+def _file_path(address: str) -> Path:
+    # Imported here because it loads http.client and ssl, which take longer to import than this whole package.
+    from urllib.request import url2pathname
+
+    return Path(url2pathname(urlsplit(address).path))
 
 
 def _absolute(tree: Any, address: str) -> Any:

@@ -35,9 +35,11 @@ TEXT_PARAMETERS = frozenset(
     {"q", "query", "search", "term", "keyword", "keywords", "searchterm", "search_query", "searchtext", "text"}
 )
 CURRENT = frozenset({"me", "self", "current", "whoami", "profile"})
+# How many levels of fields below a schema count.
 DEPTH = 4
 # How many references and alternatives may nest.
 CHAIN = 100
+# How many names of a body or response count.
 LIMIT = 250
 
 
@@ -82,18 +84,18 @@ class FieldNames:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._known: dict[tuple[str, int], frozenset[str]] = {}
-        self._roots: dict[frozenset[str], ResponseStems] = {}
+        self._counts: dict[frozenset[str], ResponseStems] = {}
 
     def stems_of(self, schema: Any) -> ResponseStems:
         """Count the stems of a response schema; operations with the same response share the count."""
         found = self.of(schema)
-        if found not in self._roots:
+        if found not in self._counts:
             some = sorted(found)[:LIMIT]
-            self._roots[found] = ResponseStems(
+            self._counts[found] = ResponseStems(
                 Counter(stem for name in some if not name.startswith("!") for stem in stems(name)),
                 Counter(stem for name in some if name.startswith("!") for stem in stems(name)),
             )
-        return self._roots[found]
+        return self._counts[found]
 
     def of(self, schema: Any, depth: int = DEPTH, seen: tuple[str, ...] = ()) -> frozenset[str]:
         """Return the names below a schema; schema names start with an exclamation mark."""

@@ -14,7 +14,7 @@ SUFFIXES = (
 SHORTEST = {"er": 5, "ers": 5, "or": 5, "ors": 5}
 WHOLE_WORDS = frozenset({"news"})
 
-FILLERS = """
+STOP_WORDS = """
 a an the of in on at to for from by with and or is are was were be been am do does did can could would should will
 shall may might must has have had having it its this that these those there their them they he she his her him as into
 about than then so if not no up out over under please some any all each every most more less many much very just also
@@ -52,4 +52,4 @@ def stems(text: str) -> tuple[str, ...]:
     return tuple(stem(word) for word in words(text))
 
 
-STOP_STEMS = frozenset(stems(FILLERS))
+STOP_STEMS = frozenset(stems(STOP_WORDS))
