@@ -44,9 +44,9 @@ class Problems:
 class Draft:
     """A call that could be made: its arguments are settled, its request is built, nobody has decided on it yet.
 
-    `name` is the operation's name in the catalogue, which is qualified only where names collide. `arguments` are as they
-    were given, `settled` as they are sent: in the types and the spelling of the document. `confirm` has a person asked
-    whatever the rules say.
+    `name` is the operation's name in the catalogue, which is qualified only where names collide. `arguments` are as
+    they were given, `settled` as they are sent: in the types and the spelling of the document. `confirm` has a person
+    asked whatever the rules say.
     """
 
     id: str

@@ -12,6 +12,7 @@ from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, changes_text, shown_target, target_lines
 from restgpt.calling.undo import outlook
 from restgpt.specs import Operation
+from restgpt.specs.docs.summary import summary_line
 from restgpt.tools.storable import storable_value
 
 T = TypeVar("T")
@@ -85,7 +86,7 @@ def request_summary(shown: dict[str, Any]) -> str:
 
 
 def _purpose(operation: Operation) -> str:
-    return operation.summary or operation.description or operation.line()
+    return operation.summary or operation.description or summary_line(operation)
 
 
 def _changed_line(changed: Sequence[FieldChange]) -> str:

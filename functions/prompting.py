@@ -16,6 +16,7 @@ from restgpt.functions.docs.function import Function
 from restgpt.functions.docs.writers import Version, to_gorilla, to_openai
 from restgpt.functions.judge import Judge, Judged, Proposal
 from restgpt.prompts import render
+from restgpt.specs.docs.documentation import documentation as operation_documentation
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError, ModelUnavailableError
 from restgpt.tools.model.reply import read_text, reply_to
 from restgpt.tools.model.structured import ask
@@ -97,7 +98,7 @@ def documentation(functions: Sequence[Function]) -> str:
     lines = []
     for function, tool in zip(functions, tools, strict=True):
         if function.operation is not None:
-            docs = function.operation.docs(OPERATION_TOKENS)
+            docs = operation_documentation(function.operation, budget=OPERATION_TOKENS)
             lines.append(f"## {function.name}\n{docs}\nArguments by place: path, query, header, cookie, body.")
         else:
             described = {**tool["function"], "name": function.name}

@@ -1,11 +1,15 @@
 """The functions that a prompt is likely about, when there are more than a model should read."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 
 from restgpt.functions.docs.function import Function
-from restgpt.tools.evidence import STOPWORDS, stem, words_of
+from restgpt.specs.search.bm25 import impacts, rarity
+from restgpt.specs.search.stemmer import stem
+from restgpt.tools.evidence import STOPWORDS, words_of
+
+# How much a long description is damped (the parameter b of BM25).
+LENGTH = 0.75
 
 
 def shortlist(functions: Sequence[Function], text: str, limit: int) -> list[int]:
@@ -14,9 +18,11 @@ def shortlist(functions: Sequence[Function], text: str, limit: int) -> list[int]
         return list(range(len(functions)))
     bags = [Counter(_stems(_described(function))) for function in functions]
     spread = Counter(word for bag in bags for word in bag)
-    usual = sum(bag.total() for bag in bags) / len(bags)
     wanted = set(_stems(text))
-    scores = [_score(bag, wanted, spread, len(bags), usual) for bag in bags]
+    scores = [
+        sum(rarity(spread[word], len(bags)) * found[word] for word in wanted if word in found)
+        for found in impacts([{"text": bag} for bag in bags], {"text": 1.0}, length=LENGTH)
+    ]
     best = sorted(range(len(functions)), key=lambda number: (-scores[number], number))[:limit]
     return sorted(best)
 
@@ -29,12 +35,3 @@ def _described(function: Function) -> str:
 
 def _stems(text: str) -> list[str]:
     return [stem(word) for word in words_of(text) if word.lower() not in STOPWORDS]
-
-
-def _score(bag: Counter[str], wanted: set[str], spread: Counter[str], count: int, usual: float) -> float:
-    length = 0.25 + 0.75 * bag.total() / max(usual, 1)
-    return sum(
-        math.log(1 + (count - spread[word] + 0.5) / (spread[word] + 0.5)) * bag[word] * 2.2 / (bag[word] + 1.2 * length)
-        for word in wanted
-        if word in bag
-    )

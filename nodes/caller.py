@@ -19,6 +19,7 @@ from restgpt.nodes.records import ApiPlan, Decision, PlannedCall, Request, Step,
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.rounds import MAX_REPAIRS, latest, lineage, next_calls, step_of, succeeded, to_repair
 from restgpt.prompts import fenced, render
+from restgpt.specs.docs.documentation import documentation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
 from restgpt.tools.model.errors import ModelReplyError
@@ -294,7 +295,7 @@ def _prompt(
 def _documentation(run: Run, name: str, planned: Sequence[PlannedCall]) -> str:
     """What the document says of an operation; of its answer what the planned calls speak of."""
     purposes = " ".join(call["purpose"] for call in planned if call["operation"] == name)
-    return run.catalogue.operation(name).docs(budget=run.context.documentation_budget, focus=purposes)
+    return documentation(run.catalogue.operation(name), budget=run.context.documentation_budget, focus=purposes)
 
 
 def _sub_task(state: CallerState) -> str:

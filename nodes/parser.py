@@ -16,6 +16,7 @@ from restgpt.nodes.records import ApiPlan, Decision, Request
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.rounds import is_over, latest, step_of
 from restgpt.prompts import fenced, render
+from restgpt.specs.docs.documentation import response_documentation
 from restgpt.tools.response.store import Body, UnknownHandleError
 from restgpt.tools.sandbox.runner import SandboxResult, Status, run_python
 
@@ -168,7 +169,8 @@ def _words(text: str) -> set[str]:
 def _prompt(run: Run, request: Request, body: Body) -> list[BaseMessage]:
     operation = run.catalogue.operation(request["operation"])
     budget = run.context.schema_budget
-    schema = operation.response_docs(
+    schema = response_documentation(
+        operation,
         status=request["response"]["status"],
         focus=request["output_instruction"],
         budget=budget,

@@ -1,11 +1,13 @@
-"""What APIs say: OpenAPI documents read lazily."""
+"""APIs as their OpenAPI documents describe them, read lazily."""
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from restgpt.specs.api import Api, load_api
     from restgpt.specs.catalogue import Catalogue
-    from restgpt.specs.operation import MediaType, Operation, Parameter, RequestBody, Response
+    from restgpt.specs.content import MediaType, RequestBody, Response
+    from restgpt.specs.operation import Operation
+    from restgpt.specs.parameter import Parameter
     from restgpt.specs.problem import BrokenReference, Problem, SpecError, UnknownOperationError
     from restgpt.specs.security import SecurityScheme
     from restgpt.specs.server import Server
@@ -31,11 +33,11 @@ HOMES = {
     "Api": "api",
     "load_api": "api",
     "Catalogue": "catalogue",
-    "MediaType": "operation",
+    "MediaType": "content",
     "Operation": "operation",
-    "Parameter": "operation",
-    "RequestBody": "operation",
-    "Response": "operation",
+    "Parameter": "parameter",
+    "RequestBody": "content",
+    "Response": "content",
     "BrokenReference": "problem",
     "Problem": "problem",
     "SpecError": "problem",
@@ -46,7 +48,7 @@ HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that the command line starts without the readers (PEP 562)."""
+    """Import a public name on first use (PEP 562), so that the command line starts without reading modules."""
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

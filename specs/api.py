@@ -1,24 +1,26 @@
-"""An API as its document describes it, and the one way to load it."""
+"""An API: its operations, servers, security and search; and `load_api`, the only way to load one."""
 
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import Problem, SpecError, UnknownOperationError
 from restgpt.specs.reading import swagger2
+from restgpt.specs.reading.broken_references import slice_problems
+from restgpt.specs.reading.disk_cache import load_cached, open_cached
 from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.format import open_document
 from restgpt.specs.reading.index import Index, build_index
-from restgpt.specs.reading.kind import slice_document
 from restgpt.specs.reading.pointer import format_pointer
+from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.reading.source import read_source
+from restgpt.specs.search.index import SearchIndex, load_search_index
+from restgpt.specs.search.ranking import Search
 from restgpt.specs.security import KINDS, Requirement, SecurityScheme, read_requirements, read_scheme
 from restgpt.specs.server import Server, absolute_url, read_servers, server_problems
-
-if TYPE_CHECKING:
-    from restgpt.specs.search.ranking import SearchIndex
 
 SLUG = re.compile(r"[^a-z0-9]+")
 TEMPLATE = re.compile(r"\{[^{}]*\}")
@@ -27,7 +29,7 @@ TEMPLATE = re.compile(r"\{[^{}]*\}")
 class Api:
     """One API: its operations, servers and security, read from the document on demand.
 
-    `auth` maps security schemes to credentials and never shows in a representation.
+    `auth` maps security schemes to credentials; `repr` never shows it.
     """
 
     def __init__(
@@ -43,7 +45,9 @@ class Api:
         self.document = document
         self.source = source
         if base_url and ("?" in base_url or "#" in base_url):
-            raise SpecError("the base URL has a query or a fragment: give it without, as query of apis.yaml if needed")
+            raise SpecError(
+                "the base URL has a query or a fragment: leave it out, or put the query under `query` in apis.yaml"
+            )
         self.base_url = base_url.rstrip("/") if base_url else None
         self.auth: Mapping[str, str] = dict(auth or {})
         self.operations: Sequence[Operation] = tuple(Operation(self, entry) for entry in index.entries)
@@ -72,16 +76,14 @@ class Api:
 
     @property
     def location(self) -> str | None:
-        """The URL or file URI of the document, None where it was given as text."""
+        """The URL or file URI of the document, None if it was given as text."""
         return self.document.location
 
     @cached_property
     def problems(self) -> list[Problem]:
-        """What is wrong with the document, each place with its JSON pointer; looked for on first use."""
-        from restgpt.specs.reading.references import broken_slices
-
+        """The problems of the document, each with its JSON pointer; the document is searched on first use."""
         found = [*self._index_problems, *self._server_problems(), *self._security_problems()]
-        return [*found, *broken_slices(self.document)]
+        return [*found, *slice_problems(self.document)]
 
     def _server_problems(self) -> list[Problem]:
         if self.base_url is not None:
@@ -91,7 +93,7 @@ class Api:
         return [Problem("/servers", "the document names no host; give one with --base-url or base_url=")]
 
     def _security_problems(self) -> list[Problem]:
-        """Name the schemes whose kind is unknown, and the required ones that nothing declares."""
+        """List the schemes whose type is unknown, and the required ones that the document does not declare."""
         home = ("securityDefinitions",) if self.document.is_swagger2 else ("components", "securitySchemes")
         found = []
         for key in self.document.names(*home):
@@ -107,7 +109,7 @@ class Api:
 
     @cached_property
     def servers(self) -> tuple[Server, ...]:
-        """The servers of the document; those of Swagger 2.0 come from host, basePath and schemes."""
+        """The servers of the document; for Swagger 2.0, built from host, basePath and schemes."""
         if self.document.is_swagger2:
             root = {key: self.document.get((key,)) for key in ("host", "basePath", "schemes")}
             return read_servers(swagger2.server_entries(root))
@@ -115,16 +117,16 @@ class Api:
 
     @cached_property
     def security(self) -> tuple[Requirement, ...]:
-        """What the document requires of every operation that does not say otherwise."""
+        """The security requirements of every operation that declares none itself."""
         return read_requirements(self.document.get(("security",)))
 
     @cached_property
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
-        """The declared ways to present a credential, by name."""
+        """The declared security schemes, by name."""
         home = ("securityDefinitions",) if self.document.is_swagger2 else ("components", "securitySchemes")
         found = {}
         for key in self.document.names(*home):
-            scheme = read_scheme(key, self.document.follow_safely(self.document.get((*home, key))))
+            scheme = read_scheme(key, follow_safely(self.document, self.document.get((*home, key))))
             if scheme is not None:
                 found[key] = scheme
         return found
@@ -140,7 +142,7 @@ class Api:
         return keys
 
     def lookup(self, key: str) -> Operation | None:
-        """Find an operation by name, operationId or `METHOD /path`, the names of path variables aside."""
+        """Find an operation by name, operationId or `METHOD /path`; the names of path variables may differ."""
         wanted = " ".join(key.split())
         method, _, path = wanted.partition(" ")
         signature = f"{method.upper()} {path}"
@@ -151,7 +153,7 @@ class Api:
         )
 
     def operation(self, key: str) -> Operation:
-        """Find an operation by name, operationId or `METHOD /path`; raises UnknownOperationError with near ones."""
+        """Find an operation by name, operationId or `METHOD /path`; raises UnknownOperationError with similar ones."""
         found = self.lookup(key)
         if found is None:
             near = [f"{item.name} ({item.method} {item.path})" for item in self.search(key, 3)]
@@ -160,16 +162,12 @@ class Api:
 
     def search(self, text: str, k: int = 10) -> list[Operation]:
         """Return the `k` operations that fit a text best."""
-        from restgpt.specs.search.ranking import Search
-
         return [self.operations[number] for _, number in Search((self.search_index,)).find(text, k)]
 
     @cached_property
-    def search_index(self) -> "SearchIndex":
-        """The searchable form of the operations, built on first use and kept on disk beside the slices."""
-        from restgpt.specs.reading.cache import cached_search_index
-
-        return cached_search_index(self)
+    def search_index(self) -> SearchIndex:
+        """The search index of the operations, built on first use and kept in the disk cache."""
+        return load_search_index(self.document, self.operations)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
@@ -177,9 +175,7 @@ class Api:
 
     def producers(self, operation: Operation) -> Mapping[str, tuple[Operation, ...]]:
         """Map each identifier that an operation takes to the operations that yield it, best first."""
-        from restgpt.specs.search.ranking import producers_of
-
-        found = producers_of(self.search_index, self._numbers[operation.name])
+        found = self.search_index.producers_of(self._numbers[operation.name])
         return {name: tuple(self.operations[number] for number in numbers) for name, numbers in found.items()}
 
 
@@ -206,10 +202,10 @@ def load_api(
     cache: Path | None = None,
     allow_external: bool = False,
 ) -> Api:
-    """Load an API from a path, URL, text, bytes or mapping; raises SpecError where it is no OpenAPI document.
+    """Load an API from a path, URL, text, bytes or mapping; raises SpecError if it is not OpenAPI.
 
     `base_url` overrides the servers of the document, `auth` maps security schemes to credentials, `cache` is a folder
-    for the index on disk, and external references are only read with `allow_external`.
+    for the disk cache, and external references are read only with `allow_external`.
     """
     label, document, index = _read(source, cache, allow_external)
     return Api(document, index, source=label, base_url=base_url, auth=auth, name=name)
@@ -218,10 +214,8 @@ def load_api(
 def _read(
     source: "str | Path | bytes | Mapping[str, Any]", cache: Path | None, allow_external: bool
 ) -> tuple[str, Document, Index]:
-    """Read a document, from the index on disk where it is unchanged."""
+    """Read a document, from the disk cache if it has not changed."""
     if cache is not None:
-        from restgpt.specs.reading.cache import load_cached, open_cached
-
         if isinstance(source, str | Path):
             opened = open_cached(source, cache, allow_external=allow_external)
             if opened is not None:
@@ -230,5 +224,5 @@ def _read(
         document, index = load_cached(found, cache, allow_external=allow_external)
         return found.label, document, index
     found = read_source(source)
-    document = slice_document(found, allow_external=allow_external)
+    document = open_document(found, allow_external=allow_external)
     return found.label, document, build_index(document)

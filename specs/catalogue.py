@@ -1,19 +1,22 @@
-"""Several APIs at once: one list of operations, names that stay unique, one search, one offer to the selector."""
+"""A catalogue of several APIs: one list of operations with unique names, one search, one list for the selector."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from restgpt.specs.api import Api
+from restgpt.specs.docs.summary import summary_line
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownOperationError
+from restgpt.specs.search.ranking import Search
 
+# Characters of a token, on average.
 TOKEN = 4
-# A list that was searched takes this part of the budget, one in so many: what is looked for stands near its head.
+# The divisor of the budget for a list that was searched: the needed operations are near its head.
 SEARCHED_PART = 2
 
 
 class Catalogue:
-    """The operations of several APIs; a name is qualified as `api.name` only where two APIs share it."""
+    """The operations of several APIs; a name is qualified as `api.name` only if two APIs share it."""
 
     def __init__(self, apis: Sequence[Api]) -> None:
         self.apis = tuple(apis)
@@ -27,7 +30,7 @@ class Catalogue:
 
     @cached_property
     def _labels(self) -> dict[int, str]:
-        """The label of each API by identity: its name, numbered where two APIs have the same."""
+        """The label of each API by identity: its name, numbered if two APIs have the same."""
         labels: dict[int, str] = {}
         for api in self.apis:
             label, number = api.name, 2
@@ -44,7 +47,7 @@ class Catalogue:
         return names
 
     def name_of(self, operation: Operation) -> str:
-        """Return the name of an operation, qualified by its API only where another API has the same."""
+        """Return the name of an operation, qualified by its API only if another API has the same name."""
         if len(self._by_name.get(operation.name, ())) < 2:
             return operation.name
         return f"{self._labels[id(operation.api)]}.{operation.name}"
@@ -64,17 +67,15 @@ class Catalogue:
 
     def search(self, text: str, k: int = 10) -> list[Operation]:
         """Return the `k` operations of all APIs that fit a text best."""
-        from restgpt.specs.search.ranking import Search
-
         found = Search([api.search_index for api in self.apis]).find(text, k)
         return [self.apis[place].operations[number] for place, number in found]
 
     def line(self, operation: Operation) -> str:
-        """One line of the selector's list: the name that calls it, then method, path and summary."""
-        return f"{self.name_of(operation)}: {operation.line()}"
+        """Return the line of an operation in the selector's list: name, method, path and summary."""
+        return f"{self.name_of(operation)}: {summary_line(operation)}"
 
     def offer(self, text: str, budget: int) -> list[Operation]:
-        """Return all operations where their lines fit `budget` tokens, else the best for half of it, in rank order."""
+        """Return all operations if their lines fit `budget` tokens, else the best that fit half of it, by rank."""
         if sum(len(self.line(item)) + 1 for item in self._operations) <= budget * TOKEN:
             return list(self._operations)
         left = budget * TOKEN // SEARCHED_PART
@@ -88,7 +89,7 @@ class Catalogue:
         return list(chosen.values())
 
     def _best_producers(self, operation: Operation) -> list[Operation]:
-        """Return the operation that yields each variable of the path best."""
+        """Return the best producer of each variable of the path."""
         producers = self.producers(operation)
         return [found[0] for name, found in producers.items() if found and "{" + name + "}" in operation.path]
 

@@ -1,4 +1,4 @@
-"""What can be wrong with an API document: problems that are listed, and errors that stop."""
+"""Problems of an API document, which are listed, and errors, which are raised."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ class Problem:
 
 
 class SpecError(ValueError):
-    """The document cannot be read at all, or says too little to make a request; the message names the remedy."""
+    """The document cannot be read, or lacks the data to make a request; the message names the remedy."""
 
 
 class BrokenReference(LookupError):
-    """A `$ref` that leads nowhere, in a circle, or to a place that is not allowed."""
+    """A `$ref` names no node, leads in a circle, or leads to a place that is not allowed."""
 
 
 class UnknownOperationError(LookupError):
-    """No operation has this key; the message names the nearest ones."""
+    """No operation has this key; the message names similar ones."""
 
     def __init__(self, key: str, near: Sequence[str] = ()) -> None:
         self.key = key

@@ -14,18 +14,16 @@ Requirement = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class OAuthFlow:
-    """One way to get an OAuth2 token, with its addresses and scopes."""
+    """One OAuth2 flow, with its URLs and scopes (OpenAPI OAuth Flow Object)."""
 
-    kind: str
     authorization_url: str = ""
     token_url: str = ""
-    refresh_url: str = ""
     scopes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class SecurityScheme:
-    """How a credential is presented.
+    """One way to present a credential.
 
     `type` is apiKey, http, oauth2, openIdConnect or mutualTLS; `name` and `location` (header, query, cookie) belong
     to apiKey, `scheme` (lower case: basic, bearer) to http, `flows` to oauth2.
@@ -33,31 +31,27 @@ class SecurityScheme:
 
     key: str
     type: str
-    description: str = ""
     name: str = ""
     location: str = ""
     scheme: str = ""
-    bearer_format: str = ""
     flows: Mapping[str, OAuthFlow] = field(default_factory=dict)
     open_id_connect_url: str = ""
 
 
 def read_scheme(key: str, raw: Any) -> SecurityScheme | None:
-    """Read one security scheme of any OpenAPI version; None where it has no known type."""
+    """Read one security scheme of any OpenAPI version; None if it has no type."""
     if not isinstance(raw, dict) or not isinstance(raw.get("type"), str):
         return None
     kind = raw["type"]
     text = {name: raw[name] for name in raw if isinstance(raw[name], str)}
     if kind == "basic":
-        return SecurityScheme(key, "http", text.get("description", ""), scheme="basic")
+        return SecurityScheme(key, "http", scheme="basic")
     return SecurityScheme(
         key,
         kind,
-        text.get("description", ""),
         name=text.get("name", ""),
         location=text.get("in", ""),
         scheme=text.get("scheme", "").lower(),
-        bearer_format=text.get("bearerFormat", ""),
         flows=_flows(raw) if kind == "oauth2" else {},
         open_id_connect_url=text.get("openIdConnectUrl", ""),
     )
@@ -68,22 +62,20 @@ def _flows(raw: dict[str, Any]) -> dict[str, OAuthFlow]:
     if not isinstance(flows, dict):
         flow = str(raw.get("flow") or "")
         flows = {FLOWS_OF_SWAGGER.get(flow, flow): raw} if flow else {}
-    return {kind: _flow(kind, item) for kind, item in flows.items() if isinstance(item, dict)}
+    return {kind: _flow(item) for kind, item in flows.items() if isinstance(item, dict)}
 
 
-def _flow(kind: str, raw: dict[str, Any]) -> OAuthFlow:
+def _flow(raw: dict[str, Any]) -> OAuthFlow:
     scopes = raw.get("scopes")
     return OAuthFlow(
-        kind,
         str(raw.get("authorizationUrl") or ""),
         str(raw.get("tokenUrl") or ""),
-        str(raw.get("refreshUrl") or ""),
         {str(name): str(text or "") for name, text in scopes.items()} if isinstance(scopes, dict) else {},
     )
 
 
 def read_requirements(raw: Any) -> tuple[Requirement, ...]:
-    """Read a `security` list: alternatives, each of which names the schemes that are needed together."""
+    """Read a `security` list: each item is an alternative, which names the schemes that are needed together."""
     if isinstance(raw, dict):
         raw = [raw]
     if not isinstance(raw, list):

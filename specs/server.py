@@ -1,4 +1,4 @@
-"""Servers of a document and the base URL that an operation is sent to (OpenAPI Server Object)."""
+"""Servers of a document, and the base URL of requests (OpenAPI Server Object)."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,32 +12,15 @@ VARIABLE = re.compile(r"\{([^{}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class ServerVariable:
-    """A named part of a server URL with its default and the values it may have (empty: any)."""
-
-    default: str
-    enum: tuple[str, ...] = ()
-    description: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Server:
-    """One server URL as the document writes it, possibly relative or with variables in braces."""
+    """One server URL as the document writes it, possibly relative; `defaults` fill the variables in braces."""
 
     url: str
-    description: str
-    variables: Mapping[str, ServerVariable]
+    defaults: Mapping[str, str]
 
-    def fill(self, values: Mapping[str, str] | None = None) -> str:
-        """Return the URL with its variables set to `values`, else to their defaults; unknown ones stay."""
-        chosen = values or {}
-
-        def replace(match: re.Match[str]) -> str:
-            name = match.group(1)
-            variable = self.variables.get(name)
-            return chosen.get(name) or (variable.default if variable else "") or match.group(0)
-
-        return VARIABLE.sub(replace, self.url)
+    def filled(self) -> str:
+        """Return the URL with the default of each variable; braces without a default stay."""
+        return VARIABLE.sub(lambda match: self.defaults.get(match.group(1)) or match.group(0), self.url)
 
 
 def read_servers(raw: Any) -> tuple[Server, ...]:
@@ -45,14 +28,14 @@ def read_servers(raw: Any) -> tuple[Server, ...]:
     if not isinstance(raw, list):
         return ()
     return tuple(
-        Server(item["url"].strip(), str(item.get("description") or ""), _variables(item.get("variables")))
+        Server(item["url"].strip(), _defaults(item.get("variables")))
         for item in raw
         if isinstance(item, dict) and isinstance(item.get("url"), str)
     )
 
 
 def server_problems(servers: Iterable[Server], pointer: str) -> list[Problem]:
-    """Name the servers whose URL has a query, which the Server Object does not allow and no request is sent with."""
+    """List the servers whose URL has a query; the Server Object does not allow one, and requests leave it out."""
     return [
         Problem(pointer, f"the query of the server URL ({_names(server.url)}) is left out of every request")
         for server in servers
@@ -61,28 +44,28 @@ def server_problems(servers: Iterable[Server], pointer: str) -> list[Problem]:
 
 
 def _names(url: str) -> str:
-    """The names in a query; a value may be a secret."""
+    """Return the names in the query of a URL, without the values, which may be secret."""
     query = url.partition("#")[0].partition("?")[2]
     return ", ".join(part.partition("=")[0] for part in query.split("&"))
 
 
-def _variables(raw: Any) -> dict[str, ServerVariable]:
+def _defaults(raw: Any) -> dict[str, str]:
+    """Read the default of each server variable, else the first of its `enum`."""
     if not isinstance(raw, dict):
         return {}
-    variables = {}
+    defaults = {}
     for name, item in raw.items():
         if not isinstance(item, dict):
             continue
-        enum = tuple(str(value) for value in item.get("enum") or () if value is not None)
-        default = item.get("default")
-        chosen = str(default) if default is not None else (enum[0] if enum else "")
-        variables[name] = ServerVariable(chosen, enum, str(item.get("description") or ""))
-    return variables
+        enum = item.get("enum")
+        values = [item.get("default"), *(enum if isinstance(enum, list) else ())]
+        defaults[name] = next((str(value) for value in values if value is not None), "")
+    return defaults
 
 
 def absolute_url(server: Server, location: str | None) -> str | None:
-    """Return the base URL of a server without query and trailing slash, or None where it has no host or no value."""
-    url = server.fill()
+    """Return the base URL of a server without query and trailing slash, or None without a host or a value."""
+    url = server.filled()
     try:
         if location is not None and location.startswith(("http://", "https://")):
             url = urljoin(location, url)
@@ -90,7 +73,7 @@ def absolute_url(server: Server, location: str | None) -> str | None:
             url = "https:" + url
         parts = urlsplit(url) if "{" not in url else None
     except ValueError:
-        # A placeholder in brackets, as in `https://[host]/v1`, reads as a broken IPv6 address.
+        # urlsplit reads a placeholder in brackets, as in `https://[host]/v1`, as a broken IPv6 address.
         return None
     if parts is None or parts.scheme not in ("http", "https") or not parts.netloc:
         return None

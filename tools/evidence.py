@@ -12,6 +12,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
 
+from restgpt.specs.search.stemmer import stem
+
 Spelling = Literal["exact", "folded", "loose"]
 """The ways to compare a value with a text.
 
@@ -83,15 +85,6 @@ _ISO = re.compile(r"\b\d{4}-\d{2}(?:-\d{2})?\b")
 _SLASHED = re.compile(r"\b\d{1,4}[/.]\d{1,2}[/.]\d{1,4}\b")
 _DAYTIME = re.compile(r"\b(?:noon|midnight|midday|morning|afternoon|evening|tonight|night)\b", re.IGNORECASE)
 _CLOCK = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s?([ap])\.?m\b|\b(\d{1,2}):(\d{2})(?!\d)", re.IGNORECASE)
-
-
-def stem(word: str) -> str:
-    """A word without the endings of plural, gerund and past; enough to join `scoring` and `score`."""
-    lower = word.lower()
-    for ending in ("ies", "ing", "ed", "es", "s", "e", "y"):
-        if lower.endswith(ending) and len(lower) - len(ending) >= 3:
-            return lower[: -len(ending)]
-    return lower
 
 
 def words_of(text: str) -> list[str]:

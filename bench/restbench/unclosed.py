@@ -6,7 +6,8 @@ import msgspec
 
 from restgpt.nodes.resources import Resources
 from restgpt.specs import Catalogue, Operation
-from restgpt.specs.search.ranking import Search, SearchIndex
+from restgpt.specs.search.index import SearchIndex
+from restgpt.specs.search.ranking import Search
 
 
 class UnclosedCatalogue(Catalogue):

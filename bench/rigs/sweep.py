@@ -12,7 +12,9 @@ from pathlib import Path
 
 from restgpt.bench.packages import CACHE, directory_documents
 from restgpt.specs import Operation, Problem, SpecError, load_api
-from restgpt.specs.docs.example import example_problems
+from restgpt.specs.docs.documentation import documentation
+from restgpt.specs.docs.example import example_problems, minimal_arguments
+from restgpt.specs.docs.summary import summary_line
 from restgpt.specs.server import absolute_url
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.build import build_request
@@ -61,9 +63,9 @@ def sweep_document(path: Path) -> Finding:
 def operation_fault(operation: Operation) -> Problem | None:
     """Return why an operation cannot be used, or None."""
     try:
-        if not operation.line() or not operation.docs():
+        if not summary_line(operation) or not documentation(operation):
             return Problem(operation.pointer, "no docs")
-        arguments = operation.example()
+        arguments = minimal_arguments(operation)
         fault = next(iter(example_problems(operation, arguments)), None)
         if fault is None:
             build_request(operation, arguments)

@@ -11,7 +11,8 @@ from typing import Any
 
 from restgpt.functions.calls.call import Call, Variable
 from restgpt.functions.docs.function import GROUPS, Function, FunctionParameter
-from restgpt.tools.evidence import Evidence, is_date, stem, words_of
+from restgpt.specs.search.stemmer import stem
+from restgpt.tools.evidence import Evidence, is_date, words_of
 from restgpt.tools.request.arguments import follow, pointer_part
 
 _DEFAULT = re.compile(r"\bdefaults?(?:\s+(?:is|to|value|value is))?\s*[:=]?\s*['\"`]?([\w.\-/]+)", re.IGNORECASE)

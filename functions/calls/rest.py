@@ -14,6 +14,7 @@ from restgpt.functions.calls.call import Call, CallSyntaxError, Variable, to_pla
 from restgpt.functions.calls.operations import BODIES, grouped, operation_of
 from restgpt.functions.calls.routes import Route, find_route, read_path, read_query, read_texts
 from restgpt.functions.docs.function import Function
+from restgpt.specs.docs.example import minimal_arguments
 from restgpt.specs.operation import Operation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.body import kind_of
@@ -113,7 +114,7 @@ def _build(
     except ArgumentError as error:
         if not with_files or any(problem.pointer != "/body" for problem in error.problems):
             raise
-    example = operation.example().get("body")
+    example = minimal_arguments(operation).get("body")
     return build_request(operation, {**arguments, "body": example}, files=files)
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from restgpt.specs.operation import Operation, Parameter
+from restgpt.specs.operation import Operation
+from restgpt.specs.parameter import Parameter
 from restgpt.specs.problem import SpecError
 from restgpt.tools.request.arguments import coerce, properties_of, types_of
 

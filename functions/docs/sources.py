@@ -11,6 +11,7 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from restgpt.functions.docs.function import GROUPS, Function, FunctionError, FunctionParameter
 from restgpt.functions.docs.type_names import Schema, read_type
+from restgpt.specs.docs.summary import summary_line
 from restgpt.specs.operation import Operation
 
 _PLAIN = (str, int, float, bool, list, dict, type(None))
@@ -202,7 +203,7 @@ def from_operation(operation: Operation) -> Function:
     body = _body(operation, definitions)
     return Function(
         name=operation.name,
-        title=operation.line(),
+        title=summary_line(operation),
         description=operation.summary or operation.description,
         parameters=tuple(part for part in (*groups, body) if part is not None),
         dialect="openapi",

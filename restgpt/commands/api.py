@@ -72,26 +72,37 @@ def find(
 
 
 def _show_operation(terminal: Terminal, operation: "Operation") -> None:
-    example = operation.example()
+    from restgpt.specs.docs.documentation import documentation, response_documentation
+    from restgpt.specs.docs.example import minimal_arguments
+
+    example, problems = minimal_arguments(operation), _operation_problems(operation)
+    text, response = documentation(operation), response_documentation(operation)
     terminal.document(
         {
             **_operation_document(operation),
-            "documentation": operation.docs(),
-            "response": operation.response_docs(),
+            "documentation": text,
+            "response": response,
             "example": example,
-            "problems": _problem_documents(operation.problems),
+            "problems": _problem_documents(problems),
         }
     )
-    text = f"{operation.docs()}\n\n{operation.response_docs()}".rstrip()
+    shown = f"{text}\n\n{response}".rstrip()
     valid = f"\nMinimal valid arguments:\n{json.dumps(example, ensure_ascii=False)}"
-    terminal.answer("\n".join([text, *_problem_lines(operation.problems), valid]))
+    terminal.answer("\n".join([shown, *_problem_lines(problems), valid]))
+
+
+def _operation_problems(operation: "Operation") -> "list[Problem]":
+    """The problems of an operation, and of the schemas that no example was found for."""
+    from restgpt.specs.docs.example import example_problems, minimal_arguments
+
+    return [*operation.problems, *example_problems(operation, minimal_arguments(operation))]
 
 
 def _lint(found: "Api") -> "list[Problem]":
     """What reading every operation finds, and what the OpenAPI schemas say where their validator is installed."""
     from restgpt.specs import Problem
 
-    problems = [problem for operation in found.operations for problem in operation.problems]
+    problems = [problem for operation in found.operations for problem in _operation_problems(operation)]
     try:
         from openapi_spec_validator import OpenAPIV2SpecValidator, OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
     except ImportError:
@@ -142,8 +153,10 @@ def _operation_document(operation: "Operation") -> dict[str, Any]:
 
 
 def _api_text(found: "Api", problems: "Sequence[Problem]") -> str:
+    from restgpt.specs.docs.summary import summary_line
+
     lines = [f"{found.title or found.name} {found.version}".strip() + f" ({len(found.operations)} operations)", ""]
-    lines += [f"{item.name}: {item.line()}" for item in found.operations]
+    lines += [f"{item.name}: {summary_line(item)}" for item in found.operations]
     return "\n".join([*lines, *_problem_lines(problems)])
 
 

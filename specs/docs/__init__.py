@@ -1,1 +1,1 @@
-"""What prompts show of an operation: documentation, schemas, examples."""
+"""Documentation of operations for prompts: summary lines, parameters, schemas, responses and examples."""

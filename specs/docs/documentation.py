@@ -1,4 +1,4 @@
-"""Operations and responses described to a model in the notation of schemas, within a token budget.
+"""Documentation of operations and responses for prompts, within a token budget.
 
     POST /playlists  Create a playlist
     query  limit  integer 1..50 =20  How many to return.
@@ -7,32 +7,37 @@
     }
     answers 201 application/json  Playlist
 
-A star marks what is required. Descriptions are shortened before lines are cut.
+A star marks required values. Schemas are in the notation of `notation.py`. Descriptions are shortened before lines are
+cut.
 """
 
 from typing import Any
 
-from restgpt.specs.docs.notation import ALWAYS, DEFAULT_MOST, Notation, plain_text, spelled
-from restgpt.specs.operation import Operation, Parameter, Response
-from restgpt.specs.search.words import STOPPED, stems
+from restgpt.specs.content import Response
+from restgpt.specs.docs.notation import ALWAYS, DEFAULT_MOST, Notation, spelled
+from restgpt.specs.docs.plain_text import plain_text
+from restgpt.specs.operation import Operation
+from restgpt.specs.parameter import Parameter
+from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
+# Characters of a token, on average.
 TOKEN = 4
-# Characters of a field's description, and of the operation's own, from generous to none.
+# Characters of each field's description, and of the operation's description, from generous to few.
 DETAILS = ((160, 1200), (80, 600), (40, 300), (0, 160))
-# Of the whole: what is kept free for the response, and the most that it takes, as one part in so many.
+# The share of the budget that the request leaves to the response, and the divisor for the most that it takes.
 RESPONSE_SHARE = 0.15
 RESPONSE_PART = 3
 
 
-def describe_operation(operation: Operation, budget: int, focus: str = "") -> str:
-    """Describe parameters, body and response of an operation in about `budget` tokens of four characters.
+def documentation(operation: Operation, *, budget: int = 1500, focus: str = "") -> str:
+    """Document the parameters, body and response of an operation in about `budget` tokens of four characters.
 
-    The response takes at most a third of them and is cut to the words of `focus` where it is long.
+    The response takes at most a third of them; a long one keeps the fields that match the words of `focus`.
     """
     room = budget * TOKEN
     text = ""
     for field, own in DETAILS:
-        text = _request_docs(operation, field, own, room)
+        text = _request(operation, field, own, room)
         if len(text) <= room * (1 - RESPONSE_SHARE):
             break
     if len(text) > room:
@@ -41,28 +46,31 @@ def describe_operation(operation: Operation, budget: int, focus: str = "") -> st
     response = operation.response()
     if response is None or left < 40:
         return text
-    answer = _response_docs(operation, response, left, DETAILS[1][0], _words(focus))
+    answer = _response(operation, response, left, DETAILS[1][0], _stems(focus))
     return f"{text}\nanswers {answer}" if answer else text
 
 
-def describe_response(operation: Operation, status: int | None, focus: str, budget: int, received: Any = None) -> str:
-    """Describe the response of a status, cut to the words of `focus`, in about `budget` tokens of four characters.
+def response_documentation(
+    operation: Operation, status: int | None = None, *, budget: int = 800, focus: str = "", received: Any = None
+) -> str:
+    """Document the response of a status (None: success) in about `budget` tokens of four characters.
 
-    With `received`, a received body, fields that do not occur in it are left out.
+    A long one keeps the fields that match the words of `focus`. If `received`, a received body, is given, fields that
+    do not occur in it are left out.
     """
     response = operation.response(status)
     if response is None:
         return "The document does not describe this response."
-    return _response_docs(operation, response, budget * TOKEN, DETAILS[1][0], _words(focus), received)
+    return _response(operation, response, budget * TOKEN, DETAILS[1][0], _stems(focus), received)
 
 
-def _words(focus: str) -> frozenset[str]:
-    """The words that say what is wanted: names and ids are asked for of everything, and are always shown."""
-    return frozenset(stems(focus)) - STOPPED - {stem for name in ALWAYS for stem in stems(name)}
+def _stems(focus: str) -> frozenset[str]:
+    """Return the stems of a focus, without stop words and without those of `ALWAYS`, which are shown anyway."""
+    return frozenset(stems(focus)) - STOP_STEMS - {stem for name in ALWAYS for stem in stems(name)}
 
 
-def _request_docs(operation: Operation, field: int, own: int, room: int) -> str:
-    notation = Notation(operation.api.document, request=True, details=field)
+def _request(operation: Operation, field: int, own: int, room: int) -> str:
+    notation = Notation(operation.document, request=True, details=field)
     lines = [f"{operation.method} {operation.path}  {plain_text(operation.summary, 200)}".rstrip()]
     description = plain_text(operation.description, own)
     if description and description != plain_text(operation.summary, own):
@@ -93,7 +101,7 @@ def _parameter_line(notation: Notation, parameter: Parameter, field: int) -> str
     return f"{parameter.location}  {parameter.name}{star}  {kind}  {old}{text}{sample}".rstrip()
 
 
-def _response_docs(
+def _response(
     operation: Operation,
     response: Response,
     room: int,
@@ -101,13 +109,13 @@ def _response_docs(
     focus: frozenset[str],
     received: Any = None,
 ) -> str:
-    """Write a response in full where it fits, else cut to the focus, else to fewer words and lines."""
+    """Write a response in full if it fits, else with the fields of the focus, else with fewer words and lines."""
     media = next(iter(response.content.values()), None)
     if media is None:
         return f"{response.status} without a body  {plain_text(response.description, 100)}".rstrip()
     text = ""
     for details, wanted in ((field, frozenset()), (field, focus), (0, focus), (0, focus or frozenset({""}))):
-        notation = Notation(operation.api.document, request=False, details=details, focus=wanted, received=received)
+        notation = Notation(operation.document, request=False, details=details, focus=wanted, received=received)
         head = f"{response.status} {media.media_type}  {notation.body(media)}"
         text = "\n".join([head, *notation.definitions(room - len(head))])
         if len(text) <= room and not notation.left_out:
@@ -116,7 +124,7 @@ def _response_docs(
 
 
 def _cut_lines(text: str, room: int) -> str:
-    """Keep whole lines that fit, and say that some are missing."""
+    """Keep the lines that fit, and mark that the rest is cut."""
     kept: list[str] = []
     left = room - 20
     for line in text.split("\n"):

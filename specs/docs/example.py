@@ -1,16 +1,19 @@
-"""The smallest valid arguments of an operation, built from its schemas."""
+"""Examples: the minimal valid arguments of an operation, built from its schemas."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from restgpt.specs.docs.schema import has_type, json_schema, schema_types
-from restgpt.specs.docs.validator import first_fault
-from restgpt.specs.operation import MediaType, Operation, Parameter
+from restgpt.specs.content import MediaType
+from restgpt.specs.operation import Operation
+from restgpt.specs.parameter import Parameter
 from restgpt.specs.problem import Problem
-from restgpt.specs.reading.pattern import LONGEST, matching_text
-from restgpt.specs.reading.repair import coerce
+from restgpt.specs.reading.coercion import coerce
+from restgpt.specs.schemas.json_schema import json_schema
+from restgpt.specs.schemas.pattern import LONGEST, matching_text
+from restgpt.specs.schemas.types import has_type, schema_types
+from restgpt.specs.schemas.validation import first_fault
 
 FORMATS = {
     "date": "2024-01-31",
@@ -31,7 +34,7 @@ FORMATS = {
 DEPTH = 32
 LARGEST = 100_000
 BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
-# Hints and the alternative taken first, tried in this order until the value is valid.
+# Whether to use documented examples, and the first alternative to try: in this order until the value is valid.
 ATTEMPTS = ((True, 0), (False, 0), (False, 1), (False, 2))
 OBJECT_KEYS = frozenset({"properties", "required", "additionalProperties", "minProperties"})
 ARRAY_KEYS = frozenset({"items", "prefixItems", "minItems"})
@@ -44,8 +47,11 @@ class NoExample(ValueError):
     """No finite value fits the schema, or none was found."""
 
 
-def example_arguments(operation: Operation) -> dict[str, Any]:
-    """Build the smallest valid arguments: required parameters, and the body where the method usually has one."""
+def minimal_arguments(operation: Operation) -> dict[str, Any]:
+    """Build the minimal valid arguments, grouped by their place in the request.
+
+    They are the required parameters, and the body if it is required or the method usually has one.
+    """
     arguments: dict[str, Any] = {}
     for parameter in operation.parameters:
         if parameter.required:
@@ -57,7 +63,10 @@ def example_arguments(operation: Operation) -> dict[str, Any]:
 
 
 def example_problems(operation: Operation, arguments: dict[str, Any]) -> list[Problem]:
-    """Name the required parameters, and the body, whose example fits not even its own schema: no value may."""
+    """List the required parameters, and the body, whose example in `arguments` is invalid by its own schema.
+
+    Such a schema is at fault: perhaps no value is valid.
+    """
     found = []
     for parameter in operation.parameters:
         if parameter.required:
@@ -75,7 +84,7 @@ def example_problems(operation: Operation, arguments: dict[str, Any]) -> list[Pr
 
 
 def parameter_example(operation: Operation, parameter: Parameter) -> Any:
-    """Build a value for one parameter, its own example first."""
+    """Build a value for one parameter; a documented example is preferred."""
     schema = dict(parameter.schema)
     if parameter.example is not None and not isinstance(parameter.example, dict | list):
         schema = {"allOf": [schema], "example": parameter.example} if "$ref" in schema else schema
@@ -89,15 +98,15 @@ def parameter_example(operation: Operation, parameter: Parameter) -> Any:
 
 
 def body_example(operation: Operation, media: MediaType) -> Any:
-    """Build a value for a request body; one without a schema is an object where its type is structured, else text."""
+    """Build a value for a request body; without a schema, an object if the media type is JSON or a form, else text."""
     if media.schema is None:
         return {} if "json" in media.media_type or "form" in media.media_type else "string"
     return schema_example(operation, media.schema, request=True)
 
 
 def schema_example(operation: Operation, schema: Schema, *, request: bool) -> Any:
-    """Build a small value that a raw schema accepts; documented examples are preferred while they are valid."""
-    closure = json_schema(operation.api.document, schema, request=request, hints=True)
+    """Build a small value that a raw schema accepts; a documented example is preferred if it is valid."""
+    closure = json_schema(operation.document, schema, request=request, hints=True)
     value: Any = None
     for hints, branch in ATTEMPTS:
         try:
@@ -112,7 +121,7 @@ def schema_example(operation: Operation, schema: Schema, *, request: bool) -> An
 class _Builder:
     """Builds one value of a closed schema.
 
-    `hints` takes documented examples, `branch` is the number of the alternative that is tried first.
+    With `hints`, documented examples are used; `branch` is the number of the alternative that is tried first.
     """
 
     def __init__(self, closure: Schema, *, hints: bool, branch: int) -> None:
@@ -121,7 +130,7 @@ class _Builder:
         self._branch = branch
 
     def value(self, schema: Any, seen: tuple[str, ...], depth: int) -> Any:
-        """Build a value; `seen` are the references on the way here. Raises NoExample."""
+        """Build a value; `seen` lists the references that led here. Raises NoExample."""
         if schema is False:
             raise NoExample("nothing is accepted here")
         if not isinstance(schema, dict) or not schema:
@@ -252,7 +261,7 @@ def _hints_of(flat: Schema, kinds: list[str]) -> Iterator[Any]:
 
 
 def _discriminated(flat: Schema, branch: Any, value: Any) -> Any:
-    """Set the discriminating property to the name that stands for the chosen branch."""
+    """Set the discriminating property to the name of the chosen alternative."""
     discriminator = flat.get("discriminator")
     reference = branch.get("$ref") if isinstance(branch, dict) else None
     if not isinstance(discriminator, dict) or not isinstance(value, dict) or reference is None:
@@ -265,7 +274,7 @@ def _discriminated(flat: Schema, branch: Any, value: Any) -> Any:
 
 
 def _few(least: int) -> int:
-    """Return how many things a value needs at least; raises NoExample where no example should be that large."""
+    """Return the least number of parts of a value; raises NoExample if it is too large for an example."""
     if least > LARGEST:
         raise NoExample(f"a value needs {least:,} parts")
     return least

@@ -1,4 +1,4 @@
-"""Schemas written for a model: compact lines and braces instead of JSON Schema.
+"""The notation of schemas in prompts: compact lines and braces instead of JSON Schema.
 
     {
       name*: string  The new name.
@@ -9,52 +9,42 @@
       uri*: string
     }
 
-A star marks what is required. Each named schema is written once, the nearest first; what does not fit is named.
+A star marks required fields. Each named schema is written once, the nearest first; a last line names those that do not
+fit.
 """
 
-import html
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from restgpt.specs.docs.schema import fit_values, is_true, merge_all_of, schema_types
-from restgpt.specs.operation import MediaType
-from restgpt.specs.problem import BrokenReference
+from restgpt.specs.content import MediaType
+from restgpt.specs.docs.plain_text import plain_text
+from restgpt.specs.reading.coercion import coerce
 from restgpt.specs.reading.document import Document
-from restgpt.specs.reading.repair import coerce
-from restgpt.specs.search.words import stems
+from restgpt.specs.reading.references import follow_safely
+from restgpt.specs.schemas.all_of import merge_all_of
+from restgpt.specs.schemas.types import fit_values, is_true, schema_types
+from restgpt.specs.search.stemmer import stems
 
 ENUM_MOST, BRANCH_MOST, PATTERN_MOST, DEFAULT_MOST = 24, 8, 60, 40
 NESTING = 3
-# How many schemas are written in one another, and how many of them may be named ones that are written in place.
+# How deep schemas nest in the text, and how many of these levels may be named schemas that are written in place.
 DEEPEST, IN_PLACE = 64, 8
 FEW_FIELDS = 6
-# How far a field's schema is looked through for words of the focus, references and choices counted.
+# How many levels of a field's schema are searched for words of the focus, references and alternatives included.
 REACH = 7
-# Kept in a cut response whatever is asked: they name things and say how many there are.
+# Field names that a shortened response keeps, whatever the focus: names, ids, counts and the lists themselves.
 ALWAYS = frozenset({"id", "name", "title", "total", "count", "next", "results", "items", "data", "error", "message"})
 SILENT_FORMATS = frozenset({"int32", "int64", "float", "double", "string", "integer", "number"})
-MARKUP = re.compile(r"<[^<>]{1,200}>|!?\[([^\]]*)\]\([^)]*\)|[`*#]+")
 
 Schema = dict[str, Any]
 
 
-def plain_text(text: str, most: int) -> str:
-    """Return a description as one line without markup, cut at a word to `most` characters; 0 means none."""
-    if most <= 0 or not text:
-        return ""
-    flat = " ".join(html.unescape(MARKUP.sub(lambda match: match.group(1) or "", text)).split())
-    if len(flat) <= most:
-        return flat
-    return flat[:most].rsplit(" ", 1)[0].rstrip(".,;: ") + "…"
-
-
 class Notation:
-    """Writes schemas of one document, collecting the named ones that are still to be written.
+    """Writes schemas of one document, and collects the named ones that are still to be written.
 
-    `details` is the length of descriptions in characters, `focus` the stems that a response is cut to, `received`
-    a body whose fields alone are written, if there is one.
+    `details` is the length of descriptions in characters. If `focus` is given, a response keeps the fields that have
+    one of these stems. If `received`, a body, is given, only fields that occur in it are written.
     """
 
     def __init__(
@@ -74,7 +64,7 @@ class Notation:
         self._top = frozenset(received) if isinstance(received, dict) else None
         self._names: dict[str, str] = {}
         self._waiting: list[str] = []
-        self._holding: dict[str, frozenset[str]] = {}
+        self._nested_stems: dict[str, frozenset[str]] = {}
         self._open: list[str] = []
         self._depth = 0
         self.left_out: list[str] = []
@@ -93,7 +83,7 @@ class Notation:
         return self.type_of(schema, expand=True)
 
     def definitions(self, room: int) -> list[str]:
-        """Write the named schemas that were mentioned, nearest first, while they fit in `room` characters."""
+        """Write the named schemas that the text refers to, nearest first, while they fit in `room` characters."""
         lines: list[str] = []
         while self._waiting:
             reference = self._waiting.pop(0)
@@ -107,7 +97,7 @@ class Notation:
         return lines
 
     def type_of(self, schema: Any, *, expand: bool = False, level: int = 0) -> str:
-        """Write a schema; `expand` writes the fields of a named one instead of its name."""
+        """Write a schema; with `expand`, a named one is written with its fields instead of its name."""
         if not isinstance(schema, dict) or not schema or self._depth > DEEPEST:
             return "any"
         self._depth += 1
@@ -121,7 +111,7 @@ class Notation:
         return text
 
     def _referred(self, reference: str, schema: Schema, expand: bool, level: int) -> str:
-        """Write a reference by name, or in place where it is short; one that holds itself is a name there."""
+        """Write a reference by name, or in place if its schema is simple and does not contain itself."""
         target = self._resolve(reference)
         is_circle = reference in self._open or reference in self._names or len(self._open) > IN_PLACE
         if not expand and (is_circle or _is_worth_a_name(target)):
@@ -186,7 +176,7 @@ class Notation:
         return f"{self._fields(shared, level)} and ({text})" if has_fields else text
 
     def _can_be(self, branch: Any) -> bool:
-        """Tell whether all that a branch requires was received."""
+        """Tell whether the received body has all fields that an alternative requires."""
         if self._present is None or not isinstance(branch, dict):
             return True
         flat = self._resolve(branch["$ref"]) if isinstance(branch.get("$ref"), str) else branch
@@ -214,33 +204,34 @@ class Notation:
         return "\n".join(["{", *lines, "  " * level + "}"]) if lines else "object"
 
     def _split(self, names: Sequence[str], items: Schema, needed: set[str]) -> tuple[list[str], list[str]]:
-        """Tell the fields that speak of the focus from the rest.
+        """Split the fields into those that match the focus, and the rest.
 
-        A field speaks with its name and description, or else with the names in what it holds, if few others do so.
+        Keep a field if its name or description has a focus word, or a nested name does and few siblings share that
+        word.
         """
         if not self._focus or len(names) <= FEW_FIELDS:
             return list(names), []
-        said = {name: self._focus & _spoken(name, items[name]) for name in names}
-        silent = [name for name in names if not said[name]]
-        unsaid = self._focus.difference(*said.values())
-        held = {name: unsaid & self._held(items[name], REACH) for name in silent}
-        common = Counter(word for words in held.values() for word in words)
-        telling = {word for word in unsaid if common[word] * 2 <= max(2, len(silent))}
-        shown = [name for name in names if name.lower() in ALWAYS or said[name] or held[name] & telling]
+        own = {name: self._focus & _field_stems(name, items[name]) for name in names}
+        unmatched = [name for name in names if not own[name]]
+        missing = self._focus.difference(*own.values())
+        nested = {name: missing & self._nested(items[name], REACH) for name in unmatched}
+        shared = Counter(word for words in nested.values() for word in words)
+        rare = {word for word in missing if shared[word] * 2 <= max(2, len(unmatched))}
+        shown = [name for name in names if name.lower() in ALWAYS or own[name] or nested[name] & rare]
         if self._hidden == "readOnly":
             shown = [name for name in names if name in needed or name in shown]
         return shown, [name for name in names if name not in shown]
 
-    def _held(self, schema: Any, reach: int) -> frozenset[str]:
-        """The words of the focus in the names of all fields inside a schema."""
+    def _nested(self, schema: Any, reach: int) -> frozenset[str]:
+        """Return the stems of the focus that the names of fields below a schema have."""
         if not isinstance(schema, dict) or reach <= 0:
             return frozenset()
         reference = schema.get("$ref")
         if isinstance(reference, str):
-            if reference not in self._holding:
-                self._holding[reference] = frozenset()
-                self._holding[reference] = self._held(self._resolve(reference), reach - 1)
-            return self._holding[reference]
+            if reference not in self._nested_stems:
+                self._nested_stems[reference] = frozenset()
+                self._nested_stems[reference] = self._nested(self._resolve(reference), reach - 1)
+            return self._nested_stems[reference]
         properties = schema.get("properties")
         fields = properties if isinstance(properties, dict) else {}
         inner = [*fields.values(), schema.get("items"), schema.get("additionalProperties")]
@@ -248,7 +239,7 @@ class Notation:
             members = schema.get(key)
             inner += members if isinstance(members, list) else []
         own = self._focus.intersection(stem for name in fields for stem in stems(name))
-        return own.union(*(self._held(item, reach - 1) for item in inner))
+        return own.union(*(self._nested(item, reach - 1) for item in inner))
 
     def _field_line(self, name: str, schema: Any, needed: bool, level: int, pad: str) -> str:
         node = schema if isinstance(schema, dict) else {}
@@ -280,21 +271,18 @@ class Notation:
         return self._names[reference]
 
     def _resolve(self, reference: str) -> Schema:
-        try:
-            node = self._document.follow({"$ref": reference})
-        except BrokenReference:
-            return {}
+        node = follow_safely(self._document, {"$ref": reference})
         return node if isinstance(node, dict) else {}
 
 
-def _spoken(name: str, schema: Any) -> set[str]:
-    """The words of a field's name and of the beginning of its description."""
+def _field_stems(name: str, schema: Any) -> set[str]:
+    """Return the stems of a field's name and of the beginning of its description."""
     text = schema.get("description") if isinstance(schema, dict) else None
     return {*stems(name), *(stems(text[:200]) if isinstance(text, str) else ())}
 
 
 def names_in(value: Any) -> frozenset[str]:
-    """Every name that an object anywhere in a JSON value has."""
+    """Return the names of all fields at any depth of a JSON value."""
     names: set[str] = set()
     waiting = [value]
     while waiting:
@@ -312,7 +300,7 @@ def _siblings(schema: Schema) -> Schema:
 
 
 def _is_worth_a_name(target: Schema) -> bool:
-    """Tell whether a schema has structure of its own; scalars and lists of them are written in place."""
+    """Tell whether a schema has fields or alternatives; scalars and lists of them are written in place."""
     return any(target.get(key) for key in ("properties", "oneOf", "anyOf", "allOf")) or (
         isinstance(target.get("items"), dict) and bool(target["items"].get("properties"))
     )

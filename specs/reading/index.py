@@ -1,24 +1,22 @@
-"""The list of operations of a document, read from slices without decoding their insides."""
+"""The index of a document: one entry for each operation, read from slices without decoding schemas."""
 
-import re
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 from typing import Any
 
 import msgspec
 
 from restgpt.specs.problem import BrokenReference, Problem
-from restgpt.specs.reading.document import Document, slice_object
+from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.names import Names
 from restgpt.specs.reading.pointer import format_pointer, parse_fragment, parse_pointer
+from restgpt.specs.reading.references import follow
+from restgpt.specs.reading.slices import slice_object
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
-NAME_LENGTH = 64
-ILLEGAL = re.compile(r"[^A-Za-z0-9_-]+")
-VARIABLE = re.compile(r"\{([^{}/]+)\}")
 
 
 class Head(msgspec.Struct):
-    """What a list of operations shows of one; every key is taken as it comes, because real documents lie."""
+    """The keys of an operation that its entry needs; of any type, because real documents break the schema."""
 
     operationId: Any = None
     summary: Any = None
@@ -28,7 +26,7 @@ class Head(msgspec.Struct):
 
 
 class Entry(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """One operation of the index; `pointer` is its slice, which another path item may own."""
+    """One operation of the index; `pointer` may lie in another path item, which its own path item refers to."""
 
     name: str
     method: str
@@ -42,7 +40,7 @@ class Entry(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class Index(msgspec.Struct, array_like=True):
-    """The operations of one document in document order, and what was found wrong on the way."""
+    """The operations of one document in document order, and the problems found on the way."""
 
     entries: list[Entry]
     problems: list[tuple[str, str]]
@@ -52,9 +50,9 @@ _HEAD = msgspec.json.Decoder(Head)
 
 
 def build_index(document: Document) -> Index:
-    """List every operation of a document; what cannot be read becomes a problem, never an exception."""
+    """List every operation of a document; one that cannot be read becomes a problem, not an exception."""
     problems: list[Problem] = []
-    names = _Names(problems)
+    names = Names(problems)
     entries = []
     for method, path, pointer, raw in _operations(document, problems):
         try:
@@ -99,9 +97,9 @@ def _path_operations(
     document: Document, path: str, problems: list[Problem]
 ) -> Iterator[tuple[str, str, str, "bytes | msgspec.Raw"]]:
     home = ("paths", path)
-    item: Mapping[str, bytes | msgspec.Raw] = document.parts.level(home)
+    item: Mapping[str, bytes | msgspec.Raw] = document.slices.level(home)
     pointer = format_pointer(home)
-    if not item and bytes(document.parts.level(("paths",))[path]) not in (b"{}", b"null"):
+    if not item and bytes(document.slices.level(("paths",))[path]) not in (b"{}", b"null"):
         problems.append(Problem(pointer, "the path item is not an object"))
     if "$ref" in item:
         target = _referred_item(document, home, problems)
@@ -122,10 +120,10 @@ def _path_operations(
 def _referred_item(
     document: Document, home: tuple[str, ...], problems: list[Problem]
 ) -> "tuple[str, dict[str, bytes | msgspec.Raw]] | None":
-    """Resolve a path item that is a reference; its operations are decoded because they are not slices."""
+    """Resolve a path item that is a reference, and encode its operations again, because they are not slices."""
     reference = document.get((*home, "$ref"))
     try:
-        node = document.follow({"$ref": reference}) if isinstance(reference, str) else None
+        node = follow(document, {"$ref": reference}) if isinstance(reference, str) else None
     except BrokenReference as error:
         problems.append(Problem(format_pointer((*home, "$ref")), str(error)))
         return None
@@ -135,43 +133,6 @@ def _referred_item(
     target, _, fragment = str(reference).partition("#")
     pointer = format_pointer(home) if target else format_pointer(parse_fragment(fragment))
     return pointer, {key: msgspec.json.encode(value) for key, value in node.items()}
-
-
-class _Names:
-    """Gives every operation a name that is unique and legal as the name of a tool, in document order."""
-
-    def __init__(self, problems: list[Problem]) -> None:
-        self._taken: set[str] = set()
-        self._identifiers: set[str] = set()
-        self._problems = problems
-
-    def claim(self, identifier: str, method: str, path: str, pointer: str) -> str:
-        if identifier in self._identifiers:
-            self._problems.append(Problem(f"{pointer}/operationId", f"the operationId {identifier} is used twice"))
-        elif identifier:
-            self._identifiers.add(identifier)
-        name = legal_name(identifier) if ILLEGAL.sub("", identifier) else derived_name(method, path)
-        unique, number = name, 2
-        while unique in self._taken:
-            suffix = f"_{number}"
-            unique, number = name[: NAME_LENGTH - len(suffix)] + suffix, number + 1
-        self._taken.add(unique)
-        return unique
-
-
-def legal_name(identifier: str) -> str:
-    """Turn any identifier into one of [A-Za-z0-9_-]{1,64}; what is cut is replaced by a short hash."""
-    name = ILLEGAL.sub("_", identifier).strip("_") or "operation"
-    if len(name) <= NAME_LENGTH:
-        return name
-    digest = sha256(identifier.encode()).hexdigest()[:6]
-    return f"{name[: NAME_LENGTH - 28].rstrip('_-')}_{name[-20:].lstrip('_-')}_{digest}"
-
-
-def derived_name(method: str, path: str) -> str:
-    """Name an operation without an operationId by its method and path: `GET /pets/{id}` is `get_pets_by_id`."""
-    words = VARIABLE.sub(lambda match: "by_" + match.group(1), path)
-    return legal_name("_".join((method.lower(), *(part for part in ILLEGAL.split(words) if part))))
 
 
 def owner_of(pointer: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ def parse_pointer(pointer: str) -> tuple[str, ...]:
 
 
 def parse_fragment(fragment: str) -> tuple[str, ...]:
-    """Split the fragment of a `$ref` into tokens; RFC 6901 section 6 has it percent-encoded."""
+    """Split the percent-encoded fragment of a `$ref` into tokens (RFC 6901 section 6)."""
     return parse_pointer(unquote(fragment))
 
 

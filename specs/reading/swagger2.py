@@ -1,11 +1,11 @@
-"""Swagger 2.0 read as OpenAPI 3, one operation at a time: nothing is converted that is not asked for."""
+"""Conversion of Swagger 2.0 to OpenAPI 3, one operation at a time, when the operation is read."""
 
 from collections.abc import Callable
 from typing import Any
 
 Follow = Callable[[Any], Any]
 
-# collectionFormat -> (style, explode); tsv has no equal in OpenAPI 3 and keeps its own name for the request builder.
+# collectionFormat -> (style, explode). OpenAPI 3 has no style for tsv, so the request builder knows `tabDelimited`.
 COLLECTIONS = {
     "csv": ("form", False),
     "multi": ("form", True),
@@ -40,7 +40,7 @@ FORM_TYPES = ("multipart/form-data", "application/x-www-form-urlencoded")
 
 
 def server_entries(root: dict[str, Any]) -> list[dict[str, Any]]:
-    """Build the server list from host, basePath and schemes; https comes first where both are offered."""
+    """Build the server list from host, basePath and schemes; https comes before http."""
     host, base = str(root.get("host") or ""), str(root.get("basePath") or "")
     schemes = [scheme for scheme in _texts(root.get("schemes")) if scheme in ("http", "https")]
     path = "/" + base.strip("/") if base.strip("/") else ""
@@ -55,7 +55,7 @@ def convert_operation(
 ) -> dict[str, Any]:
     """Return the operation in the shape of OpenAPI 3: body and form parameters become `requestBody`.
 
-    `shared` are the parameters of its path; `consumes` and `produces` those of the root.
+    `shared` are the parameters of the path item; `consumes` and `produces` come from the root of the document.
     """
     own = _objects(operation.get("parameters"), follow)
     named = [(item.get("name"), item.get("in")) for item in own]
@@ -76,13 +76,13 @@ def convert_operation(
 
 
 def _objects(items: Any, follow: Follow) -> list[dict[str, Any]]:
-    """Resolve a list of parameters; what is no object is left out."""
+    """Resolve a list of parameters; items that are not objects are left out."""
     found = [follow(item) for item in items] if isinstance(items, list) else []
     return [item for item in found if isinstance(item, dict)]
 
 
 def _texts(value: Any) -> list[str]:
-    """Read a list of texts, or one text that stands where a list belongs."""
+    """Read a list of texts, or one text in place of a list."""
     return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
 
 

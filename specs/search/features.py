@@ -1,4 +1,4 @@
-"""What search knows of one operation: its words by field, what it needs, and what it can yield."""
+"""Search features of one operation: its stems by field, the identifiers that it needs, and the entities it yields."""
 
 import re
 from collections import Counter
@@ -11,9 +11,10 @@ import msgspec
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import BrokenReference
 from restgpt.specs.reading.document import Document
-from restgpt.specs.search.words import stems
+from restgpt.specs.reading.references import resolve
+from restgpt.specs.search.stemmer import stems
 
-# How much one occurrence counts, by where it stands.
+# How much one occurrence of a stem counts, by its field.
 WEIGHTS = {
     "path": 3.0,
     "summary": 3.0,
@@ -34,14 +35,16 @@ TEXT_PARAMETERS = frozenset(
     {"q", "query", "search", "term", "keyword", "keywords", "searchterm", "search_query", "searchtext", "text"}
 )
 CURRENT = frozenset({"me", "self", "current", "whoami", "profile"})
+# How many levels of fields below a schema count.
 DEPTH = 4
-# How many references and alternatives may stand in one another.
+# How many references and alternatives may nest.
 CHAIN = 100
+# How many names of a body or response count.
 LIMIT = 250
 
 
 class Need(msgspec.Struct, array_like=True, frozen=True):
-    """One identifier that a request takes: the parameter, the kind of thing it identifies, and how much it matters."""
+    """One identifier that a request takes: parameter, stem of the entity that it identifies, weight (0 to 1)."""
 
     name: str
     entity: str
@@ -50,10 +53,9 @@ class Need(msgspec.Struct, array_like=True, frozen=True):
 
 @dataclass(slots=True)
 class Features:
-    """The words and the part in the producer graph of one operation."""
+    """The stems of one operation by field, and its properties in the producer graph."""
 
     fields: dict[str, Counter[str]]
-    lengths: dict[str, int]
     path_stems: tuple[str, ...]
     needs: tuple[Need, ...]
     variables: tuple[str, ...]
@@ -69,34 +71,34 @@ class Features:
 
 
 @dataclass(frozen=True, slots=True)
-class Yield:
-    """The stems of what a response holds: its field names and the names of its schemas."""
+class ResponseStems:
+    """The stems of the field names and of the schema names of a response."""
 
     fields: Counter[str]
     types: Counter[str]
 
 
 class FieldNames:
-    """The property names and schema names that a schema reaches, each reference walked once per depth."""
+    """Collects the property names and schema names below a schema; walks each reference once per depth."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
         self._known: dict[tuple[str, int], frozenset[str]] = {}
-        self._roots: dict[frozenset[str], Yield] = {}
+        self._counts: dict[frozenset[str], ResponseStems] = {}
 
-    def roots(self, schema: Any) -> Yield:
-        """Count the stems of a response schema; operations that answer alike share the count."""
+    def stems_of(self, schema: Any) -> ResponseStems:
+        """Count the stems of a response schema; operations with the same response share the count."""
         found = self.of(schema)
-        if found not in self._roots:
+        if found not in self._counts:
             some = sorted(found)[:LIMIT]
-            self._roots[found] = Yield(
-                Counter(root for name in some if not name.startswith("!") for root in stems(name)),
-                Counter(root for name in some if name.startswith("!") for root in stems(name)),
+            self._counts[found] = ResponseStems(
+                Counter(stem for name in some if not name.startswith("!") for stem in stems(name)),
+                Counter(stem for name in some if name.startswith("!") for stem in stems(name)),
             )
-        return self._roots[found]
+        return self._counts[found]
 
     def of(self, schema: Any, depth: int = DEPTH, seen: tuple[str, ...] = ()) -> frozenset[str]:
-        """Return the names; those of schemas start with an exclamation mark."""
+        """Return the names below a schema; schema names start with an exclamation mark."""
         if not isinstance(schema, dict) or depth < 0 or len(seen) > CHAIN:
             return frozenset()
         if isinstance(schema.get("$ref"), str):
@@ -121,7 +123,7 @@ class FieldNames:
         key = (reference, depth)
         if key not in self._known:
             try:
-                node = self._document.resolve(reference)
+                node = resolve(self._document, reference)
             except BrokenReference:
                 node = None
             name = "!" + reference.rsplit("/", 1)[-1]
@@ -130,11 +132,11 @@ class FieldNames:
 
 
 def read_features(operation: Operation, names: FieldNames) -> Features:
-    """Read what search needs of an operation; it is decoded for this and can be dropped afterwards."""
+    """Return the features of an operation, which is decoded for this."""
     body = _body_names(operation, names)
     response = operation.response()
     media = next(iter(response.content.values()), None) if response is not None else None
-    yielded = names.roots(media.schema if media is not None else None)
+    yielded = names.stems_of(media.schema if media is not None else None)
     enums = [str(value) for parameter in operation.parameters for value in _choices(parameter.schema)]
     static = VARIABLE.sub(" ", operation.path)
     fields: dict[str, Counter[str]] = {
@@ -142,12 +144,12 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
         "summary": Counter(stems(operation.summary)),
         "description": Counter(stems(operation.description[:300])),
         "identifier": Counter(stems(operation.operation_id)),
-        "tags": Counter(root for tag in operation.tags for root in stems(tag)),
-        "parameters": Counter(root for parameter in operation.parameters for root in stems(parameter.name)),
-        "body": Counter(root for name in body for root in stems(name)),
+        "tags": Counter(stem for tag in operation.tags for stem in stems(tag)),
+        "parameters": Counter(stem for parameter in operation.parameters for stem in stems(parameter.name)),
+        "body": Counter(stem for name in body for stem in stems(name)),
         "response": yielded.fields,
         "types": yielded.types,
-        "values": Counter(root for value in enums[:100] for root in stems(value)),
+        "values": Counter(stem for value in enums[:100] for stem in stems(value)),
     }
     segments = [part for part in operation.path.partition("#")[0].split("/") if part and "{" not in part]
     last = (stems(segments[-1]) or ("",))[-1] if segments else ""
@@ -155,7 +157,6 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
     path_stems = tuple(dict.fromkeys(stems(static)))
     return Features(
         fields=fields,
-        lengths={field: counts.total() for field, counts in fields.items()},
         path_stems=path_stems,
         needs=_needs(operation, body),
         variables=tuple(p.name for p in operation.parameters if p.location == "path"),
@@ -188,7 +189,7 @@ def _choices(schema: Mapping[str, Any]) -> list[Any]:
 
 
 def _needs(operation: Operation, body: list[str]) -> tuple[Need, ...]:
-    """List the identifiers of a request: path variables fully, those of query and body by half where optional."""
+    """List the identifiers of a request: weight 1 for path variables, 0.8 for required and 0.5 for other parameters."""
     needs = []
     for parameter in operation.parameters:
         if _choices(parameter.schema):
@@ -203,7 +204,7 @@ def _needs(operation: Operation, body: list[str]) -> tuple[Need, ...]:
 
 
 def entity_of(path: str, name: str) -> str:
-    """Return the stem of what a parameter identifies: `person_id` a person, `id` of `/albums/{id}` an album."""
+    """Return the stem of the entity that a parameter identifies: `person_id` a person, `/albums/{id}` an album."""
     base = stems(IDENTIFIER.sub("", name))
     if base:
         return base[-1]
@@ -212,6 +213,6 @@ def entity_of(path: str, name: str) -> str:
     return (stems(segments[-1]) or ("",))[-1] if segments else ""
 
 
-def is_anything(name: str) -> bool:
-    """Tell whether a parameter such as `ids` or `uris` does not say what it identifies."""
+def has_no_entity(name: str) -> bool:
+    """Tell whether the name of a parameter, such as `ids` or `uris`, names no entity."""
     return not IDENTIFIER.sub("", name)

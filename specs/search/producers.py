@@ -1,4 +1,7 @@
-"""Which operation yields the identifier that another one needs, read off paths, choices and summaries."""
+"""Producers of parameters: the operations whose responses hold the `person_id` that another operation needs.
+
+They are recognised by paths, enumerated values and summaries.
+"""
 
 import heapq
 from collections import defaultdict
@@ -7,9 +10,9 @@ from collections.abc import Sequence
 import msgspec
 
 from restgpt.specs.operation import Operation
-from restgpt.specs.search.features import Features, Need, is_anything
+from restgpt.specs.search.features import Features, Need, has_no_entity
 
-# What a producer is worth, by how it is recognised.
+# The weight of a producer, by the rule that recognises it.
 SEARCH = 1.0
 CURRENT = 1.0
 COLLECTION = 0.8
@@ -23,7 +26,7 @@ RELATED = ""
 
 
 class Edge(msgspec.Struct, array_like=True, frozen=True):
-    """The producers of one parameter of an operation, best first; the empty name relates without a parameter."""
+    """The producers of one parameter of an operation, best first; the name `RELATED` stands for no parameter."""
 
     name: str
     targets: list[int]
@@ -31,7 +34,7 @@ class Edge(msgspec.Struct, array_like=True, frozen=True):
 
 
 class ProducerGraph:
-    """Finds producers by the kind of thing they yield, so that eleven thousand operations are no square of it."""
+    """Finds producers through an index by entity, which avoids comparing every pair of operations."""
 
     def __init__(self, operations: Sequence[Operation], features: Sequence[Features]) -> None:
         self._operations = operations
@@ -62,14 +65,14 @@ class ProducerGraph:
             self._by_entity[entity][number] = value * factor
 
     def _top(self, found: dict[int, float]) -> list[tuple[int, float]]:
-        """Keep the best few, shorter paths first among equals."""
+        """Keep the best `MOST`; of equal ones, those with shorter paths."""
         best = heapq.nsmallest(
             MOST, found.items(), key=lambda item: (-item[1], len(self._operations[item[0]].path), item[0])
         )
         return list(best)
 
     def edges(self, number: int) -> list[Edge]:
-        """List the producers of every identifier of an operation, and the operations it depends on otherwise."""
+        """List the producers of every identifier of an operation, and its related operations."""
         feature = self._features[number]
         edges = []
         for need in feature.needs:
@@ -87,13 +90,13 @@ class ProducerGraph:
             for target, weight in self._best.get(need.entity, ())
             if target != number and not (need.weight == 1.0 and need.name in self._features[target].variables)
         }
-        if need.weight < 1.0 and is_anything(need.name):
+        if need.weight < 1.0 and has_no_entity(need.name):
             for target, weight in self._any_search.items():
                 found[target] = max(found.get(target, 0.0), weight * need.weight)
         return sorted(found.items(), key=lambda item: -item[1])
 
     def _related(self, number: int) -> dict[int, float]:
-        """A change depends on the read of its own path, a nested resource on the resource that holds it."""
+        """Weigh the related operations of one: the GET of its own path, and the GETs of the resources above it."""
         operation = self._operations[number]
         related: dict[int, float] = {}
         same = self._reads.get(operation.path)

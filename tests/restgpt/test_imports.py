@@ -7,6 +7,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import grimp
+
 ROOT = Path(__file__).parents[2]
 ROOMS = {"bench", "graph", "nodes", "prompts", "specs", "tools", "worlds"}
 WATCHED = """
@@ -57,6 +59,28 @@ assert graph.OWNER == "host graph" and tools.OWNER == "host tools"
 assert restgpt.graph.build.build_graph.__module__ == "restgpt.graph.build"
 """
     assert "restgpt.graph.build" in imported(program, tmp_path)["modules"]
+
+
+def import_graph() -> grimp.ImportGraph:
+    """All imports between our modules, those inside functions included, those for type checkers excluded."""
+    return grimp.build_graph("restgpt", exclude_type_checking_imports=True, cache_dir=None)
+
+
+def test_no_imports_run_in_a_circle() -> None:
+    graph = import_graph()
+    circles = {
+        frozenset({module, *(graph.find_upstream_modules(module) & graph.find_downstream_modules(module))})
+        for module in graph.modules
+    }
+    assert sorted(sorted(circle) for circle in circles if len(circle) > 1) == []
+
+
+def test_imports_inside_functions_count_and_imports_for_types_do_not() -> None:
+    graph = import_graph()
+    late = {"importer": "restgpt.specs.reading.yaml_text", "imported": "restgpt.specs.reading.yaml_scalars"}
+    typed = {"importer": "restgpt.specs.operation", "imported": "restgpt.specs.api"}
+    assert graph.direct_import_exists(**late)
+    assert not graph.direct_import_exists(**typed)
 
 
 def test_every_room_stands_in_the_import_contract() -> None:

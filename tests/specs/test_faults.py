@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from restgpt.specs import Api, Operation, SpecError, load_api
+from restgpt.specs import Api, Operation, Problem, SpecError, load_api
+from restgpt.specs.docs.documentation import documentation, response_documentation
+from restgpt.specs.docs.example import example_problems, minimal_arguments
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.build import build_request
 
@@ -28,10 +30,10 @@ def body_of(schema: Any) -> dict[str, Any]:
 
 def use(operation: Operation) -> str:
     """Read all of an operation and write its example request; returns the URL."""
-    assert operation.docs()
-    assert operation.response_docs()
+    assert documentation(operation)
+    assert response_documentation(operation)
     assert isinstance(operation.problems, tuple)
-    return build_request(operation, operation.example()).url
+    return build_request(operation, minimal_arguments(operation)).url
 
 
 @pytest.mark.parametrize(
@@ -92,7 +94,7 @@ def test_a_parameter_that_cannot_be_sent_is_a_problem_where_it_stands() -> None:
     own = [{"in": "query"}, {"name": "id", "in": "path", "required": True}, {"name": "ok", "in": "query"}]
     operation = api_of({"parameters": shared, "get": {"parameters": own, "responses": {}}}).operations[0]
     assert [(problem.pointer, problem.message) for problem in operation.problems] == [
-        ("/paths/~1a/parameters/0", "the parameter one has no place in a request that is known (in: 'body')"),
+        ("/paths/~1a/parameters/0", "the parameter one has an unknown location (in: 'body')"),
         ("/paths/~1a/parameters/1", "nothing is at /gone"),
         ("/paths/~1a/get/parameters/0", "the parameter has no name"),
         ("/paths/~1a/get/parameters/1", "the path has no variable id"),
@@ -100,6 +102,10 @@ def test_a_parameter_that_cannot_be_sent_is_a_problem_where_it_stands() -> None:
     assert [parameter.name for parameter in operation.parameters] == ["ok"]
     pointers = [str(problem.pointer) for problem in api_of({"get": {"parameters": {}}}).operations[0].problems]
     assert pointers == ["/paths/~1a/get/parameters"]
+
+
+def faults_of(operation: Operation) -> list[Problem]:
+    return example_problems(operation, minimal_arguments(operation))
 
 
 def test_an_operation_that_no_value_fits_names_the_place_in_the_document() -> None:
@@ -111,9 +117,9 @@ def test_an_operation_that_no_value_fits_names_the_place_in_the_document() -> No
         components={"schemas": {"Node": endless}},
     )
     found = {operation.method: operation for operation in api.operations if operation.path == "/a"}
-    assert [problem.pointer for problem in found["POST"].problems] == ["/paths/~1a/post/requestBody"]
-    assert "query n" in str(found["GET"].problems[0])
+    assert [problem.pointer for problem in faults_of(found["POST"])] == ["/paths/~1a/post/requestBody"]
+    assert "query n" in str(faults_of(found["GET"])[0])
     with pytest.raises(ArgumentError, match=r"the document itself is at fault at /paths/~1a/get: .*query n") as caught:
         build_request(found["GET"], {"query": {"n": 4}})
     assert not caught.value.example
-    json.dumps(found["POST"].example())
+    json.dumps(minimal_arguments(found["POST"]))

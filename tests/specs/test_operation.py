@@ -9,6 +9,9 @@ import pytest
 import yaml
 
 from restgpt.specs import Api, SpecError, UnknownOperationError, load_api
+from restgpt.specs.docs.documentation import documentation
+from restgpt.specs.docs.example import minimal_arguments
+from restgpt.specs.docs.summary import summary_line
 
 
 def read(text: str, **options: Any) -> Api:
@@ -283,7 +286,7 @@ def test_an_operation_read_by_many_threads_is_read_the_same() -> None:
 
     def look() -> None:
         start.wait()
-        seen.append((operation.docs(), operation.example()))
+        seen.append((documentation(operation), minimal_arguments(operation)))
 
     threads = [threading.Thread(target=look) for _ in range(8)]
     for thread in threads:
@@ -296,7 +299,7 @@ def test_an_operation_read_by_many_threads_is_read_the_same() -> None:
 
 def test_a_line_holds_one_sentence() -> None:
     api = paths("/a: {get: {description: 'Lists things. Then more.'}, put: {summary: \"Sets\\n it\"}}")
-    assert [operation.line() for operation in api.operations] == ["GET /a  Lists things", "PUT /a  Sets it"]
+    assert [summary_line(operation) for operation in api.operations] == ["GET /a  Lists things", "PUT /a  Sets it"]
 
 
 def test_the_query_of_a_server_is_a_problem_that_shows_no_value() -> None:

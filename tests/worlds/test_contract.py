@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 
 from restgpt.specs import Operation, Response, load_api
+from restgpt.specs.docs.example import minimal_arguments
 from restgpt.worlds import CREDENTIAL, NAMES, World, open_tasks, open_world
 from restgpt.worlds.exchange import Reply, Request
 from restgpt.worlds.task import PlannedCall, Task, follows, perform, shape
@@ -46,7 +47,7 @@ def complaints(operation: Operation, reply: Reply) -> list[str]:
 def call_examples(world: World[Any]) -> list[tuple[Operation, Reply]]:
     found = []
     for operation in world.api.operations:
-        found.append((operation, perform(world, PlannedCall(operation_key(operation), operation.example()))))
+        found.append((operation, perform(world, PlannedCall(operation_key(operation), minimal_arguments(operation)))))
     return found
 
 

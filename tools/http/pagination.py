@@ -13,7 +13,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from restgpt.specs import SpecError
-from restgpt.specs.operation import Operation, Parameter
+from restgpt.specs.operation import Operation
+from restgpt.specs.parameter import Parameter
 from restgpt.specs.server import absolute_url
 from restgpt.tools.errors import AddressFault, ArgumentError
 from restgpt.tools.network.addresses import Origin, origin_of

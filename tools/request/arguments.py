@@ -16,7 +16,7 @@ import jsonschema
 from jsonschema.exceptions import ValidationError, best_match
 from referencing.exceptions import Unresolvable
 
-from restgpt.specs.docs.validator import errors_of
+from restgpt.specs.schemas.validation import errors_of
 from restgpt.tools.errors import ArgumentProblem
 from restgpt.tools.request.files import Blob, BlobText
 

@@ -9,9 +9,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from restgpt.specs.operation import MediaType, Operation, RequestBody
+from restgpt.specs.content import MediaType, RequestBody
+from restgpt.specs.docs.example import minimal_arguments
+from restgpt.specs.operation import Operation
+from restgpt.specs.reading.references import follow_safely
 from restgpt.tools.errors import ArgumentProblem
 from restgpt.tools.request.arguments import follow, is_open, nearest, pointer_part, properties_of, types_of
 from restgpt.tools.request.files import OCTETS, Blob
@@ -119,7 +123,7 @@ def encode_body(operation: Operation, media: MediaType, value: Any) -> EncodedBo
         return _multipart(media.media_type, _parts(operation, media, value))
     if kind == "xml" and isinstance(value, Mapping | list):
         try:
-            content = write_xml(value, media.schema, operation.api.document.follow_safely)
+            content = write_xml(value, media.schema, partial(follow_safely, operation.document))
         except XmlRefused as error:
             raise BodyRefused(str(error)) from None
         return EncodedBody(content, media.media_type)
@@ -301,6 +305,6 @@ def unknown_fields(operation: Operation, media: MediaType, value: Any) -> list[A
         if name not in known and (closed or hint.startswith("; did you mean")):
             found.append(ArgumentProblem(f"/body/{pointer_part(str(name))}", f"is unknown{hint}"))
     # Documents forget properties that their own examples use.
-    shown = operation.example().get("body") if found else None
+    shown = minimal_arguments(operation).get("body") if found else None
     used = {f"/body/{pointer_part(str(name))}" for name in shown} if isinstance(shown, Mapping) else set()
     return [problem for problem in found if problem.pointer not in used]

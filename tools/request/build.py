@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Never
 from urllib.parse import quote, unquote
 
-from restgpt.specs.docs.example import example_problems
-from restgpt.specs.operation import Operation, Parameter
+from restgpt.specs.docs.example import example_problems, minimal_arguments
+from restgpt.specs.operation import Operation
+from restgpt.specs.parameter import Parameter
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.redaction import Redactor
 from restgpt.tools.request.arguments import (
@@ -337,7 +338,7 @@ class _Builder:
         )
 
     def _refuse(self) -> Never:
-        example = self._operation.example()
+        example = minimal_arguments(self._operation)
         faults = example_problems(self._operation, example)
         at_fault = [ArgumentProblem("", f"the document itself is at fault at {fault}") for fault in faults]
         problems = list(dict.fromkeys([*self._problems, *at_fault]))

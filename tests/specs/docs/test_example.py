@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from restgpt.specs import Operation, load_api
-from restgpt.specs.reading.pattern import matching_text
+from restgpt.specs.docs.example import example_problems, minimal_arguments
+from restgpt.specs.schemas.pattern import matching_text
 
 
 def operation_with(schema: dict[str, Any], **schemas: Any) -> Operation:
@@ -27,7 +28,7 @@ def operation_with(schema: dict[str, Any], **schemas: Any) -> Operation:
 
 def body_of(schema: dict[str, Any], **schemas: Any) -> Any:
     operation = operation_with(schema, **schemas)
-    value = operation.example()["body"]
+    value = minimal_arguments(operation)["body"]
     assert Draft202012Validator(operation.json_schema(schema, request=True)).is_valid(value), value
     return value
 
@@ -92,7 +93,7 @@ def test_required_parameters_are_grouped_by_place() -> None:
         {"name": "X-A", "in": "header", "required": True, "schema": {"enum": ["on"]}},
     ]
     document = {"openapi": "3.0.0", "paths": {"/a/{id}": {"get": {"parameters": parameters, "responses": {}}}}}
-    example = load_api(document).operations[0].example()
+    example = minimal_arguments(load_api(document).operations[0])
     assert example == {"path": {"id": 42}, "query": {"q": ["string"]}, "header": {"X-A": "on"}}
 
 
@@ -154,5 +155,6 @@ def test_an_example_is_valid_by_its_own_schema(schema: dict[str, Any]) -> None:
 )
 def test_no_example_is_built_that_would_fill_the_memory(schema: dict[str, Any]) -> None:
     operation = operation_with(schema)
-    assert len(str(operation.example())) < 1000
-    assert [problem.pointer for problem in operation.problems] == ["/paths/~1a/post/requestBody"]
+    arguments = minimal_arguments(operation)
+    assert len(str(arguments)) < 1000
+    assert [problem.pointer for problem in example_problems(operation, arguments)] == ["/paths/~1a/post/requestBody"]

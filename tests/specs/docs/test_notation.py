@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from restgpt.specs import Api, load_api
+from restgpt.specs.docs.documentation import documentation, response_documentation
 from restgpt.specs.docs.notation import names_in
 
 
@@ -109,7 +110,7 @@ House = {
 
 
 def test_an_operation_is_written_in_compact_notation() -> None:
-    assert read(OPERATION, Pet=PET, House=HOUSE).operations[0].docs() == DOCS
+    assert documentation(read(OPERATION, Pet=PET, House=HOUSE).operations[0]) == DOCS
 
 
 @pytest.mark.parametrize("budget", [20, 60, 150, 400])
@@ -117,9 +118,9 @@ def test_docs_keep_to_their_budget(budget: int) -> None:
     wide = {f"field_{n}": {"type": "string", "description": "word " * 40} for n in range(60)}
     api = read(OPERATION, Pet={"type": "object", "properties": wide}, House=HOUSE)
     operation = api.operations[0]
-    assert len(operation.docs(budget)) <= budget * 4
-    assert len(operation.response_docs(200, "field 7", budget)) <= budget * 4
-    assert operation.docs(budget).startswith("PUT /pets/{id}")
+    assert len(documentation(operation, budget=budget)) <= budget * 4
+    assert len(response_documentation(operation, 200, focus="field 7", budget=budget)) <= budget * 4
+    assert documentation(operation, budget=budget).startswith("PUT /pets/{id}")
 
 
 def test_a_deep_circle_is_written_once_and_what_does_not_fit_is_named() -> None:
@@ -129,7 +130,7 @@ def test_a_deep_circle_is_written_once_and_what_does_not_fit_is_named() -> None:
     }
     body = "{content: {application/json: {schema: {$ref: '#/components/schemas/S0'}}}}"
     api = read(f"/a: {{post: {{requestBody: {body}, responses: {{}}}}}}", **schemas)
-    text = api.operations[0].docs(600)
+    text = documentation(api.operations[0], budget=600)
     assert text.count("S1 = {") == 1
     assert "not shown" in text
     assert len(text) <= 2400
@@ -143,7 +144,7 @@ def test_a_response_is_cut_to_the_words_of_its_focus() -> None:
         /a: {get: {responses: {200: {content: {application/json: {schema: {$ref: '#/components/schemas/Film'}}}}}}}
     """
     api = read(text, Film={"properties": fields}, Member={"properties": member})
-    found = api.operations[0].response_docs(200, "names of the directors", 300)
+    found = response_documentation(api.operations[0], 200, focus="names of the directors", budget=300)
     assert "crew: [Member]" in found
     assert "director: boolean" in found
     assert "id: integer" in found
@@ -157,7 +158,7 @@ def test_an_answer_takes_a_third_of_the_docs_and_is_cut_to_their_focus() -> None
     film = {"properties": {"runtime": {"type": "integer", "description": "In minutes."}, **fields}}
     responses = "{200: {content: {a/json: {schema: {$ref: '#/components/schemas/Film'}}}}}"
     operation = read(f"/a: {{get: {{responses: {responses}}}}}", Film=film).operations[0]
-    docs = operation.docs(600, "how long the film is: its runtime")
+    docs = documentation(operation, budget=600, focus="how long the film is: its runtime")
     assert "runtime: integer  In minutes." in docs
     assert "noise_9: " not in docs
     assert len(docs) <= 900
@@ -171,10 +172,10 @@ def test_of_alternatives_only_those_are_written_that_the_received_names_allow() 
         Track={"required": ["name", "album"], "properties": {"name": {}, "album": {}}},
         Episode={"required": ["name", "show"], "properties": {"name": {}, "show": {}}},
     )
-    text = api.operations[0].response_docs(200, received={"name": "a", "album": "b", "type": "c"})
+    text = response_documentation(api.operations[0], 200, received={"name": "a", "album": "b", "type": "c"})
     assert "Track = {" in text
     assert "Episode" not in text
-    assert "Episode" in api.operations[0].response_docs(200, received={"name": "a"})
+    assert "Episode" in response_documentation(api.operations[0], 200, received={"name": "a"})
 
 
 def test_a_response_is_cut_to_the_names_that_were_received() -> None:
@@ -187,7 +188,7 @@ def test_a_response_is_cut_to_the_names_that_were_received() -> None:
         Season={"properties": {"number": {"type": "integer"}}},
     )
     received = {"items": [{"title": "x"}, {"a": {"b": {"c": {"near": 1}}}}]}
-    found = api.operations[0].response_docs(200, "titles", 300, received)
+    found = response_documentation(api.operations[0], 200, focus="titles", budget=300, received=received)
     assert "title: string" in found
     assert "near" in found
     assert not any(name in found for name in ("next", "seasons", "Season", "absent"))
@@ -203,7 +204,7 @@ def test_words_that_most_fields_hold_make_none_of_them_worth_showing() -> None:
         Found={"properties": found},
         **schemas,
     )
-    text = api.operations[0].response_docs(200, "the URI of the first track", 300)
+    text = response_documentation(api.operations[0], 200, focus="the URI of the first track", budget=300)
     assert "track: track" in text
     assert "kind_3: " not in text
 
@@ -223,7 +224,7 @@ def test_fields_of_the_whole_body_are_those_it_has_itself() -> None:
         Found={"properties": {"artists": {"$ref": "#/components/schemas/Page"}, "tracks": {"type": "array"}}},
         Page={"properties": {"total": {"type": "integer"}}},
     )
-    text = api.operations[0].response_docs(200, received={"tracks": [{"artists": [{"total": 1}]}]})
+    text = response_documentation(api.operations[0], 200, received={"tracks": [{"artists": [{"total": 1}]}]})
     assert "tracks" in text
     assert "artists" not in text
 
@@ -238,7 +239,7 @@ def test_what_is_deep_inside_choices_makes_a_field_worth_showing() -> None:
         Simple={"properties": {"artists": {"type": "array"}}},
         Episode={"properties": {"show": {}}},
     )
-    text = api.operations[0].response_docs(200, "the id and name of each artist", 400)
+    text = response_documentation(api.operations[0], 200, focus="the id and name of each artist", budget=400)
     assert "item: Playable" in text
     assert "noise_9: " not in text
 
@@ -247,13 +248,13 @@ def test_nothing_is_named_as_null() -> None:
     schema = {"properties": {"part_of": {"anyOf": [{"$ref": "#/components/schemas/House"}, {"type": "null"}]}}}
     responses = "{200: {content: {a/json: {schema: {$ref: '#/components/schemas/Film'}}}}}"
     api = read(f"/a: {{get: {{responses: {responses}}}}}", Film=schema, House=HOUSE)
-    assert "part_of: House | null" in api.operations[0].response_docs(200)
+    assert "part_of: House | null" in response_documentation(api.operations[0], 200)
 
 
 def test_a_small_response_is_shown_whole() -> None:
     api = read(
         "/a: {get: {responses: {200: {content: {text/plain: {schema: {type: string}}}}, 204: {description: Gone.}}}}"
     )
-    assert api.operations[0].response_docs(200, "anything") == "200 text/plain  string"
-    assert api.operations[0].response_docs(204) == "204 without a body  Gone."
-    assert "does not describe" in api.operations[0].response_docs(500)
+    assert response_documentation(api.operations[0], 200, focus="anything") == "200 text/plain  string"
+    assert response_documentation(api.operations[0], 204) == "204 without a body  Gone."
+    assert "does not describe" in response_documentation(api.operations[0], 500)

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from restgpt.specs import Api, SpecError, load_api
+from restgpt.specs.docs.documentation import documentation, response_documentation
+from restgpt.specs.docs.example import minimal_arguments
 from restgpt.specs.reading.document import Document
 
 KINDS = ("items", "properties", "additionalProperties", "allOf", "oneOf", "anyOf", "not")
@@ -49,9 +51,9 @@ def document_of(schema: dict[str, Any], **schemas: Any) -> dict[str, Any]:
 def use(api: Api) -> None:
     """Do all that is done with an operation, and find the other one."""
     operation = api.operation("deep")
-    assert operation.docs()
-    assert operation.response_docs(focus="a word")
-    operation.example()
+    assert documentation(operation)
+    assert response_documentation(operation, focus="a word")
+    minimal_arguments(operation)
     assert isinstance(operation.problems, tuple)
     assert "other" in [found.name for found in api.search("other things")]
 
@@ -116,5 +118,5 @@ def test_chains_of_nested_schemas_end(kind: str) -> None:
 
 def test_a_list_of_itself_is_written_by_its_name() -> None:
     tree = {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}}
-    docs = load_api(document_of({"$ref": "#/components/schemas/Tree"}, Tree=tree)).operation("deep").docs()
+    docs = documentation(load_api(document_of({"$ref": "#/components/schemas/Tree"}, Tree=tree)).operation("deep"))
     assert "body*  application/json  [Tree]\nTree = [Tree]\n" in docs

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from restgpt.specs import SpecError, load_api
-from restgpt.specs.reading.source import _is_same_host, decode_yaml, json_bytes
+from restgpt.specs.reading.download import _is_same_host
+from restgpt.specs.reading.json_text import json_bytes
+from restgpt.specs.reading.yaml_text import decode_yaml
 
 MINIMAL = {"openapi": "3.0.0", "info": {"title": "Small", "version": "1"}, "paths": {"/a": {"get": {"responses": {}}}}}
 

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from restgpt.specs import Api, load_api
+from restgpt.specs.docs.example import minimal_arguments
 
 
 def read(text: str, **root: Any) -> Api:
@@ -33,7 +34,7 @@ def test_a_body_parameter_becomes_the_request_body() -> None:
         "A pet",
         ["application/json", "application/xml"],
     )
-    assert api.operations[0].example() == {"body": {"name": "string"}}
+    assert minimal_arguments(api.operations[0]) == {"body": {"name": "string"}}
 
 
 def test_form_parameters_become_one_form() -> None:
@@ -151,4 +152,4 @@ def test_shared_parameters_and_responses_are_followed() -> None:
     parameter = api.operations[0].parameters[0]
     assert (parameter.schema["type"], parameter.example) == ("integer", 7)
     assert api.operations[0].responses["404"].description == "gone"
-    assert api.operations[0].example() == {"path": {"id": 7}}
+    assert minimal_arguments(api.operations[0]) == {"path": {"id": 7}}

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from restgpt.specs import Api, Catalogue, load_api
-from restgpt.specs.search.words import asked_methods, names_something, speaks_of_people, stem
+from restgpt.specs.search.query import asked_methods, mentions_name, mentions_person
+from restgpt.specs.search.stemmer import stem
 
 LIBRARY = """
 /books:
@@ -118,11 +119,11 @@ def test_words_that_nothing_holds_find_nothing(library: Api) -> None:
 
 
 def test_signs_of_people_names_and_changes_are_read() -> None:
-    assert speaks_of_people("films by Agnes Varda")
-    assert speaks_of_people("the director of it")
-    assert not speaks_of_people("the number of posters")
-    assert names_something("the capital of Peru")
-    assert not names_something("List the capitals")
+    assert mentions_person("films by Agnes Varda")
+    assert mentions_person("the director of it")
+    assert not mentions_person("the number of posters")
+    assert mentions_name("the capital of Peru")
+    assert not mentions_name("List the capitals")
     assert "DELETE" in asked_methods("remove it")
     assert asked_methods("what is it") == frozenset()
 

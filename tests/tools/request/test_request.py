@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from restgpt.specs import Operation, SpecError, load_api
+from restgpt.specs.docs.example import minimal_arguments
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.build import PreparedRequest, build_request, settle
 from restgpt.tools.request.files import FilePolicy
@@ -265,7 +266,7 @@ def test_every_example_of_the_published_documents_builds(data_folder: Path) -> N
         if path.suffix == ".csv":
             continue
         for found in load_api(path, base_url=BASE).operations:
-            assert build_request(found, found.example()).url.startswith(BASE)
+            assert build_request(found, minimal_arguments(found)).url.startswith(BASE)
             count += 1
     assert count > 900
 

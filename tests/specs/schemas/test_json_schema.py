@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from restgpt.specs.docs.schema import json_schema
 from restgpt.specs.reading.document import Document
+from restgpt.specs.schemas.json_schema import json_schema
 
 
 def convert(schema: dict[str, Any], version: str = "3.0.0", request: bool = False, **schemas: Any) -> dict[str, Any]:

@@ -1,46 +1,17 @@
-"""Raw schemas of any OpenAPI version as self-contained JSON Schema 2020-12, with only what they reach."""
+"""Conversion of schemas of any OpenAPI version to JSON Schema 2020-12, with the definitions that they refer to."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from restgpt.specs.problem import BrokenReference
-from restgpt.specs.reading.document import CHAIN, Document
-from restgpt.specs.reading.pattern import is_quick
-from restgpt.specs.reading.repair import coerce
+from restgpt.specs.reading.coercion import coerce
+from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.references import LONGEST_CHAIN, follow_safely, resolve
+from restgpt.specs.schemas.all_of import merge_all_of
+from restgpt.specs.schemas.pattern import is_pattern, is_quick, plain_pattern
+from restgpt.specs.schemas.types import fit_values, is_true, schema_types, unique_texts
 
-TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
-# Names that documents use although no version of JSON Schema has them.
-NEAR_TYPES = {
-    "int": "integer",
-    "int32": "integer",
-    "int64": "integer",
-    "long": "integer",
-    "float": "number",
-    "double": "number",
-    "decimal": "number",
-    "bool": "boolean",
-    "date": "string",
-    "datetime": "string",
-    "date-time": "string",
-    "uuid": "string",
-    "uri": "string",
-    "url": "string",
-    "str": "string",
-    "text": "string",
-    "list": "array",
-    "map": "object",
-    "dict": "object",
-}
-PYTHON_TYPES: dict[str, tuple[type, ...]] = {
-    "array": (list,),
-    "boolean": (bool,),
-    "integer": (int,),
-    "null": (type(None),),
-    "number": (int, float),
-    "object": (dict,),
-    "string": (str,),
-}
 KEPT = frozenset({"title", "description", "default", "format", "const", "contentEncoding", "contentMediaType"})
 SUBSCHEMA = ("not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties")
 SUBSCHEMA_LISTS = ("oneOf", "anyOf", "prefixItems")
@@ -57,9 +28,6 @@ SIZES = (
 LONGEST_NAME = 1000
 LIMITS = frozenset({*SIZES, "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "pattern"})
 ILLEGAL = re.compile(r"[^A-Za-z0-9_.-]+")
-# Python warns that these may become operations on character classes.
-DOUBTFUL = re.compile(r"\[[^\]]*(?:--|&&|~~|\|\||(?<!\\)\[)")
-LITERAL = re.compile(r"/(\^?.*\$?)/([gimsuy]*)\Z", re.DOTALL)
 
 
 def json_schema(
@@ -70,18 +38,18 @@ def json_schema(
     hints: bool = False,
     patterns: bool = True,
 ) -> dict[str, Any]:
-    """Convert a raw schema for `jsonschema.Draft202012Validator`, its references closed over in `$defs`.
+    """Convert a raw schema to JSON Schema 2020-12, with every definition that it refers to in `$defs`.
 
-    With `request`, read-only properties are left out; without, write-only ones are not required. A reference that
-    leads nowhere accepts anything. `oneOf` becomes `anyOf`: alternatives overlap in real documents, and a value that
-    fits two of them is no reason to refuse it. With `hints`, scalar examples and discriminators are kept for those
-    who build values. Without `patterns`, no regular expression is in it, and what one would judge is accepted.
+    With `request`, read-only properties are left out; without, write-only ones are not required. A broken reference
+    becomes a schema that accepts any value. `oneOf` becomes `anyOf`, because alternatives overlap in real documents
+    and a value that fits two of them is valid. With `hints`, scalar examples and discriminators are kept, which
+    `docs/example.py` builds values from. Without `patterns`, regular expressions are left out.
     """
     return _Closure(document, request, hints, patterns).build(dict(schema or {}))
 
 
 class _Closure:
-    """Converts one schema and the definitions it reaches, each of them once."""
+    """Converts one schema and the definitions that it refers to, each once."""
 
     def __init__(self, document: Document, request: bool, hints: bool, patterns: bool) -> None:
         self._document = document
@@ -100,7 +68,7 @@ class _Closure:
             reference = self._queue.pop(0)
             self._home = name = self._names[reference]
             try:
-                node = self._document.resolve(reference)
+                node = resolve(self._document, reference)
             except BrokenReference:
                 node = True
             self._defs[name] = self._convert(node, in_place=True)
@@ -109,14 +77,14 @@ class _Closure:
         return {**root, "$defs": self._defs} if self._defs else root
 
     def _cut_circles(self) -> None:
-        """Open circles and long chains of references that never descend into a value: validating would not end."""
+        """Empty one reference of each circle or long chain that descends into no value: validation would not end."""
         state: dict[str, int] = {}
 
         def visit(name: str, depth: int) -> None:
             state[name] = 1
             for edge in self._edges.get(name, ()):
                 target = edge["$ref"].removeprefix("#/$defs/")
-                if state.get(target) == 1 or depth > CHAIN:
+                if state.get(target) == 1 or depth > LONGEST_CHAIN:
                     edge.clear()
                 elif target not in state:
                     visit(target, depth + 1)
@@ -174,8 +142,8 @@ class _Closure:
         return {**others, **converted} if others else converted
 
     def _is_closed(self, schema: dict[str, Any], members: list[Any]) -> bool:
-        """Tell whether a part of allOf forbids the properties of the others, as wrongly written ones do."""
-        nodes = [schema, *(self._document.follow_safely(member) for member in members)]
+        """Tell whether a member of `allOf` forbids the properties of the other members, a common mistake."""
+        nodes = [schema, *(follow_safely(self._document, member) for member in members)]
         return any(isinstance(node, dict) and node.get("additionalProperties") is False for node in nodes)
 
     def _convert_type(self, node: dict[str, Any], out: dict[str, Any]) -> None:
@@ -205,7 +173,7 @@ class _Closure:
             if not isinstance(bound, bool) and _number(bound) is not None:
                 out[strict] = _number(bound)
         step = _number(node.get("multipleOf"))
-        # A fraction is not checked: 19.99 is no multiple of 0.01 in binary arithmetic.
+        # A fraction is left out: 19.99 is no multiple of 0.01 in binary arithmetic.
         if step is not None and step > 0 and step == int(step):
             out["multipleOf"] = int(step)
         pattern = plain_pattern(node.get("pattern"))
@@ -223,7 +191,7 @@ class _Closure:
             }
         required = node.get("required")
         if isinstance(required, list):
-            names = [name for name in _texts(required) if name not in hidden]
+            names = [name for name in unique_texts(required) if name not in hidden]
             if names:
                 out["required"] = names
         more = node.get("additionalProperties")
@@ -232,7 +200,7 @@ class _Closure:
 
     def _has_flag(self, item: Any, flag: str) -> bool:
         if isinstance(item, dict) and isinstance(item.get("$ref"), str) and not is_true(item.get(flag)):
-            item = self._document.follow_safely(item)
+            item = follow_safely(self._document, item)
         return isinstance(item, dict) and is_true(item.get(flag))
 
     def _convert_array(self, node: dict[str, Any], out: dict[str, Any]) -> None:
@@ -242,7 +210,7 @@ class _Closure:
         elif isinstance(items, bool | dict):
             out["items"] = self._convert(items)
             values = node.get("enum")
-            # An enumeration beside `type: array` means the items, unless it lists arrays.
+            # An `enum` beside `type: array` lists the items, unless it lists arrays.
             if "array" in schema_types(node) and isinstance(values, list) and isinstance(out["items"], dict):
                 kept = fit_values([v for v in values if not isinstance(v, list)], schema_types(items))
                 if kept and "$ref" not in out["items"]:
@@ -265,7 +233,7 @@ class _Closure:
             }
             out["patternProperties"] = {name: self._convert(item) for name, item in judged.items()}
             if len(judged) < len(named):
-                # Any name may be meant by a pattern that is not tried.
+                # A pattern that is left out may match any name.
                 out["additionalProperties"] = True
         for key in ("allOf", *SUBSCHEMA_LISTS):
             members = node.get(key)
@@ -294,7 +262,7 @@ class _Closure:
 
 
 def _nullable(out: dict[str, Any]) -> dict[str, Any]:
-    """Accept null as well, as `nullable` of OpenAPI 3.0 says."""
+    """Accept null as well (`nullable` of OpenAPI 3.0)."""
     if "type" in out:
         kinds = out["type"] if isinstance(out["type"], list) else [out["type"]]
         out["type"] = kinds if "null" in kinds else [*kinds, "null"]
@@ -306,122 +274,6 @@ def _nullable(out: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _texts(values: Any) -> list[str]:
-    """Return the texts of a list, each once; anything else in it is no name."""
-    return list(dict.fromkeys(item for item in values if isinstance(item, str))) if isinstance(values, list) else []
-
-
-def is_true(value: Any) -> bool:
-    """Tell whether a boolean keyword is set, also where it is spelled as a string."""
-    return value is True or value == "true"
-
-
 def _number(value: Any) -> int | float | None:
     value = coerce(value, "number")
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def plain_pattern(value: Any) -> str | None:
-    """Return a pattern that Python compiles, the slashes and flags of a JavaScript literal taken off; else None."""
-    if not isinstance(value, str):
-        return None
-    literal = LITERAL.match(value)
-    text = value if literal is None else ("(?i)" if "i" in literal.group(2) else "") + literal.group(1)
-    return text if is_pattern(text) else None
-
-
-def is_pattern(text: str) -> bool:
-    """Tell whether a pattern, written for ECMA 262, also compiles in Python, and without a doubt what it means."""
-    if DOUBTFUL.search(text):
-        return False
-    try:
-        re.compile(text)
-    except (re.error, RecursionError, OverflowError):
-        return False
-    return True
-
-
-def schema_types(node: Any) -> list[str]:
-    """Return the JSON types that a schema names, near misses such as `int` put right, unknown ones dropped."""
-    if not isinstance(node, dict):
-        return []
-    declared = node.get("type")
-    names = declared if isinstance(declared, list) else [declared]
-    kinds = [NEAR_TYPES.get(name.lower(), name.lower()) for name in names if isinstance(name, str)]
-    known = [kind for kind in dict.fromkeys(kinds) if kind in TYPES]
-    return known if len(known) == len(set(kinds)) else []
-
-
-def has_type(value: Any, kinds: list[str]) -> bool:
-    """Tell whether a value has one of the JSON types; no types accept everything."""
-    if not kinds:
-        return True
-    if isinstance(value, bool):
-        return "boolean" in kinds
-    if isinstance(value, float) and value.is_integer() and "integer" in kinds:
-        return True
-    return any(isinstance(value, PYTHON_TYPES[kind]) for kind in kinds)
-
-
-def fit_values(values: list[Any], kinds: list[str]) -> list[Any]:
-    """Return the enumerated values that have the declared type, spelled in it where another type was meant."""
-    fitting = []
-    for value in values:
-        if not has_type(value, kinds):
-            value = _spell(value, kinds)
-        if has_type(value, kinds):
-            fitting.append(value)
-    return fitting
-
-
-def _spell(value: Any, kinds: list[str]) -> Any:
-    if "string" in kinds and isinstance(value, bool):
-        return "true" if value else "false"
-    if "string" in kinds and isinstance(value, int | float):
-        return str(value)
-    for kind in kinds:
-        value = coerce(value, kind)
-    return value
-
-
-def merge_all_of(document: Document, schema: Mapping[str, Any], seen: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Merge the members of `allOf` into one schema: properties and required names united, other keywords first come."""
-    merged: dict[str, Any] = {key: value for key, value in schema.items() if key != "allOf"}
-    members = schema.get("allOf")
-    for member in members if isinstance(members, list) else ():
-        flat = _flat_member(document, member, seen)
-        if flat is not None:
-            _merge(merged, flat)
-    return merged
-
-
-def _flat_member(document: Document, member: Any, seen: tuple[str, ...]) -> dict[str, Any] | None:
-    # A member without a name counts as well.
-    seen = (*seen, "")
-    if len(seen) > CHAIN:
-        return None
-    while isinstance(member, dict) and isinstance(member.get("$ref"), str):
-        reference = member["$ref"]
-        if reference in seen:
-            return None
-        seen = (*seen, reference)
-        try:
-            member = document.resolve(reference)
-        except BrokenReference:
-            return None
-    return merge_all_of(document, member, seen) if isinstance(member, dict) else None
-
-
-def _merge(into: dict[str, Any], other: dict[str, Any]) -> None:
-    for key, value in other.items():
-        if key == "properties" and isinstance(value, dict):
-            mine = into.get("properties")
-            into["properties"] = {**value, **(mine if isinstance(mine, dict) else {})}
-        elif key == "required" and isinstance(value, list):
-            into["required"] = list(dict.fromkeys([*_texts(into.get("required")), *_texts(value)]))
-        elif key in ("oneOf", "anyOf") and key in into:
-            into.setdefault("allOf", []).append({key: value})
-        elif key == "additionalProperties" and value is False:
-            into.setdefault(key, False)
-        else:
-            into.setdefault(key, value)

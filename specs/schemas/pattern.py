@@ -1,4 +1,4 @@
-"""Regular expressions of documents: whether a text matches one, in bounded time, and a short text that does."""
+"""The keyword `pattern`: compiled for Python, matched in bounded time, and a short text that matches it."""
 
 import math
 import re
@@ -11,21 +11,44 @@ LONGEST = 4096
 LARGEST = 100_000
 MOST_WAYS = 10_000_000
 REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
+# Python warns that these may become operations on character classes.
+DOUBTFUL = re.compile(r"\[[^\]]*(?:--|&&|~~|\|\||(?<!\\)\[)")
+LITERAL = re.compile(r"/(\^?.*\$?)/([gimsuy]*)\Z", re.DOTALL)
+
+
+def plain_pattern(value: Any) -> str | None:
+    """Return a pattern that Python compiles, without the slashes and flags of a JavaScript literal; else None."""
+    if not isinstance(value, str):
+        return None
+    literal = LITERAL.match(value)
+    text = value if literal is None else ("(?i)" if "i" in literal.group(2) else "") + literal.group(1)
+    return text if is_pattern(text) else None
+
+
+def is_pattern(text: str) -> bool:
+    """Tell whether a pattern, written for ECMA 262, also compiles in Python and certainly means the same there."""
+    if DOUBTFUL.search(text):
+        return False
+    try:
+        re.compile(text)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return True
 
 
 def is_found(pattern: str, text: str) -> bool | None:
-    """Tell whether a pattern is found in a text; None, untried, where trying is not quick.
+    """Tell whether a pattern is found in a text; None, without trying, if the search might take too long.
 
-    Raises what `re.compile` raises.
+    Raises the errors of `re.compile`.
     """
     return bool(re.search(pattern, text)) if is_quick(pattern, len(text)) else None
 
 
 @lru_cache(maxsize=4096)
 def is_quick(pattern: str, length: int) -> bool:
-    """Tell whether a pattern has few ways to match in a text of this length; raises what `re.compile` raises.
+    """Tell whether a pattern has few ways to match in a text of this length; raises the errors of `re.compile`.
 
-    Python tries one way after the other and cannot be stopped: `(a+)+$` has 2^n of them in n letters.
+    Python tries one way after the other and cannot be stopped: `(a+)+$` has 2^n ways in n letters.
     """
     tree = import_module("re._parser").parse(pattern)
     is_anchored = str(tree[:1]).startswith("[(AT, AT_BEGINNING") and not tree.state.flags & re.MULTILINE
@@ -54,9 +77,9 @@ def _ways_of(operator: str, argument: Any, length: int) -> float:
 
 
 def matching_text(pattern: str, shortest: int = 0, longest: int = LONGEST) -> str | None:
-    """Build a text of `shortest` to `longest` characters in which `pattern` is found; None where that fails.
+    """Build a text of `shortest` to `longest` characters in which `pattern` is found; None if none is found.
 
-    Where it takes too long to tell, the text is not tried.
+    A text is not checked against a pattern that might take too long.
     """
     try:
         tree = import_module("re._parser").parse(pattern)
@@ -75,7 +98,7 @@ def matching_text(pattern: str, shortest: int = 0, longest: int = LONGEST) -> st
 
 
 def _fewest_repeats(tree: Any, shortest: int) -> int:
-    """Find how often to repeat what may be repeated, so that the text just reaches its shortest length."""
+    """Return how often to apply each repetition so that the text just reaches its shortest length."""
     low, high = 0, max(1, min(shortest, LONGEST))
     while low < high:
         middle = (low + high) // 2
@@ -124,7 +147,7 @@ def _part(operator: str, argument: Any, times: int, groups: dict[int, str]) -> s
 
 
 def _member(choices: Any) -> str | None:
-    """Pick one character of a class, a liked one where the class has one."""
+    """Pick one character of a class, one of `LIKED` if the class has one."""
     negated = bool(choices) and str(choices[0][0]) == "NEGATE"
     candidates = [*LIKED, *(_first(str(kind), value) for kind, value in choices), *map(chr, range(33, 127))]
     for character in candidates:

@@ -1,4 +1,4 @@
-"""The slower YAML reader, with the scalars of YAML 1.2 and tolerance for doubled keys and unknown tags."""
+"""A PyYAML loader with the scalars of YAML 1.2, which accepts repeated keys and unknown tags."""
 
 import re
 from typing import Any
@@ -29,7 +29,7 @@ class ScalarLoader(SafeLoader):
     yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012
 
     def construct_undefined(self, node: yaml.Node) -> Any:
-        """Read a value with an unknown tag as if the tag were not there."""
+        """Ignore the tag of a value if it is unknown."""
         if isinstance(node, yaml.MappingNode):
             return self.construct_mapping(node, deep=True)
         if isinstance(node, yaml.SequenceNode):

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from restgpt.specs import Api, load_api
-from restgpt.specs.reading.cache import DiskParts
+from restgpt.specs.docs.documentation import documentation
+from restgpt.specs.docs.example import minimal_arguments
+from restgpt.specs.docs.summary import summary_line
+from restgpt.specs.reading.disk_cache import DiskSlices
 
 YAML = """
 openapi: 3.0.0
@@ -39,7 +42,10 @@ def everything(api: Api) -> list[Any]:
     return [
         api.title,
         [str(problem) for problem in api.problems],
-        [(item.name, item.line(), item.docs(), item.example(), item.base_url) for item in api.operations],
+        [
+            (item.name, summary_line(item), documentation(item), minimal_arguments(item), item.base_url)
+            for item in api.operations
+        ],
         [item.name for item in api.search("list things")],
     ]
 
@@ -49,7 +55,7 @@ def test_the_index_on_disk_answers_like_the_document(source: Path, tmp_path: Pat
     cache = tmp_path / "cache"
     for _ in range(3):
         api = load_api(source, cache=cache)
-        assert isinstance(api.document.parts, DiskParts)
+        assert isinstance(api.document.slices, DiskSlices)
         assert everything(api) == plain
     assert len(list(cache.glob("*.sqlite"))) == 1
 
@@ -62,8 +68,8 @@ def test_an_unchanged_file_is_not_read_again(source: Path, tmp_path: Path) -> No
     other = load_api(
         json.dumps({"openapi": "3.0.0", "info": {"title": "Other"}, "paths": {}}) + " " * 500_000, cache=cache
     )
-    assert isinstance(other.document.parts, DiskParts)
-    stamp.write_text(f"{line}\n{other.document.parts.path.name.partition('-')[0]}")
+    assert isinstance(other.document.slices, DiskSlices)
+    stamp.write_text(f"{line}\n{other.document.slices.path.name.partition('-')[0]}")
     assert load_api(source, cache=cache).title == "Other"
 
 

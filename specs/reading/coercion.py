@@ -1,6 +1,6 @@
-"""Booleans and numbers that a document spells as strings, read as what they are.
+"""Coercion: booleans and numbers that a document spells as strings become booleans and numbers.
 
-Some published documents, one of the two of RestBench among them, have no boolean and no number at all:
+Some published documents, among them one of RestBench, spell every boolean and number as a string:
 `"required": "false"`, `"maximum": "50"`. Read literally, every parameter would be required.
 """
 
@@ -38,45 +38,45 @@ NUMBER_KEYS = frozenset(
     }
 )
 DATA_KEYS = frozenset({"example", "examples", "x-example", "x-examples"})
-STRINGLY = re.compile(rb'"(\w[\w-]*)"\s*:\s*$')
+KEY = re.compile(rb'"(\w[\w-]*)"\s*:\s*$')
 INTEGER = re.compile(r"[+-]?\d+\Z")
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z")
 HITS = 2000
 
 
-def is_stringly(data: bytes) -> bool:
+def has_string_booleans(data: bytes) -> bool:
     """Tell whether the JSON text of a document spells a boolean keyword of OpenAPI as a string."""
     for literal in (b'"true"', b'"false"'):
         start = data.find(literal)
         for _ in range(HITS):
             if start < 0:
                 break
-            found = STRINGLY.search(data, max(0, start - 60), start)
+            found = KEY.search(data, max(0, start - 60), start)
             if found and found.group(1).decode() in BOOLEAN_KEYS:
                 return True
             start = data.find(literal, start + 1)
     return False
 
 
-def has_spelled_boolean(data: bytes) -> bool:
-    """Tell whether a slice of JSON holds a boolean that is spelled as a string, the cheap sign that it needs repair."""
+def has_string_boolean(data: bytes) -> bool:
+    """Tell whether a slice of JSON has the text "true" or "false", a cheap sign that it needs coercion."""
     return b'"true"' in data or b'"false"' in data
 
 
-def repair(node: Any) -> Any:
-    """Return `node` with stringly typed keywords replaced in place, examples and property names left alone."""
+def coerce_keywords(node: Any) -> Any:
+    """Return `node` with the values of boolean and number keywords coerced in place, examples left as they are."""
     stack = [node]
     while stack:
         current = stack.pop()
         if isinstance(current, list):
             stack.extend(current)
         elif isinstance(current, dict):
-            _repair_keywords(current)
+            _coerce_keywords(current)
             stack.extend(value for key, value in current.items() if key not in DATA_KEYS)
     return node
 
 
-def _repair_keywords(node: dict[str, Any]) -> None:
+def _coerce_keywords(node: dict[str, Any]) -> None:
     kind = node.get("type")
     for key, value in node.items():
         if key == "enum" and isinstance(value, list):
@@ -92,7 +92,7 @@ def _repair_keywords(node: dict[str, Any]) -> None:
 
 
 def coerce(value: Any, kind: Any) -> Any:
-    """Read a string as the JSON type `kind` where it spells one; anything else comes back unchanged."""
+    """Return the value of JSON type `kind` that a string spells; return any other value unchanged."""
     if not isinstance(value, str):
         return value
     if kind == "boolean" and value.lower() in ("true", "false"):

@@ -1,40 +1,41 @@
-"""Which kind of document was given: OpenAPI, or something else that gets a name and a remedy."""
+"""The format of a document: OpenAPI is accepted, other formats raise an error that names the format and a remedy."""
 
 from restgpt.specs.problem import SpecError
 from restgpt.specs.reading.document import Document
-from restgpt.specs.reading.source import Source, json_bytes
+from restgpt.specs.reading.json_text import json_bytes
+from restgpt.specs.reading.source import Source
 
 REMEDY = "give the OpenAPI document of the API, often at /openapi.json or /swagger.json"
 
 
-def slice_document(source: Source, *, allow_external: bool) -> Document:
-    """Slice the document of a source; raises SpecError where it is none, naming what was found and the remedy."""
+def open_document(source: Source, *, allow_external: bool) -> Document:
+    """Open the document of a source; raises SpecError with the format and a remedy if it is not OpenAPI."""
     check_text(source.data, source.label)
     try:
         data = json_bytes(source.data)
         document = Document.from_json(data, location=source.location, allow_external=allow_external)
     except SpecError as error:
         raise SpecError(f"{source.label}: {error}; {REMEDY}") from None
-    check_kind(document, source.label)
+    check_format(document, source.label)
     return document
 
 
-def check_kind(document: Document, label: str) -> None:
-    """Raise SpecError where a document is not OpenAPI 3 or Swagger 2.0, naming what it is and the remedy."""
-    keys = document.parts.names(())
+def check_format(document: Document, label: str) -> None:
+    """Raise SpecError with the format and a remedy if a document is neither OpenAPI 3 nor Swagger 2.0."""
+    keys = document.slices.names(())
     version = document.version
     if version.startswith(("2", "3")) or (not version and "paths" in keys):
         return
     if version.startswith("1"):
         raise SpecError(f"{label} is written in Swagger {version}; convert it to OpenAPI 3 first")
     if version:
-        raise SpecError(f"{label} is written in version {version} of OpenAPI, which is not known; 2.0 and 3.x are")
-    found = _other_kind(document, keys) or "no OpenAPI document"
+        raise SpecError(f"{label} is written in version {version} of OpenAPI; convert it to 2.0 or 3.x first")
+    found = _other_format(document, keys) or "no OpenAPI document"
     raise SpecError(f"{label} is {found} (its keys: {', '.join(keys[:6]) or 'none'}); {REMEDY}")
 
 
-def _other_kind(document: Document, keys: list[str]) -> str:
-    """Name another format by the keys at its root."""
+def _other_format(document: Document, keys: list[str]) -> str:
+    """Return the name of another format, recognised by the keys at its root, or an empty string."""
     if "asyncapi" in keys:
         return "an AsyncAPI document"
     if "arazzo" in keys:
@@ -51,7 +52,7 @@ def _other_kind(document: Document, keys: list[str]) -> str:
 
 
 def check_text(text: bytes, label: str) -> None:
-    """Raise SpecError where the bytes are empty or plainly a web page, XML or a binary file."""
+    """Raise SpecError if the bytes are empty or start like a web page, XML, RAML or a binary file."""
     start = text[:400].lstrip().lower()
     if not start:
         raise SpecError(f"{label} is empty; {REMEDY}")

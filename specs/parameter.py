@@ -1,0 +1,100 @@
+"""Parameters of an operation (OpenAPI Parameter Object)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from restgpt.specs.content import read_example, text
+from restgpt.specs.problem import BrokenReference, Problem
+from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.names import VARIABLE
+from restgpt.specs.reading.references import follow
+
+LOCATIONS = ("path", "query", "header", "cookie", "querystring")
+STYLES = {"query": "form", "cookie": "form", "path": "simple", "header": "simple", "querystring": "form"}
+# RFC 9110 and OpenAPI: other keywords describe these header parameters, and they are ignored here.
+IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter with defaults filled in for `style` and `explode`; `schema` is raw and may be a reference."""
+
+    name: str
+    location: str
+    required: bool
+    schema: dict[str, Any]
+    style: str
+    explode: bool
+    allow_reserved: bool = False
+    content_type: str | None = None
+    description: str = ""
+    deprecated: bool = False
+    example: Any = None
+
+
+def read_parameters(
+    document: Document, path: str, pointer: str, lists: Iterable[tuple[str, Any]], problems: list[Problem]
+) -> tuple[Parameter, ...]:
+    """Read the parameters of the operation at `pointer`; those that cannot be sent become problems.
+
+    `lists` are pairs of a JSON pointer and the raw `parameters` there; a later list overrides an earlier one. A
+    variable of the path that no list declares is a required string.
+    """
+    found: dict[tuple[str, str], Parameter] = {}
+    for place, items in lists:
+        if items is not None and not isinstance(items, list):
+            problems.append(Problem(f"{place}/parameters", "the parameters are not a list"))
+            continue
+        for number, raw in enumerate(items or ()):
+            try:
+                node = follow(document, raw)
+                fault = _fault(node, path)
+            except BrokenReference as error:
+                fault = str(error)
+            if fault:
+                problems.append(Problem(f"{place}/parameters/{number}", fault))
+            elif node["name"].lower() not in IGNORED_HEADERS or node["in"] != "header":
+                found[(node["name"], node["in"])] = _read_parameter(document, node)
+    declared = {parameter.name for parameter in found.values() if parameter.location == "path"}
+    for name in VARIABLE.findall(path.partition("#")[0]):
+        if name not in declared:
+            problems.append(Problem(pointer, f"nothing declares the path variable {name}"))
+            found[(name, "path")] = Parameter(name, "path", True, {"type": "string"}, "simple", False)
+    return tuple(found.values())
+
+
+def _fault(raw: Any, path: str) -> str:
+    """Return why a parameter cannot be sent, or an empty string."""
+    if not isinstance(raw, dict) or not isinstance(raw.get("name"), str):
+        return "the parameter has no name"
+    if raw.get("in") not in LOCATIONS:
+        return f"the parameter {raw['name']} has an unknown location (in: {raw.get('in')!r})"
+    if raw["in"] == "path" and "{" + raw["name"] + "}" not in path:
+        return f"the path has no variable {raw['name']}"
+    return ""
+
+
+def _read_parameter(document: Document, raw: dict[str, Any]) -> Parameter:
+    name, location = raw["name"], raw["in"]
+    schema, content_type = raw.get("schema"), None
+    content = raw.get("content")
+    if isinstance(content, dict) and content:
+        content_type, media = next(iter(content.items()))
+        schema = media.get("schema") if isinstance(media, dict) else None
+    default_style = STYLES[location]
+    style = raw["style"] if isinstance(raw.get("style"), str) else default_style
+    explode = raw["explode"] if isinstance(raw.get("explode"), bool) else style in ("form", "deepObject", "cookie")
+    return Parameter(
+        name=name,
+        location=location,
+        required=location == "path" or raw.get("required") is True,
+        schema=schema if isinstance(schema, dict) else {},
+        style=style,
+        explode=explode,
+        allow_reserved=raw.get("allowReserved") is True,
+        content_type=content_type,
+        description=text(raw.get("description")),
+        deprecated=raw.get("deprecated") is True,
+        example=read_example(document, raw),
+    )

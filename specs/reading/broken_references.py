@@ -1,0 +1,58 @@
+"""Problems in the slices of a document: references that lead to no node, and nesting beyond the limit."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from restgpt.specs.problem import BrokenReference, Problem
+from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.nesting import depth_fault
+from restgpt.specs.reading.pointer import format_pointer, parse_fragment
+from restgpt.specs.reading.references import resolve
+from restgpt.specs.reading.slices import DEPTHS, Tokens
+
+REFERENCE = re.compile(rb'"\$ref"\s*:\s*("(?:[^"\\]|\\.)*")')
+
+
+def slice_problems(document: Document) -> Iterator[Problem]:
+    """Yield a problem for every slice that nests too deeply or has a broken reference, each reference once a slice."""
+    faults: dict[str, str] = {}
+    for address, raw in _slices(document):
+        if fault := depth_fault(raw):
+            yield Problem(format_pointer(address), fault)
+        found = {json.loads(text) for text in REFERENCE.findall(raw)}
+        for reference in sorted(found):
+            if reference not in faults:
+                faults[reference] = _fault(document, reference)
+            if faults[reference]:
+                yield Problem(format_pointer(address), faults[reference])
+
+
+def _slices(document: Document) -> "Iterator[tuple[Tokens, bytes | msgspec.Raw]]":
+    slices = document.slices
+    for key in slices.names(()):
+        depth = DEPTHS.get(key, 1)
+        if depth == 1:
+            raw = slices.part((key,))
+            if raw is not None:
+                yield (key,), raw
+        parents: list[Tokens] = [(key,)] if depth == 2 else [(key, name) for name in slices.names((key,)) if depth == 3]
+        for parent in parents:
+            for name, raw in slices.level(parent).items():
+                yield (*parent, name), raw
+
+
+def _fault(document: Document, reference: str) -> str:
+    """Return why a reference is broken, or an empty string."""
+    target, _, fragment = reference.partition("#")
+    tokens = parse_fragment(fragment)
+    is_slice = not target and bool(tokens) and len(tokens) == DEPTHS.get(tokens[0], 1)
+    if is_slice and document.slices.part(tokens) is not None:
+        return ""
+    try:
+        resolve(document, reference)
+    except BrokenReference as error:
+        return f"$ref {reference}: {error}"
+    return ""

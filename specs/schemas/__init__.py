@@ -1,0 +1,1 @@
+"""Schemas of operations: conversion to JSON Schema, validation, types and patterns."""
