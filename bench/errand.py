@@ -6,7 +6,8 @@ is honest: what an API refused or did not answer is tried once more and then own
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,17 +79,26 @@ class _Called:
 
 
 class ErrandModel(BaseChatModel):
-    """Plays planner, selector, caller and parser of one errand; `prompts` keeps what it was asked if `keep` is set."""
+    """Plays planner, selector, caller and parser of an errand, and takes `seconds` for each reply.
+
+    `prompts` keeps what it was asked if `keep` is set.
+    """
 
     keep: bool = False
-    _errand: Errand = PrivateAttr()
+    seconds: float = 0.0
+    _errand_of: Callable[[str], Errand] = PrivateAttr()
     _prompts: list[str] = PrivateAttr(default_factory=list)
 
     @classmethod
     def over(cls, errand: Errand, *, keep: bool = False) -> "ErrandModel":
         """The model of an errand."""
-        model = cls(keep=keep)
-        model._errand = errand
+        return cls.choosing(lambda prompt: errand, keep=keep)
+
+    @classmethod
+    def choosing(cls, errand_of: Callable[[str], Errand], *, keep: bool = False, seconds: float = 0.0) -> "ErrandModel":
+        """The model of many errands; `errand_of` finds the one that the text of a prompt is about."""
+        model = cls(keep=keep, seconds=seconds)
+        model._errand_of = errand_of
         return model
 
     @property
@@ -113,9 +123,11 @@ class ErrandModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
+        prompt = "\n".join(str(message.text) for message in messages)
         if self.keep:
-            self._prompts.append("\n".join(str(message.text) for message in messages))
-        reply = _reply(self._errand, messages)
+            self._prompts.append(prompt)
+        time.sleep(self.seconds)
+        reply = _reply(self._errand_of(prompt), messages)
         text = reply if isinstance(reply, str) else json.dumps(reply)
         counts: Any = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text, usage_metadata=counts))])
