@@ -6,7 +6,8 @@ is honest: what an API refused or did not answer is tried once more and then own
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,17 +76,26 @@ class _Called:
 
 
 class ErrandModel(ScriptedChatModel):
-    """Plays planner, selector, caller and parser of one errand; `prompts` keeps what it was asked if `keep` is set."""
+    """Plays planner, selector, caller and parser of an errand, and takes `seconds` for each reply.
+
+    `prompts` keeps what it was asked if `keep` is set.
+    """
 
     keep: bool = False
-    _errand: Errand = PrivateAttr()
+    seconds: float = 0.0
+    _errand_of: Callable[[str], Errand] = PrivateAttr()
     _prompts: list[str] = PrivateAttr(default_factory=list)
 
     @classmethod
     def over(cls, errand: Errand, *, keep: bool = False) -> "ErrandModel":
         """The model of an errand."""
-        model = cls(keep=keep)
-        model._errand = errand
+        return cls.choosing(lambda prompt: errand, keep=keep)
+
+    @classmethod
+    def choosing(cls, errand_of: Callable[[str], Errand], *, keep: bool = False, seconds: float = 0.0) -> "ErrandModel":
+        """The model of many errands; `errand_of` finds the one that the text of a prompt is about."""
+        model = cls(keep=keep, seconds=seconds)
+        model._errand_of = errand_of
         return model
 
     @property
@@ -94,10 +104,12 @@ class ErrandModel(ScriptedChatModel):
         return self._prompts
 
     def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
-        """The reply of the role that the system message names."""
+        """The reply of the role that the system message names, after the seconds that a model would take."""
+        prompt = "\n".join(str(message.text) for message in messages)
         if self.keep:
-            self._prompts.append("\n".join(str(message.text) for message in messages))
-        return _reply(self._errand, messages)
+            self._prompts.append(prompt)
+        time.sleep(self.seconds)
+        return _reply(self._errand_of(prompt), messages)
 
 
 def _reply(errand: Errand, messages: Sequence[BaseMessage]) -> str | dict[str, Any]:

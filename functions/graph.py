@@ -12,11 +12,12 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.runtime import Runtime
+from langgraph.runtime import get_runtime
 
 from restgpt.functions.context import FunctionContext, FunctionInput, FunctionOutput, FunctionState
 from restgpt.functions.docs.loading import Source, load_functions
 from restgpt.functions.nodes import FunctionResources, make_caller, make_emitter, make_follow_up, make_intake
+from restgpt.tools.executor import on_loop, run_in_threads
 
 FunctionGraph = CompiledStateGraph[FunctionState, FunctionContext, FunctionInput, FunctionOutput]
 
@@ -33,12 +34,14 @@ def build_functions_graph(
     context: FunctionContext | Mapping[str, Any] | None = None,
     checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
     resources: FunctionResources | None = None,
+    concurrency: int | None = None,
     name: str = "openfunctions",
 ) -> FunctionGraph:
     """Build the graph over `functions` in any dialect; without any, a run brings its own under `functions`.
 
     `context` gives defaults for the settings of a run. Pausing for a missing value needs a checkpointer; with
-    `on_missing="return"` the run ends with the question instead. Raises `FunctionError` for unreadable documentation.
+    `on_missing="return"` the run ends with the question instead. `concurrency` gives the graph so many threads of its
+    own for `ainvoke`, `astream` and `abatch`. Raises `FunctionError` for unreadable documentation.
     """
     if resources is None:
         defaults = context if isinstance(context, FunctionContext) else FunctionContext(**(context or {}))
@@ -60,18 +63,22 @@ def build_functions_graph(
         "follow_up", _after_follow_up, {"words": "caller", "missing value": "follow_up", "values": "emitter"}
     )
     builder.add_edge("emitter", END)
+    run_in_threads(builder, concurrency)
     graph = builder.compile(checkpointer=checkpointer, name=name)
     return graph.with_config(recursion_limit=10 + 2 * QUESTIONS)
 
 
 def _after_caller(resources: FunctionResources) -> Any:
-    def after_caller(state: FunctionState, runtime: Runtime[FunctionContext]) -> str:
-        asks = state["outcome"] == "ask" and resources.context(runtime).on_missing == "ask"
+    @on_loop
+    def after_caller(state: FunctionState) -> str:
+        context = resources.context(get_runtime(FunctionContext))
+        asks = state["outcome"] == "ask" and context.on_missing == "ask"
         return "missing value" if asks else "answer"
 
     return after_caller
 
 
+@on_loop
 def _after_follow_up(state: FunctionState) -> str:
     """The next step after an answer: the model reads words; values given by name may leave others missing."""
     return {"failed": "words", "ask": "missing value"}.get(state["outcome"], "values")

@@ -30,6 +30,7 @@ from restgpt.nodes.selection import MAX_CALLS
 from restgpt.nodes.selector import make_selector
 from restgpt.nodes.sender import make_sender
 from restgpt.specs import Api
+from restgpt.tools.executor import run_in_threads
 from restgpt.tools.telemetry import observed
 
 Graph = CompiledStateGraph[State, Context, InputState, OutputState]
@@ -49,15 +50,17 @@ def build_graph(
     checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
     store: BaseStore | None = None,
     resources: Resources | None = None,
+    concurrency: int | None = None,
     name: str = "RestGPT",
 ) -> Graph:
     """Build the agent over `apis`; without any, over those that `apis.yaml` names.
 
     `model` serves all roles, `models` single ones (planner, selector, caller, parser); `context` gives defaults for the
     settings of a run. A subgraph takes `checkpointer=None` and uses its host's. Nothing is read or opened here: models,
-    documents and connections are made when a run first needs them. `resources` stands in for all of these. Raises
-    `ValueError` for `resources` beside one of them, and for a checkpointer that outlives the process without a store
-    beside it: the write journal and the response bodies are in the store.
+    documents and connections are made when a run first needs them. `resources` stands in for all of these.
+    `concurrency` gives the graph so many threads of its own for `ainvoke`, `astream` and `abatch`; without it, it
+    shares those of the process. Raises `ValueError` for `resources` beside what they hold, and for a checkpointer that
+    outlives the process without a store beside it: the write journal and the response bodies are in the store.
     """
     check_store(checkpointer, store)
     resources = make_resources(apis, model=model, models=models, context=context, store=store, resources=resources)
@@ -82,6 +85,7 @@ def build_graph(
         "caller", after_caller, {"requests": "approval", "unknown value": "selector", "no request": "planner"}
     )
     builder.add_conditional_edges("parser", after_parser, {"next call or repair": "caller", "result": "planner"})
+    run_in_threads(builder, concurrency)
     graph = builder.compile(checkpointer=checkpointer, store=store, name=name)
     return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
 

@@ -6,8 +6,10 @@ from langgraph.types import Send
 
 from restgpt.graph.state import State
 from restgpt.nodes.records import Request, no_usage, spent_since
+from restgpt.tools.executor import on_loop
 
 
+@on_loop
 def after_planner(state: State) -> Literal["plan / continue", "end"]:
     """Planning goes on, with the next sub-task or the same one, or is over.
 
@@ -16,11 +18,13 @@ def after_planner(state: State) -> Literal["plan / continue", "end"]:
     return "end" if state["decision"]["kind"] == "end" else "plan / continue"
 
 
+@on_loop
 def after_selector(state: State) -> Literal["api plan", "no call needed"]:
     """An API plan goes to the caller; without calls the round is over."""
     return "api plan" if state["api_plan"]["calls"] else "no call needed"
 
 
+@on_loop
 def after_caller(state: State) -> Literal["requests", "unknown value", "no request"]:
     """Requests go to approval; a value that nothing gives goes back to the selector, then to the planner."""
     if state["hint"]:
@@ -28,6 +32,7 @@ def after_caller(state: State) -> Literal["requests", "unknown value", "no reque
     return "requests" if _this_round(state, "planned") else "no request"
 
 
+@on_loop
 def after_approval(state: State) -> list[Send] | Literal["asked", "not approved"]:
     """Nothing goes out before a person has decided; then safe requests in parallel, changes one after the other."""
     if _this_round(state, "asked"):
@@ -42,11 +47,13 @@ def after_approval(state: State) -> list[Send] | Literal["asked", "not approved"
     return [Send("sender", {"requests": batch, "seconds": seconds, "began": began}) for batch in batches]
 
 
+@on_loop
 def after_sender(state: State) -> Literal["asked again", "answered"]:
     """A change of unknown outcome, or whose target has changed, goes back to a person before anything else."""
     return "asked again" if _this_round(state, "asked") else "answered"
 
 
+@on_loop
 def after_parser(state: State) -> Literal["next call or repair", "result"]:
     """The round goes on until its step is written."""
     over = bool(state["steps"]) and state["steps"][-1]["round"] == state["round"]

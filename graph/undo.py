@@ -16,6 +16,7 @@ from restgpt.nodes.context import Context
 from restgpt.nodes.records import Request, Usage, add_usage, merge_requests
 from restgpt.nodes.resources import Resources
 from restgpt.nodes.sender import make_sender
+from restgpt.tools.executor import on_loop, run_in_threads
 from restgpt.tools.telemetry import observed
 
 
@@ -46,9 +47,11 @@ def build_undo(resources: Resources, *, checkpointer: BaseCheckpointSaver[Any], 
         "approval", _after_approval, {"asked": "approval", "approved": "sender", "not approved": END}
     )
     builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": END})
+    run_in_threads(builder)
     return builder.compile(checkpointer=checkpointer, store=store, name="Undo")
 
 
+@on_loop
 def _after_approval(state: UndoState) -> list[Send] | Literal["asked", "not approved"]:
     """What was approved goes out in order once all is decided, and nothing else."""
     if any(request["status"] == "asked" for request in state["requests"]):

@@ -17,6 +17,8 @@ from restgpt.tools.model.role import ROLES
 
 AUTH_PREFIX = "RESTGPT_AUTH_"
 APIS_FILE = "apis.yaml"
+CONCURRENCY = 256
+"""How many nodes of one process run at once under asyncio, unless `RESTGPT_CONCURRENCY` says otherwise."""
 Decision = Literal["allow", "ask", "deny"]
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]")
@@ -196,6 +198,17 @@ class Settings:
         if self.database_url is not None:
             found.append(self.database_url)
         return [secret.reveal() for secret in found]
+
+
+def concurrency_from_env(environ: Mapping[str, str] | None = None) -> int:
+    """How many nodes of this process run at once under asyncio; raises SettingsError.
+
+    Apart from `Settings.from_env`, because an event loop asks for it and must not wait for a file.
+    """
+    given = (os.environ if environ is None else environ).get("RESTGPT_CONCURRENCY") or str(CONCURRENCY)
+    if not given.isdecimal() or int(given) < 1:
+        raise SettingsError(f"RESTGPT_CONCURRENCY must be a whole number above zero, not {given!r}.")
+    return int(given)
 
 
 def variable_part(name: str) -> str:

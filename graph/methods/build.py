@@ -19,6 +19,7 @@ from restgpt.nodes.context import MAX_STEPS, Context
 from restgpt.nodes.intake import intake
 from restgpt.nodes.resources import Resources, check_store
 from restgpt.specs import Api
+from restgpt.tools.executor import on_loop, run_in_threads
 from restgpt.tools.telemetry import observed
 
 Builder = StateGraph[State, Context, InputState, OutputState]
@@ -34,6 +35,7 @@ def build_method(
     checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
     store: BaseStore | None = None,
     resources: Resources | None = None,
+    concurrency: int | None = None,
 ) -> Graph:
     """Build `restgpt` or one of its baselines, with the same inputs, outputs and settings; see `METHODS`.
 
@@ -45,21 +47,24 @@ def build_method(
     resources = make_resources(apis, model=model, models=models, context=context, store=store, resources=resources)
     wire = METHODS[method]
     if wire is None:
-        return build_graph(checkpointer=checkpointer, store=store, resources=resources)
+        return build_graph(checkpointer=checkpointer, store=store, resources=resources, concurrency=concurrency)
     builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
     builder.add_node("intake", observed("intake", intake))
     builder.add_edge(START, "intake")
     add_executor(builder, resources)
     wire(builder, resources)
+    run_in_threads(builder, concurrency)
     graph = builder.compile(checkpointer=checkpointer, store=store, name=method)
     return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
 
 
+@on_loop
 def calls_or_end(state: State) -> Literal["call", "end"]:
     """A plan with calls is carried out; one without is the end."""
     return "call" if state["api_plan"]["calls"] else "end"
 
 
+@on_loop
 def another_trial(state: State) -> Literal["another trial", "end"]:
     """A reflection opens another trial."""
     return "another trial" if state["decision"]["kind"] == "continue" else "end"

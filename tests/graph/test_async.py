@@ -1,20 +1,27 @@
 """Guards the agent under asyncio: awaited, streamed, paused and cancelled, with checkpointer and store of that kind."""
 
 import asyncio
+import logging
+from contextvars import ContextVar
 from pathlib import Path
-from threading import Event
+from threading import Barrier, Event, Lock
 from typing import Any
 
+import pytest
 from board import Board
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 from langgraph.types import Command
-from roles import by_role, call, end, plan, select
+from roles import by_role, call, end, plan, role_of, select
+from scripted import Reply as Scripted
 from scripted import ScriptedModel
 
 from restgpt.graph.build import build_graph
+from restgpt.nodes.intake import EmptyInstructionError
 from restgpt.nodes.resources import Resources
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.reply import Reply
@@ -87,3 +94,151 @@ def test_a_change_whose_run_was_cancelled_is_not_sent_again_unasked(board: Board
     [pause] = asyncio.run(run_and_let_go())["__interrupt__"]
     assert "may or may not have been carried out" in pause.value["action_requests"][0]["description"]
     assert board.calls() == ["POST /projects 201"]
+
+
+class Ended(logging.Handler):
+    """Tells when a node has ended."""
+
+    def __init__(self, node: str) -> None:
+        super().__init__()
+        self.node, self.happened = node, Event()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.event["node"] == self.node:  # type: ignore[attr-defined]
+            self.happened.set()
+
+
+def test_a_change_of_a_cancelled_run_is_journalled_when_its_answer_comes(
+    board: Board, caplog: pytest.LogCaptureFixture
+) -> None:
+    http = Held()
+    resources = Resources([board.api], model=creating(), http=http)
+    graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
+    ended = Ended("sender")
+
+    async def run() -> dict[str, Any]:
+        task = asyncio.create_task(graph.ainvoke({"instruction": "Create"}, CONFIG, context={"writes": "allow"}))  # type: ignore[arg-type]
+        await asyncio.to_thread(http.answered.wait)
+        task.cancel()
+        await asyncio.wait([task])
+        http.free.set()
+        await asyncio.to_thread(ended.happened.wait)
+        done: dict[str, Any] = await graph.ainvoke(None, CONFIG, context={"writes": "allow"})  # type: ignore[arg-type]
+        return done
+
+    log = logging.getLogger("restgpt.nodes")
+    log.addHandler(ended)
+    try:
+        with caplog.at_level(logging.INFO, logger=log.name):
+            answer = asyncio.run(run())["answer"]
+    finally:
+        log.removeHandler(ended)
+    assert answer == "Moss is there."
+    assert board.calls() == ["POST /projects 201"]
+
+
+def test_a_cancelled_run_starts_no_further_node(board: Board, caplog: pytest.LogCaptureFixture) -> None:
+    asked, free = Event(), Event()
+
+    def reply(prompt: list[BaseMessage]) -> Scripted:
+        asked.set()
+        free.wait()
+        return plan("Create Moss")
+
+    model = ScriptedModel(reply)
+    graph = build_graph([board.api], model=model, concurrency=1)
+
+    async def run() -> None:
+        task = asyncio.create_task(graph.ainvoke({"instruction": "Create"}, context={"writes": "allow"}))  # type: ignore[arg-type]
+        await asyncio.to_thread(asked.wait)
+        task.cancel()
+        await asyncio.wait([task])
+        free.set()
+        # The one thread of the graph serves this run only after it is through with the cancelled one.
+        with pytest.raises(EmptyInstructionError):
+            await graph.ainvoke({"instruction": ""})  # type: ignore[arg-type]
+
+    with caplog.at_level(logging.INFO, logger="restgpt.nodes"):
+        asyncio.run(run())
+    events = [record.event for record in caplog.records]  # type: ignore[attr-defined]
+    assert [(event["node"], event["status"]) for event in events] == [
+        *(("intake", "done"), ("planner", "done"), ("intake", "failed"))
+    ]
+    assert len(model.prompts) == 1
+
+
+CALLER: ContextVar[str] = ContextVar("caller", default="nobody")
+
+
+def test_a_node_sees_the_context_variables_of_the_run_that_it_belongs_to(board: Board) -> None:
+    seen: dict[str, set[str]] = {"one": set(), "other": set()}
+
+    def reply(prompt: list[BaseMessage]) -> Scripted:
+        who = next(name for name in seen if f"Count for {name}" in str(prompt[1:]))
+        seen[who].add(CALLER.get())
+        called = "status 200" in str(prompt[1:])
+        replies = {"planner": end("4") if called else plan(f"Count for {who}"), "selector": select("list_projects")}
+        return replies.get(role_of(prompt), call({}))
+
+    graph = build_graph([board.api], model=ScriptedModel(reply), context={"code": False, "result_budget": 5000})
+
+    async def one(who: str) -> Any:
+        CALLER.set(who)
+        return await graph.ainvoke({"instruction": f"Count for {who}"})  # type: ignore[arg-type]
+
+    async def both() -> Any:
+        return await asyncio.gather(one("one"), one("other"))
+
+    assert [found["answer"] for found in asyncio.run(both())] == ["4", "4"]
+    assert seen == {"one": {"one"}, "other": {"other"}}
+
+
+class Names(BaseCallbackHandler):
+    """Keeps the names of the steps of a trace in the order in which they start."""
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def on_chain_start(self, *args: Any, **more: Any) -> None:
+        self.names.append(more["name"])
+
+
+def test_the_trace_of_an_awaited_run_names_the_same_steps(board: Board) -> None:
+    traces = []
+    for is_awaited in (False, True):
+        trace = Names()
+        graph = build_graph([board.api], model=creating())
+        given: Any = ({"instruction": "Create Moss"}, {"callbacks": [trace]})
+        context: Any = {"writes": "dry-run"}
+        if is_awaited:
+            asyncio.run(graph.ainvoke(*given, context=context))
+        else:
+            graph.invoke(*given, context=context)
+        traces.append(trace.names)
+    assert traces[0] == traces[1]
+    assert {"RestGPT", "intake", "planner", "after_planner", "approval", "after_approval"} <= set(traces[1])
+
+
+def test_a_graph_with_a_concurrency_of_its_own_runs_so_many_nodes_at_once_and_no_more(board: Board) -> None:
+    two_there, lock = Barrier(2), Lock()
+    at_once: list[int] = [0]
+
+    def reply(prompt: list[BaseMessage]) -> Scripted:
+        with lock:
+            at_once.append(at_once[-1] + 1)
+        two_there.wait()
+        with lock:
+            at_once.append(at_once[-1] - 1)
+        return end("Done.")
+
+    graph = build_graph([board.api], model=ScriptedModel(reply), concurrency=2)
+    found = asyncio.run(graph.abatch([{"instruction": "Rest"}] * 6))  # type: ignore[list-item]
+    assert [one["answer"] for one in found] == ["Done."] * 6
+    assert max(at_once) == 2
+
+
+def test_a_graph_needs_a_thread(board: Board) -> None:
+    with pytest.raises(ValueError, match="concurrency must be a whole number above zero"):
+        build_graph([board.api], concurrency=0)

@@ -6,13 +6,15 @@ call, or JSON in plain text) is a setting; `auto` falls back by itself.
 
 import json
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Generic, Literal, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.messages.utils import convert_to_messages
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableSequence
 from pydantic import BaseModel, ValidationError
 
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError
@@ -113,12 +115,23 @@ def _invoke(model: BaseChatModel, conversation: list[BaseMessage], schema: type[
             HumanMessage(f"Reply with one JSON object and nothing else. It must fit this JSON Schema:\n{wanted}"),
         ]
         return checked_message(model.invoke(asked))
-    runnable: Runnable[Any, Any] = model.with_structured_output(_schema_of(schema), method=method, include_raw=True)
-    return checked_message(runnable.invoke(conversation)["raw"])
+    structured: Runnable[Any, Any] = model.with_structured_output(_schema_of(schema), method=method)
+    if isinstance(structured, RunnableSequence):
+        # Only the model, and no parser after it. LangChain's own way to the raw message, `include_raw`, starts two
+        # threads for each call, and a thread that starts holds a lock on which every executor of the process waits.
+        return checked_message(structured.first.invoke(conversation))
+    structured = model.with_structured_output(_schema_of(schema), method=method, include_raw=True)
+    return checked_message(structured.invoke(conversation)["raw"])
 
 
 def _schema_of(schema: type[BaseModel]) -> dict[str, Any]:
     """The JSON Schema that a model sees; its title and description are the tool's name and purpose."""
+    # Copied, because a provider's package may write into it.
+    return deepcopy(_cached_schema_of(schema))
+
+
+@lru_cache(maxsize=64)
+def _cached_schema_of(schema: type[BaseModel]) -> dict[str, Any]:
     wanted = schema.model_json_schema()
     wanted.setdefault("description", schema.__name__)
     return wanted

@@ -3,6 +3,7 @@
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
+from restgpt.tools.executor import SHARED
 from restgpt.tools.sandbox.result import STANDARD
 from restgpt.tools.sandbox.runner import Limits, Media, SandboxBackend, SandboxResult, run_python
 
@@ -27,8 +28,12 @@ def python_tool(
         result = run_python(code, data, media=media, limits=limits, backend=backend)
         return result.feedback(), result
 
+    async def run_in_thread(code: str) -> tuple[str, SandboxResult]:
+        return await SHARED.run(run, code)
+
     return StructuredTool.from_function(
         func=run,
+        coroutine=run_in_thread,
         name="python",
         description=DESCRIPTION,
         args_schema=PythonInput,
