@@ -10,6 +10,9 @@ WORKERS ?= 3
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# Python keeps what it compiled, or every worker and every child process of a test would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
