@@ -9,6 +9,11 @@ WORKERS ?= 3
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# A worker that has nothing left takes over tests of the busiest one.
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+
+# Python keeps what it compiled, or every worker and every child process of a test would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 
@@ -31,8 +36,12 @@ demo: $(READY) ## set up, then three instructions on simulated APIs, with record
 	$(BIN)/restgpt demo
 
 .PHONY: test
-test: $(READY) ## set up, then the offline test suite (TESTS=path for a part of it)
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile $(TESTS)
+test: $(READY) ## set up, then the offline test suite without its slow tests (TESTS=path: all of that part)
+	$(PYTEST) $(or $(TESTS),-m "not slow")
+
+.PHONY: test-all
+test-all: $(READY) ## the whole suite, with the tests that start servers, kill processes or sweep many cases
+	$(PYTEST) $(TESTS)
 
 .PHONY: crash-test
 crash-test: $(READY) ## kill a run at 200 random moments and every border, on SQLite and PostgreSQL: nothing lost or doubled
@@ -51,7 +60,7 @@ lint: $(READY) ## format, lint, types, import contracts, spelling
 	$(BIN)/codespell
 
 .PHONY: check
-check: lint test ## lint and test: what a change must pass
+check: lint test-all ## lint and the whole suite: what a change must pass
 
 .PHONY: format
 format: $(READY) ## format the code and mend what ruff can mend

@@ -2,7 +2,10 @@
 
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -32,6 +35,21 @@ settings.load_profile("suite")
 
 PRIVATE = ("RESTGPT_", "OPENAI_")
 KEPT = frozenset({"RESTGPT_DATA"})
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Count in each worker what a run leaves out; without workers pytest tells it by itself."""
+    told = getattr(items[0].config, "workeroutput", None) if items else None
+    if told is not None:
+        told["deselected"] = told.get("deselected", 0) + len(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Let the closing line say it: all workers left out the same tests."""
+    deselected = getattr(node, "workeroutput", {}).get("deselected", 0)
+    if deselected:
+        node.config.pluginmanager.get_plugin("terminalreporter").stats["deselected"] = [SimpleNamespace()] * deselected
 
 
 @pytest.fixture(autouse=True)

@@ -341,6 +341,7 @@ def _exactly(calls: list[Call]) -> str:
     return repr([(call.name, dict(call.arguments), call.positional) for call in calls])
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.lists(CALLS, min_size=1, max_size=3))
 def test_a_call_string_reads_back_as_the_same_calls(calls: list[Call]) -> None:

@@ -254,6 +254,7 @@ def _all_arguments(operation: Operation) -> dict[str, Any]:
     return arguments
 
 
+@pytest.mark.slow
 def test_every_operation_of_every_document_comes_back_unchanged(data_folder: Path) -> None:
     tried = 0
     for path in _documents(data_folder):

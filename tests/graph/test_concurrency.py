@@ -7,6 +7,7 @@ import pytest
 from restgpt.bench.speed.concurrency import Mode, host_many, run_many, table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_kept", [False, True], ids=["memory", "sqlite"])
 def test_runs_at_once_all_finish_right(is_kept: bool, tmp_path: Path) -> None:
     assert run_many(16, kept_in=tmp_path if is_kept else None).wrong == []

@@ -20,6 +20,8 @@ from restgpt.tools.settings import Secret, Settings
 
 pytest.importorskip("psycopg", reason="PostgreSQL's packages are not installed")
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 PATIENCE_S = 300
 APPROVE = {"resume": {"decisions": [{"type": "approve"}]}}
 
-pytestmark = pytest.mark.server
+pytestmark = pytest.mark.slow
 
 
 @dataclass

@@ -18,6 +18,7 @@ from chatserver import ChatServer
 from cli import TOY, Cli, at
 
 import restgpt
+from restgpt.bench.rigs.port import held_port
 from restgpt.cli import app
 from restgpt.commands.local_model import local_models, offer
 from restgpt.worlds import CREDENTIAL
@@ -121,6 +122,7 @@ def test_find_ranks_operations(cli: Cli) -> None:
     assert cli("api", "find", "create a project", "--spec", TOY, "-k", "1").out.startswith("create_project: POST")
 
 
+@pytest.mark.slow
 def test_every_published_document_is_shown_and_searched(cli: Cli, data_folder: Path) -> None:
     documents = [path for path in sorted((data_folder / "openapi").rglob("*")) if path.suffix in (".json", ".yaml")]
     assert documents
@@ -292,9 +294,10 @@ def test_a_missing_credential_names_its_variable(cli: Cli, toy: WorldServer, mon
 
 
 def test_an_unreachable_server_exits_with_one(cli: Cli) -> None:
-    ran = cli("call", "list_projects", "--spec", TOY, "--base-url", "http://127.0.0.1:9")
+    with held_port() as port:
+        ran = cli("call", "list_projects", "--spec", TOY, "--base-url", f"http://127.0.0.1:{port}")
     assert ran.code == 1
-    assert "127.0.0.1:9" in ran.err
+    assert f"127.0.0.1:{port}" in ran.err
 
 
 def test_problems_of_a_document_are_listed(cli: Cli, tmp_path: Path) -> None:

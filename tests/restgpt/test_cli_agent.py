@@ -13,6 +13,7 @@ from chatserver import ChatServer, Refusal
 from cli import TOY, Cli, at
 from roles import call, end, plan, select
 
+from restgpt.bench.rigs.port import held_port
 from restgpt.commands.sources import Sources
 from restgpt.commands.thread import ThreadRecord, Threads
 from restgpt.graph.persistence import open_persistence
@@ -212,6 +213,7 @@ def test_failure_in_json_says_what_was_done_and_what_went_wrong(cli: Cli, toy: W
     assert ran.document["steps"][0]["requests"][0]["response"]["status"] == 200
 
 
+@pytest.mark.slow
 def test_a_change_with_unknown_outcome_is_asked_about_and_not_sent_again(
     cli: Cli, toy: WorldServer, model: Model
 ) -> None:
@@ -244,6 +246,7 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_begins_again(
     assert "How many?" in server.requests[0].text
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_thread_that_goes_on(cli: Cli, toy: WorldServer, model: Model) -> None:
     server = model({})
     asked, noticed = Event(), Event()
@@ -281,6 +284,7 @@ def test_a_thread_in_use_is_refused(cli: Cli, toy: WorldServer, model: Model) ->
     assert "in use by another process" in ran.err
 
 
+@pytest.mark.slow
 def test_on_a_terminal_the_exact_request_is_shown_and_asked_about(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(WRITES)
     code, said = cli.on_a_terminal("ask", "Create Moss", *at(toy), prompt="[a]pprove", answer="a")
@@ -352,9 +356,10 @@ def test_what_cannot_be_meant_is_told_with_the_remedy(cli: Cli, model: Model, ar
 
 def test_an_unreachable_api_ends_the_run_with_the_thread_kept(cli: Cli, model: Model) -> None:
     model(READS)
-    ran = cli("ask", "How many?", "--spec", TOY, "--base-url", "http://127.0.0.1:9", "--thread", "mine")
+    with held_port() as port:
+        ran = cli("ask", "How many?", "--spec", TOY, "--base-url", f"http://127.0.0.1:{port}", "--thread", "mine")
     assert ran.code == 1
-    assert "127.0.0.1:9" in ran.err
+    assert f"127.0.0.1:{port}" in ran.err
     assert "restgpt resume mine" in ran.err
 
 

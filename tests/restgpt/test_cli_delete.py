@@ -60,6 +60,7 @@ def test_without_a_terminal_it_has_to_be_said_twice(cli: Cli) -> None:
     assert listed(cli) == {"one", "two"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "left"), [("y", set()), ("", {"one"})])
 def test_on_a_terminal_it_is_asked(cli: Cli, answer: str, left: set[str]) -> None:
     keep(cli, "one")

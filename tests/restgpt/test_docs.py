@@ -86,7 +86,17 @@ def test_the_two_commands_of_the_readme_are_what_ci_runs() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     targets = [line for line in commands(README) if line.startswith("make ")]
     assert targets == ["make demo", "make test"]
-    assert [line for line in targets if line not in script] == []
+    assert "make demo" in script
+    assert script[-1] == "make test-all"
+
+
+def test_all_but_the_slow_tests_are_what_make_test_runs_and_nothing_else_is_left_out() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    recipes = dict(re.findall(r"^([a-z-]+): .*\n\t(.*)$", makefile, flags=re.MULTILINE))
+    assert recipes["test"] == '$(PYTEST) $(or $(TESTS),-m "not slow")'
+    assert recipes["test-all"] == "$(PYTEST) $(TESTS)"
+    assert re.findall(r"^check: (.*) ##", makefile, flags=re.MULTILINE) == ["lint test-all"]
+    assert "\nPYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal\n" in makefile
 
 
 def test_studio_is_started_as_the_server_test_starts_it() -> None:

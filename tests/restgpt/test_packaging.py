@@ -73,6 +73,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("restgpt-*.whl"))
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_the_package_and_nothing_beside_it(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
@@ -80,6 +81,7 @@ def test_the_wheel_holds_the_package_and_nothing_beside_it(wheel: Path) -> None:
     assert [name for name in names if "/tests/" in name or name.endswith(".env")] == []
 
 
+@pytest.mark.slow
 def test_the_wheel_lacks_no_module_and_no_data(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         shipped = {name for name in archive.namelist() if ".dist-info/" not in name}
@@ -96,6 +98,7 @@ def test_the_wheel_lacks_no_module_and_no_data(wheel: Path) -> None:
     assert expected - shipped == set()
 
 
+@pytest.mark.slow
 def test_the_installed_wheel_works_from_another_folder(wheel: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     with zipfile.ZipFile(wheel) as archive:

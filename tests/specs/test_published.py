@@ -35,6 +35,7 @@ PROBLEMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
 def test_every_operation_has_docs_and_a_valid_example(data_folder: Path, name: str) -> None:
     api = load_api(data_folder / "openapi" / name)

@@ -86,6 +86,7 @@ print(len(spans), parent.name, request.attributes["restgpt.outcome"], {words!r} 
 """
 
 
+@pytest.mark.slow
 def test_spans_nest_where_the_process_uses_opentelemetry() -> None:
     pytest.importorskip("opentelemetry.sdk", reason="OpenTelemetry is not installed")
     support, folder = str(Path(__file__).parents[1] / "support"), str(Path(__file__).parent)

@@ -147,7 +147,7 @@ def test_the_published_document_has_the_same_operations(name: str, data_folder: 
 
 
 @pytest.mark.parametrize(("name", "own"), SUITES)
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_gold_calls_are_answered_as_documented_and_score(name: str, own: bool, seed: int) -> None:
     world = open_world(name, seed=seed)
     operations = {operation_key(operation): operation for operation in world.api.operations}
@@ -182,7 +182,7 @@ def test_who_does_nothing_or_guesses_scores_nothing(name: str, own: bool, seed: 
 
 
 @pytest.mark.parametrize(("name", "own"), SUITES)
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_wrong_answer_or_end_state_fails(name: str, own: bool, seed: int) -> None:
     world = open_world(name, seed=seed)
     for task in open_tasks(name, own=own):

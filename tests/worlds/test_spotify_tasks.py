@@ -71,6 +71,7 @@ def test_a_wrong_answer_fails_after_the_right_calls(world: Spotify) -> None:
     assert passed == []
 
 
+@pytest.mark.slow
 def test_who_lists_everything_answers_nothing(world: Spotify) -> None:
     passed = []
     for task in filter(is_question, TASKS):
@@ -104,6 +105,7 @@ def test_changing_something_else_fails(world: Spotify) -> None:
     assert passed == []
 
 
+@pytest.mark.slow
 def test_leaving_out_any_change_fails(world: Spotify) -> None:
     passed = []
     for task in TASKS:

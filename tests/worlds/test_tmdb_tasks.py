@@ -144,6 +144,7 @@ def everything(catalogue: Catalogue) -> str:
     return ", ".join([*names, *(season.air_date.isoformat() for season in seasons)])
 
 
+@pytest.mark.slow
 def test_who_lists_everything_answers_nothing() -> None:
     world = open_world("tmdb")
     listed = everything(world.state)
@@ -236,6 +237,7 @@ def test_the_published_document_can_drive_the_same_calls(data_folder: Any) -> No
             assert set(call.arguments.get("query", {})) <= allowed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["ours", "published"])
 def test_gold_calls_score_over_the_wire_with_either_document(source: str, data_folder: Any) -> None:
     with serve(open_world("tmdb")) as server:

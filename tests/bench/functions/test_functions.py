@@ -65,6 +65,7 @@ def by_prompt(replies: Mapping[str, Reply]) -> ScriptedModel:
     return ScriptedModel(reply)
 
 
+@pytest.mark.slow
 def test_the_graph_catches_every_invented_reference_answer(data_folder: Path) -> None:
     answers = reference(data_folder)
     tasks = load_tasks(OPENFUNCTIONS, data_folder)
@@ -128,6 +129,7 @@ READER: dict[int, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 def test_a_reader_of_25_prompts_scores_as_the_documentation_says(data_folder: Path) -> None:
     tasks = load_tasks(OPENFUNCTIONS, data_folder)
     model = by_prompt({tasks[number].prompt: reply for number, reply in READER.items()})

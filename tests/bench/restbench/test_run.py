@@ -70,6 +70,7 @@ def test_every_method_can_err(method: str, tmp_path: Path) -> None:
     assert not any(record.success for record in records)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ablation", ABLATIONS)
 def test_every_ablation_can_be_done_right(ablation: str, tmp_path: Path) -> None:
     chosen = settings(suite="dev-spotify", ablations=(ablation,), context={"result_budget": 200_000})
@@ -194,6 +195,7 @@ def test_more_noise_than_there_is_is_refused() -> None:
         Runner.over(settings(noise=5000), open_suite("dev-toy"), model_for("scripted:perfect"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("suite", "only"), [("dev-tmdb", TMDB), ("dev-spotify", SPOTIFY)])
 def test_the_published_documents_can_replace_ours(
     suite: str, only: list[str], tmp_path: Path, data_folder: Path
@@ -260,6 +262,7 @@ Runner.over(folder.settings(), suite, model_for(folder.settings().model)).run(fo
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_without_repeating_or_losing_a_record(tmp_path: Path) -> None:
     folder, tasks = tmp_path / "run", tmp_path / "run" / "tasks"
     RunFolder.open(folder, settings(suite="dev-spotify"))

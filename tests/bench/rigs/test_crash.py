@@ -24,6 +24,7 @@ def stage() -> Iterator[Stage]:
         yield opened
 
 
+@pytest.mark.slow
 def test_a_run_killed_around_its_changes_goes_on_with_none_lost_and_none_doubled(stage: Stage) -> None:
     kills = [[Kill("answer", 2)], [Kill("answer", 3), Kill("answer", 1)], [Kill("send", 3)]]
     tally = trials(stage, kills)
@@ -32,6 +33,7 @@ def test_a_run_killed_around_its_changes_goes_on_with_none_lost_and_none_doubled
     assert tally.questions >= 2
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_random_moments_goes_on(stage: Stage) -> None:
     found = measure(stage)
     assert trials(stage, random_kills(3, found.seconds, seed=1)).wrong == []
@@ -42,6 +44,7 @@ def test_the_borders_are_all_nodes_and_both_sides_of_all_requests() -> None:
     assert [Kill("answer", 2)] in border_kills(nodes=3, requests=2)
 
 
+@pytest.mark.slow
 def test_on_postgresql_a_killed_run_goes_on_too() -> None:
     pytest.importorskip("psycopg", reason="PostgreSQL's packages are not installed")
     try:

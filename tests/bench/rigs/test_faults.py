@@ -22,6 +22,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1, 2], ids=["playlist", "board", "reading"])
 def test_a_run_under_faults_ends_well_or_says_so(number: int) -> None:
     tally = Tally()

@@ -95,6 +95,7 @@ def test_nesting_at_the_limit_of_the_reader_is_a_problem_or_no_document(levels: 
     assert faults_of(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("last", ["A0", "End"])
 def test_chains_and_circles_of_references_end(kind: str, last: str) -> None:

@@ -16,6 +16,7 @@ import pytest
 from wire.case import Canned
 from wire.echo import EchoServer
 
+from restgpt.bench.rigs.port import held_port
 from restgpt.specs import Api, load_api
 from restgpt.tools.auth.login import log_in, login_scheme
 from restgpt.tools.auth.oauth import OAuthTokens
@@ -186,8 +187,8 @@ def test_a_token_that_has_just_ended_is_still_a_secret(
 
 
 def test_an_authority_that_is_down_is_a_fault(tmp_path: Path) -> None:
-    with pytest.raises(ConnectFault) as caught:
-        send(api("http://127.0.0.1:9"), settings(tmp_path))
+    with held_port() as port, pytest.raises(ConnectFault) as caught:
+        send(api(f"http://127.0.0.1:{port}"), settings(tmp_path))
     assert caught.value.__context__ is None
 
 

@@ -260,6 +260,7 @@ def test_a_file_of_the_wrong_shape_is_named(value: Any) -> None:
     assert problems(body({}, "multipart/form-data"), {"body": {"f": value}})[0].startswith("/body/f:")
 
 
+@pytest.mark.slow
 def test_every_example_of_the_published_documents_builds(data_folder: Path) -> None:
     count = 0
     for path in sorted((data_folder / "openapi").iterdir()) + sorted((data_folder / "restbench").glob("*_oas.json")):

@@ -21,6 +21,8 @@ import pytest
 
 from restgpt.tools.sandbox.runner import Limits, Media, SandboxBackend, SandboxResult, Status, open_backend, run_python
 
+pytestmark = pytest.mark.slow
+
 CORPUS = Path(__file__).with_name("corpus")
 BENIGN = sorted(path.stem for path in (CORPUS / "benign").glob("*.py"))
 HOSTILE = sorted(path.stem for path in (CORPUS / "hostile").glob("*.py"))

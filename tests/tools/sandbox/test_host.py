@@ -66,6 +66,7 @@ def backend() -> CPythonBackend:
     return CPythonBackend()
 
 
+@pytest.mark.slow
 def test_runs_leave_no_process_descriptor_or_file_behind(tmp_path: Path) -> None:
     # In a process and a folder of its own: nothing but the runs can start a child, open a file or write one there.
     script = """
@@ -343,6 +344,7 @@ def interpreters() -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_version_of_python_here_runs_the_worker() -> None:
     code = "import statistics, zoneinfo, typing\nprint(statistics.mean(data), zoneinfo.ZoneInfo('Asia/Tokyo'))"
     for version, python in interpreters().items():

@@ -188,6 +188,7 @@ def test_the_tool_serves_many_at_once_on_one_event_loop() -> None:
     assert asyncio.run(gather()) == [f"{6 * n}\n" for n in range(8)]
 
 
+@pytest.mark.slow
 def test_fifty_threads_get_their_own_answers() -> None:
     with ThreadPoolExecutor(50) as pool:
         results = list(pool.map(lambda n: run("print(data)", n), range(50)))
