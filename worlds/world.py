@@ -8,11 +8,11 @@ from copy import deepcopy
 from dataclasses import replace
 from datetime import date
 from functools import cache
-from importlib import resources
 from typing import Any, ClassVar, Generic, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 
 from restgpt.specs import Api, load_api
+from restgpt.specs.bundled import bundled_document
 from restgpt.worlds.exchange import Call, Json, RefusalError, Reply, Request
 from restgpt.worlds.faults import Fault, FaultKind, FaultPlan
 from restgpt.worlds.log import LogEntry, RequestLog
@@ -27,8 +27,13 @@ State = TypeVar("State")
 @cache
 def document(name: str) -> Api:
     """The bundled OpenAPI document of the world `name`, loaded once."""
-    source = resources.files("restgpt.specs").joinpath("openapi", f"{name}.yaml").read_bytes()
-    return load_api(source, name=name)
+    return load_api(bundled_document(name).read_bytes(), name=name)
+
+
+def served_api(name: str, url: str) -> Api:
+    """The API of the world `name` as an agent is given it: its document, its address and its credential."""
+    auth = dict.fromkeys(document(name).security_schemes, CREDENTIAL)
+    return load_api(bundled_document(name).read_bytes(), base_url=url, auth=auth, name=name)
 
 
 @cache

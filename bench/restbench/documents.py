@@ -4,12 +4,12 @@ import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from restgpt.bench.restbench.suite import SuiteError
 from restgpt.specs import Api, load_api
+from restgpt.specs.bundled import bundled_document
 from restgpt.worlds import CREDENTIAL, NAMES
 from restgpt.worlds.task import shape
 
@@ -58,20 +58,15 @@ def gather(
     /template"), and so many others come in: first from the rest of it, then from `noise_specs` and the other bundled
     documents, drawn by the seed. Raises `SpecError`, or `SuiteError` when there is not that much noise.
     """
-    main = Path(spec).read_bytes() if spec is not None else bundled(world)
+    main = Path(spec).read_bytes() if spec is not None else bundled_document(world).read_bytes()
     if noise is None:
         return Documents(world, main, {}, cache)
     wanted = set(map(shape, needed))
     sources = {world: main, **{f"noise-{number}": Path(path).read_bytes() for number, path in enumerate(noise_specs)}}
-    sources |= {name: bundled(name) for name in NAMES if name != world}
+    sources |= {name: bundled_document(name).read_bytes() for name in NAMES if name != world}
     drawn = _drawn(sources, wanted, world=world, count=noise, rng=random.Random(f"noise {seed}"))
     kept = {name: _cut(load_api(data, name=name), drawn[name]) for name, data in sources.items() if drawn[name]}
     return Documents(world, kept.pop(world, main), kept, cache)
-
-
-def bundled(world: str) -> bytes:
-    """The document that comes with a world."""
-    return files("restgpt.specs").joinpath("openapi", f"{world}.yaml").read_bytes()
 
 
 def _drawn(

@@ -17,7 +17,6 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from importlib.resources import files
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
@@ -31,11 +30,10 @@ from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
 from restgpt.graph.build import Graph, build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.nodes.resources import Resources
-from restgpt.specs import load_api
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.network.addresses import GuardedAdapter, resolve
 from restgpt.tools.settings import Secret, Settings
-from restgpt.worlds import CREDENTIAL, World, open_world
+from restgpt.worlds import World, open_world, served_api
 from restgpt.worlds.server import WorldServer, serve
 
 THREAD = "errand.1"
@@ -109,9 +107,8 @@ def carry_out(
 ) -> None:
     """Be the child: carry the errand out, from where its thread stands, and tell how it went."""
     settings = Settings(home=Path(home), database_url=Secret(database) if database else None)
-    document = files("restgpt.specs").joinpath(f"openapi/{errand.world}.yaml").read_bytes()
-    api = load_api(document, base_url=url, auth={"oauth_2_0": CREDENTIAL, "key": CREDENTIAL}, name=errand.world)
     http = HttpClient(settings=settings, adapter=_DeadlyAdapter(kill))
+    api = served_api(errand.world, url)
     resources = Resources([api], model=ErrandModel.over(errand), settings=settings, http=http)
     with open_persistence(settings) as kept, kept.lock(THREAD):
         graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from typing import Any
 
 import requests
@@ -25,12 +24,11 @@ from langgraph.types import Command
 from restgpt.bench.errand import DONE, UNDONE, Errand, ErrandModel, board_errand, playlist_errand, reading_errand
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.resources import Resources
-from restgpt.specs import load_api
 from restgpt.tools.errors import ConnectFault, HttpFault, ResolveFault, RestgptError, TlsFault
 from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.network.addresses import GuardedAdapter, resolve
 from restgpt.tools.settings import Settings
-from restgpt.worlds import CREDENTIAL, open_world
+from restgpt.worlds import open_world, served_api
 from restgpt.worlds.faults import Fault, FaultKind
 from restgpt.worlds.server import WorldServer, serve
 
@@ -164,9 +162,7 @@ class Proving:
         self.budget = budget
         self.prompts: list[str] = []
         """Every prompt of every run."""
-        document = files("restgpt.specs").joinpath(f"openapi/{errand.world}.yaml").read_bytes()
-        auth = dict.fromkeys(server.world.api.security_schemes, CREDENTIAL)
-        self._api = load_api(document, base_url=server.url, auth=auth, name=errand.world)
+        self._api = served_api(errand.world, server.url)
         self._wanted: Any = None
         self.requests = self._measure()
 
