@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from restgpt.worlds.answer import Verdict
 from restgpt.worlds.exchange import Json, Reply
@@ -41,6 +41,11 @@ class Step:
     path: Mapping[str, Any] = field(default_factory=dict)
     query: Mapping[str, Any] = field(default_factory=dict)
     body: Json = None
+
+    @classmethod
+    def read(cls, entry: Mapping[str, Any]) -> Self:
+        """The step of an entry of a task file: `call`, and what there is of `path`, `query` and `body`."""
+        return cls(entry["call"], entry.get("path", {}), entry.get("query", {}), entry.get("body"))
 
     def planned(self, results: Sequence[Json]) -> PlannedCall:
         """The call with its references looked up in `results`."""

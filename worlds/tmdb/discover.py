@@ -5,7 +5,7 @@ from typing import Any
 
 from restgpt.worlds.exchange import Call, Json
 from restgpt.worlds.routing import Routes
-from restgpt.worlds.tmdb import views
+from restgpt.worlds.tmdb import titles
 from restgpt.worlds.tmdb.catalogue import Catalogue, Movie, Show, Title
 
 ROUTES = Routes()
@@ -117,22 +117,13 @@ def _status(show: Show) -> str:
     return "Returning Series" if show.running else "Ended"
 
 
-def _discover(titles: Iterable[Title], call: Call, filters: Mapping[str, Filter]) -> list[Any]:
-    wanted = [(filters[name], value) for name, value in call.query.items() if name in filters and value != ""]
-    kept = [title for title in titles if all(test(title, value) for test, value in wanted)]
-    field, _, direction = call.query.get("sort_by", "popularity.desc").partition(".")
-    return sorted(kept, key=FIELDS[field], reverse=direction == "desc")
-
-
 @ROUTES.on("GET /discover/movie")
-def movies(catalogue: Catalogue, call: Call) -> Json:
-    """Films that pass all filters."""
-    found = _discover(catalogue.movies.values(), call, MOVIE)
-    return views.paged(found, call, lambda movie: views.movie_row(catalogue, movie))
-
-
 @ROUTES.on("GET /discover/tv")
-def shows(catalogue: Catalogue, call: Call) -> Json:
-    """Shows that pass all filters."""
-    found = _discover(catalogue.shows.values(), call, TV)
-    return views.paged(found, call, lambda show: views.show_row(catalogue, show))
+def discover(catalogue: Catalogue, call: Call) -> Json:
+    """A page of the films or shows that pass all filters."""
+    kind = titles.kind_in(call)
+    filters = MOVIE if kind == "movie" else TV
+    wanted = [(filters[name], value) for name, value in call.query.items() if name in filters and value != ""]
+    kept = [title for title in catalogue.titles(kind).values() if all(test(title, value) for test, value in wanted)]
+    field, _, direction = call.query.get("sort_by", "popularity.desc").partition(".")
+    return titles.listed(catalogue, sorted(kept, key=FIELDS[field], reverse=direction == "desc"), call)

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from restgpt.worlds.answer import AllOf, Dates, Names, Pictures, Prefers, Quotes, Text
 from restgpt.worlds.tmdb import views, words, writing
-from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Movie, Show, Title
+from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Show, Title, kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def quotes(catalogue: Catalogue, found: Iterable[Title]) -> Quotes:
 
 def _reviews(catalogue: Catalogue, found: Iterable[Title]) -> Iterator[Text]:
     for title in found:
-        for _, text in writing.reviews(catalogue.seed, views.kind_of(title), title.id, title.reviews):
+        for _, text in views.reviews(catalogue, title):
             yield text
 
 
@@ -123,7 +123,7 @@ def pictures(catalogue: Catalogue, kind: str, numbers: Iterable[int], *whats: st
 def covers(catalogue: Catalogue, found: Iterable[Title]) -> Pictures:
     """The path of a poster or backdrop of any of these titles."""
     found = list(found)
-    return pictures(catalogue, views.kind_of(found[0]), [title.id for title in found], "poster", "backdrop")
+    return pictures(catalogue, kind_of(found[0]), [title.id for title in found], "poster", "backdrop")
 
 
 def profiles(catalogue: Catalogue, person: int) -> Pictures:
@@ -165,7 +165,7 @@ def network_page(catalogue: Catalogue, show: Show) -> Names:
 
 def genres(catalogue: Catalogue, title: Title) -> Names:
     """All genres of a title."""
-    table = catalogue.movie_genres if isinstance(title, Movie) else catalogue.tv_genres
+    table = catalogue.genres(kind_of(title))
     names = tuple(table[number] for number in title.genres)
     return Names(names, rivals=_others(table.values(), names))
 

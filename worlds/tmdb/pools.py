@@ -96,7 +96,7 @@ class Pools:
     def _company(self, name: str) -> Company:
         country, town = self._place()
         founded = self.draw.randint(1908, 2012)
-        return Company(next(self.ids), name, f"{town}, {country}", words.COUNTRIES[country], founded, self._site(name))
+        return Company(next(self.ids), name, f"{town}, {country}", words.COUNTRIES[country], self._site(name), founded)
 
     def _network(self, name: str) -> Network:
         country, town = self._place()

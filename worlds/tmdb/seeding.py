@@ -4,14 +4,12 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from restgpt.worlds.tmdb.broadcasting import Station
-from restgpt.worlds.tmdb.catalogue import Catalogue, Charts, CreditIndex, Person, Title
+from restgpt.worlds.tmdb.catalogue import Catalogue, Charts, CreditIndex, Person, Title, best_rated
 from restgpt.worlds.tmdb.entities import AGED, RANKED, SEQUELS
 from restgpt.worlds.tmdb.filming import Studio
 from restgpt.worlds.tmdb.pools import Pools
 from restgpt.worlds.world import TODAY
 
-STAR_VOTES = 300
-"""A title with fewer votes is in no list of the best rated."""
 SIMILAR = 24
 RELATED = 37
 TRENDING = 45
@@ -66,9 +64,7 @@ def _arrange(studio: Studio, station: Station) -> None:
 def _rank(studio: Studio) -> None:
     """Give a film one of the places in the list of the best rated."""
     film = studio.named(RANKED)
-    counted = [movie for movie in studio.movies.values() if movie.vote_count >= STAR_VOTES]
-    best = sorted(counted, key=lambda movie: -movie.vote_average)
-    other = best[studio.draw.choice(studio.draw.choice(PLACES))]
+    other = best_rated(studio.movies.values())[studio.draw.choice(studio.draw.choice(PLACES))]
     film.vote_average, other.vote_average = other.vote_average, film.vote_average
 
 
