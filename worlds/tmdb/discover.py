@@ -48,9 +48,7 @@ def _offers(title: Title) -> list[str]:
 
 SHARED: Mapping[str, Filter] = {
     "vote_average.gte": lambda title, value: title.vote_average >= value,
-    "vote_average.lte": lambda title, value: title.vote_average <= value,
     "vote_count.gte": lambda title, value: title.vote_count >= value,
-    "vote_count.lte": lambda title, value: title.vote_count <= value,
     "with_companies": lambda title, value: _holds(title.companies, value),
     "without_companies": lambda title, value: _lacks(title.companies, value),
     "with_genres": lambda title, value: _holds(title.genres, value),
@@ -61,8 +59,11 @@ SHARED: Mapping[str, Filter] = {
     "with_watch_providers": lambda title, value: _holds(_providers(title), value),
     "with_watch_monetization_types": lambda title, value: _holds(_offers(title), value),  # type: ignore[arg-type]
 }
+# The document has these two for films only, and an argument that it does not have arrives as text.
 MOVIE: Mapping[str, Filter] = {
     **SHARED,
+    "vote_average.lte": lambda title, value: title.vote_average <= value,
+    "vote_count.lte": lambda title, value: title.vote_count <= value,
     "year": lambda movie, value: movie.released.year == value,
     "primary_release_year": lambda movie, value: movie.released.year == value,
     "primary_release_date.gte": lambda movie, value: movie.released.isoformat() >= value,
