@@ -3,10 +3,10 @@
 import random
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from restgpt.worlds.exchange import RefusalError
-from restgpt.worlds.spotify.catalogue import Catalogue, PublicPlaylist, new_id, split_uri
+from restgpt.worlds.spotify.catalogue import Catalogue, PublicPlaylist, Saved, new_id, split_uri
 from restgpt.worlds.spotify.player import Player
 from restgpt.worlds.world import TODAY
 
@@ -43,17 +43,12 @@ class Device:
     is_active: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """Something in the library or a playlist, by URI, and when it was put there."""
-
-    uri: str
-    added_at: str
-
-
 @dataclass(slots=True)
 class Playlist:
-    """A playlist of the listener; its versions grow with each change."""
+    """A playlist of the listener, whom nobody follows in it; its versions grow with each change."""
+
+    type: ClassVar[str] = "playlist"
+    followers: ClassVar[int] = 0
 
     id: str
     name: str
@@ -177,16 +172,14 @@ class Account:
         }
 
     def _dump_playlist(self, item: Playlist | PublicPlaylist) -> dict[str, Any]:
-        own = isinstance(item, Playlist)
-        uris = [entry.uri for entry in item.items] if isinstance(item, Playlist) else list(item.tracks)
         return {
             "id": item.id,
             "name": item.name,
             "owner": item.owner,
             "description": item.description,
-            "public": item.public if isinstance(item, Playlist) else True,
-            "collaborative": own and isinstance(item, Playlist) and item.collaborative,
-            "tracks": [self._label(uri) for uri in uris],
+            "public": item.public,
+            "collaborative": item.collaborative,
+            "tracks": [self._label(entry.uri) for entry in item.items],
         }
 
     def _label(self, uri: str | None) -> str | None:

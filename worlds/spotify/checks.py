@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from restgpt.worlds.answer import Expectation, Names
-from restgpt.worlds.spotify.account import Account, Playlist, Saved
-from restgpt.worlds.spotify.catalogue import Album, Artist, Track, split_uri
+from restgpt.worlds.spotify.account import Account, Playlist
+from restgpt.worlds.spotify.catalogue import Album, Artist, Saved, Track, split_uri
 from restgpt.worlds.spotify.judges import Becomes, Creates, Judge, Meets, Says
 from restgpt.worlds.spotify.search import words_of
 
@@ -371,9 +371,7 @@ def artist_named(account: Account, artist: Artist) -> Expectation:
 
 PUBLISHED: dict[int, Judge] = {
     0: Creates("Love Mariah", _three_of_mariah),
-    1: Becomes(
-        lambda a: enqueue(a, a.catalogue.album_tracks(album_called(a, "The Dark Side of the Moon", "Pink Floyd"))[0])
-    ),
+    1: Becomes(_queue_from_dark_side),
     2: Becomes(lambda a: put(first_playlist(a), a.catalogue.track("Summertime Sadness", "Lana Del Rey"))),
     3: Becomes(lambda a: _skip_at(a, 60)),
     4: Becomes(lambda a: save_track(a, current(a))),

@@ -60,8 +60,22 @@ class Says:
         return self.truth(start(world)).wrong()
 
 
+class _Change:
+    """What judges of changes have in common: the answer does not count."""
+
+    __slots__ = ()
+
+    def right(self, world: World[Any]) -> str:
+        """A plain confirmation."""
+        return DONE
+
+    def wrong(self, world: World[Any]) -> str:
+        """A plain denial."""
+        return NOT_DONE
+
+
 @dataclass(frozen=True, slots=True)
-class Becomes:
+class Becomes(_Change):
     """The account is exactly what `edit` makes of the account at the start.
 
     `order` must be a subsequence of the fulfilled requests; the state named in `free` is left out of the comparison,
@@ -83,17 +97,9 @@ class Becomes:
             return Verdict(False, f"not as wanted: {found[0]}")
         return _in_order(log, self.order)
 
-    def right(self, world: World[Any]) -> str:
-        """A plain confirmation; the answer does not count."""
-        return DONE
-
-    def wrong(self, world: World[Any]) -> str:
-        """A plain denial; the answer does not count."""
-        return NOT_DONE
-
 
 @dataclass(frozen=True, slots=True)
-class Meets:
+class Meets(_Change):
     """The account meets a condition that several end states meet, and is unchanged outside of `touched`.
 
     `problem` reads the account at the start and at the end and says what is wrong, or nothing if all is well.
@@ -114,17 +120,9 @@ class Meets:
             return Verdict(False, f"changed something else: {found[0]}")
         return _in_order(log, self.order)
 
-    def right(self, world: World[Any]) -> str:
-        """A plain confirmation; the answer does not count."""
-        return DONE
-
-    def wrong(self, world: World[Any]) -> str:
-        """A plain denial; the answer does not count."""
-        return NOT_DONE
-
 
 @dataclass(frozen=True, slots=True)
-class Creates:
+class Creates(_Change):
     """Exactly one playlist is new, it is the listener's own and called `name`, and `problem` finds its tracks right.
 
     `problem` reads the account at the start and the URIs in the new playlist.
@@ -149,14 +147,6 @@ class Creates:
         rest["playlists"] = [item for item in rest["playlists"] if item["id"] != made[0].id]
         found = differences(before.dump(), rest)
         return Verdict(not found, f"changed something else: {found[0]}" if found else "the playlist is as wanted")
-
-    def right(self, world: World[Any]) -> str:
-        """A plain confirmation; the answer does not count."""
-        return DONE
-
-    def wrong(self, world: World[Any]) -> str:
-        """A plain denial; the answer does not count."""
-        return NOT_DONE
 
 
 def start(world: World[Any]) -> Account:

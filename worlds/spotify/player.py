@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 
@@ -12,6 +13,11 @@ class Play:
     track: str
     context: str | None
     played_at: int
+
+
+def milliseconds(moment: datetime) -> int:
+    """Unix time in milliseconds, as the history counts it."""
+    return int(moment.timestamp() * 1000)
 
 
 @dataclass(slots=True)
