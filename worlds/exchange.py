@@ -9,6 +9,11 @@ from restgpt.worlds.faults import Fault
 Json: TypeAlias = Any
 
 
+def is_success(status: int) -> bool:
+    """Whether a status says that the request was fulfilled: 200 to 299 (RFC 9110, section 15.3)."""
+    return 200 <= status < 300
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What arrived: `path` as sent (percent-encoded, with the base path), `query` undecoded, `body` as bytes."""
@@ -32,8 +37,8 @@ class Reply:
 
     @property
     def ok(self) -> bool:
-        """Whether the request was fulfilled: a status from 200 to 299."""
-        return 200 <= self.status < 300
+        """Whether the request was fulfilled."""
+        return is_success(self.status)
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,9 +158,8 @@ class _ApiHandler(_Handler):
             body = self._body()
         except ValueError:
             self.close_connection = True
-            self._send(
-                Reply(400), _content(Reply(400, world.error(RefusalError(400, "The body has no known length."))))
-            )
+            reply = Reply(400, world.error(RefusalError(400, "The body has no known length.")))
+            self._send(reply, _content(reply))
             return
         request = Request(self.command, parts.path, parts.query, dict(self.headers.items()), body)
         reply = world.handle(request)

@@ -31,6 +31,7 @@ from typing import Any, Literal
 
 from restgpt.bench.restbench.check import is_change
 from restgpt.bench.restbench.record import GoldCall, Record
+from restgpt.worlds.exchange import is_success
 from restgpt.worlds.task import shape
 
 Module = Literal["planner", "selector", "caller", "parser", "none", "run"]
@@ -144,7 +145,7 @@ class Trail:
         return [
             (shape(operation), json.dumps([entry["path"], entry["query"], entry["body"]], ensure_ascii=False))
             for entry in self.record.log
-            if 200 <= entry["status"] < 300
+            if is_success(entry["status"])
             for operation in entry["covers"]
         ]
 

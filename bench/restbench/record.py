@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from restgpt.tools.errors import StoppingError
+from restgpt.worlds.exchange import is_success
 
 SETTINGS = "run.json"
 RECORDS = "tasks"
@@ -147,7 +148,7 @@ class Record:
 
     def called(self, *, fulfilled: bool = True, covered: bool = False) -> list[str]:
         """The operations that were called, in order; `fulfilled`: only with a 2xx status; `covered`: with all parts."""
-        entries = [entry for entry in self.log if not fulfilled or 200 <= entry["status"] < 300]
+        entries = [entry for entry in self.log if not fulfilled or is_success(entry["status"])]
         if covered:
             return [operation for entry in entries for operation in entry["covers"]]
         return [entry["covers"][0] for entry in entries]

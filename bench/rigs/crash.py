@@ -34,6 +34,7 @@ from restgpt.tools.http.client import HttpClient
 from restgpt.tools.network.addresses import GuardedAdapter, resolve
 from restgpt.tools.settings import Secret, Settings
 from restgpt.worlds import World, open_world, served_api
+from restgpt.worlds.exchange import is_success
 from restgpt.worlds.server import WorldServer, serve
 
 THREAD = "errand.1"
@@ -155,7 +156,7 @@ def _was_carried_out(request: dict[str, Any], control_url: str) -> bool:
         and path.endswith(entry["path"])
         and (entry["body"] or None) == (request["body"] or None)
         and all(f"{name}={value}" in query for name, value in entry["query"].items())
-        and 200 <= entry["status"] < 300
+        and is_success(entry["status"])
         for entry in log
     )
 
@@ -176,16 +177,13 @@ class Driver:
         world = self.stage.server.world
         world.reset()
         home = f"{self.stage.home}/{uuid4().hex}"
-        killed, questions = 0, 0
+        outcome, killed = None, 0
         for kill in [*kills, Kill()]:
             outcome = self._child(kill, home)
-            killed += outcome is None
             if outcome is not None:
-                questions += outcome["questions"]
                 break
-        if outcome is None:
-            return {"answer": "", "questions": questions}, killed, _changes(world)
-        return {**outcome, "questions": questions}, killed, _changes(world)
+            killed += 1
+        return outcome or {"answer": "", "questions": 0}, killed, _changes(world)
 
     def _child(self, kill: Kill, home: str) -> dict[str, Any] | None:
         """Run a child until it ends or is killed; what it told, None if it was killed."""
