@@ -16,7 +16,7 @@ def is_success(status: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What arrived: `path` as sent (percent-encoded, with the base path), `query` undecoded, `body` as bytes."""
+    """A request as it arrived: `path` percent-encoded with the base path, `query` undecoded, `body` as bytes."""
 
     method: str
     path: str
@@ -27,7 +27,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What goes back: `body` is JSON-able, or bytes sent as they are, or None for no content."""
+    """A response: `body` is JSON-able, or bytes sent as they are, or None for no content."""
 
     status: int = 200
     body: Json = None
@@ -54,7 +54,7 @@ class Call:
 
 
 class RefusalError(Exception):
-    """A request that the simulated API refuses; the world words it in the API's own error style.
+    """The simulated API refuses a request; the world writes the error in the API's own style.
 
     `details` are further lines for styles that list several errors; `headers` go out with the reply.
     """

@@ -1,4 +1,4 @@
-"""The request log of a world: what the judge reads instead of the agent's own account."""
+"""The request log of a world, which the judge reads instead of the agent's own account."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass

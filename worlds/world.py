@@ -42,7 +42,7 @@ def _router(name: str) -> Router:
 
 
 class World(ABC, Generic[State]):
-    """The base of all worlds: routes requests by the document, checks the credential, logs, and strikes faults.
+    """The base class of worlds: routes requests by the document, checks the credential, logs, and applies faults.
 
     A subclass gives `name` (also the name of its document), `base_path` (path of the document's server), `routes`
     (a handler per operation), `key_parameter` (a query parameter that carries the credential; the header
@@ -157,7 +157,7 @@ class World(ABC, Generic[State]):
         call = Call(route.key, arguments, query, _lowered(request.headers), deepcopy(body), request.path)
         result = self.routes[route.key](self.state, call)
         reply = result if isinstance(result, Reply) else Reply(200, result)
-        # A copy, so that what was sent stays what it was when the state changes.
+        # A copy, so that later changes of the state do not change a body that was sent.
         return replace(reply, body=deepcopy(reply.body), fault=fault)
 
     def _is_authorised(self, request: Request) -> bool:

@@ -1,4 +1,4 @@
-"""Which documents the agent of a run is given: the world's own or another in its place, cut and mixed with noise."""
+"""Prepares the documents of a run: the world's own or another in its place, cut and mixed with noise."""
 
 import json
 import random
@@ -14,14 +14,14 @@ from restgpt.worlds import CREDENTIAL, NAMES
 from restgpt.worlds.task import shape
 
 ELSEWHERE = "/noise"
-"""Below the served world: operations of other documents are sent here, where every request gets a 404."""
+"""The path below the served world for operations of noise documents; every request there gets a 404."""
 
 METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"})
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The documents of a run as text: that of the world first, then those that only bring noise."""
+    """The documents of a run as text: the world's own, and those that only add noise."""
 
     world: str
     main: bytes
@@ -72,7 +72,7 @@ def gather(
 def _drawn(
     sources: Mapping[str, bytes], wanted: set[str], *, world: str, count: int, rng: random.Random
 ) -> dict[str, set[str]]:
-    """The operations to keep of each source, as "METHOD /path"."""
+    """The operations to keep from each source, as "METHOD /path"."""
     drawn: dict[str, set[str]] = {}
     left = count
     for name, data in sources.items():
@@ -90,7 +90,7 @@ def _drawn(
 
 
 def _cut(api: Api, keys: set[str]) -> bytes:
-    """The document with these operations only; what they refer to stays."""
+    """The document with these operations only; components stay."""
     tree: dict[str, Any] = dict(api.document.get(()))
     paths = {
         path: {name: part for name, part in item.items() if name not in METHODS or f"{name.upper()} {path}" in keys}

@@ -14,19 +14,19 @@ Z = 1.959964
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """How many of n."""
+    """`hits` of `n`."""
 
     hits: int
     n: int
 
     @property
     def rate(self) -> float:
-        """The share, 0 of none."""
+        """The share; 0 where n is 0."""
         return self.hits / self.n if self.n else 0.0
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of Wilson (1927); everything where n is 0."""
+        """The 95 % interval of Wilson (1927); from 0 to 1 where n is 0."""
         if not self.n:
             return 0.0, 1.0
         z2 = Z * Z

@@ -1,6 +1,6 @@
-"""Does search find every step of a RestBench instruction? No model takes part: raw instruction in, operations out.
+"""Measures search on RestBench without a model: does the raw instruction find the operations of its solution?
 
-Gold operations are cleaned of stray blanks and of the two paths that the documents do not have. With `--foreign`, the
+Gold operations lose stray blanks, and the one path that no document has is corrected. With `--foreign`, the
 operations of other published APIs are searched together with them.
 """
 

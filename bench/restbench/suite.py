@@ -14,7 +14,7 @@ OWN = {"dev-tmdb": "tmdb", "dev-spotify": "spotify", "dev-toy": "toy"}
 NAMES = (*PUBLISHED, *OWN)
 
 MISSPELT = {"GET /track/{id}": "GET /tracks/{id}"}
-"""Published gold steps that no document has, under the name that is meant; names of parameters never matter."""
+"""Published gold steps that no document has, with the right path; the names of parameters never count."""
 
 
 class SuiteError(StoppingError):
@@ -91,6 +91,6 @@ def _published(name: str, world: str, data: Path | None) -> list[dict[str, Any]]
 
 
 def gold_path(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """The solution of a published instruction, without stray blanks and with the path that is meant."""
+    """The solution of a published instruction, without stray blanks and with misspelt paths corrected."""
     steps = (" ".join(step.split()) for step in row["solution"])
     return tuple(MISSPELT.get(step, step) for step in steps)

@@ -1,8 +1,8 @@
-"""Kill an agent in the middle of its changes, go on with it, and compare the world: nothing lost, nothing doubled.
+"""Kills an agent in the middle of its changes, resumes it, and compares the world: nothing lost, nothing doubled.
 
 A child process carries out an errand with five changes on the simulated Spotify, its threads in SQLite or PostgreSQL.
-It is killed with SIGKILL at random moments, after every node, and right before and after each request; then another
-child goes on. What a run asks about a change of unknown outcome is answered from the world's own log.
+The rig kills it with SIGKILL at random moments, after every node, and right before and after each request; then another
+child resumes the thread. The rig answers questions about changes of unknown outcome from the world's own log.
 """
 
 import argparse
@@ -45,7 +45,7 @@ Moment = Literal["never", "after", "node", "send", "answer"]
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """When a child dies: `after` some seconds, after the nth `node`, or at the nth request, before or after it."""
+    """The moment when a child dies: `after` some seconds, after the nth `node`, before or after the nth request."""
 
     moment: Moment = "never"
     number: float = 0
@@ -56,7 +56,7 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where trials take place: the served world, the errand, and the home of the threads."""
+    """The surroundings of trials: the served world, the errand, and the home of the threads."""
 
     server: WorldServer
     errand: Errand
@@ -66,7 +66,7 @@ class Stage:
 
 @dataclass(slots=True)
 class Tally:
-    """What came of some trials; `wrong` says what was wrong, empty if nothing."""
+    """The results of some trials; `wrong` has a line for each that lost or doubled a change."""
 
     trials: int = 0
     killed: int = 0
@@ -106,7 +106,7 @@ def _die() -> None:
 def carry_out(
     errand: Errand, url: str, control_url: str, home: str, database: str | None, kill: Kill, told: Connection
 ) -> None:
-    """Be the child: carry the errand out, from where its thread stands, and tell how it went."""
+    """Carry the errand out as the child, from the last checkpoint of its thread, and send the outcome to the parent."""
     settings = Settings(home=Path(home), database_url=Secret(database) if database else None)
     http = HttpClient(settings=settings, adapter=_DeadlyAdapter(kill))
     api = served_api(errand.world, url)
@@ -124,7 +124,7 @@ def _drive(graph: Graph, errand: Errand, control_url: str, kill: Kill) -> dict[s
     nodes = questions = 0
     while True:
         snapshot = graph.get_state(config)
-        # Not `next`: a task whose result was kept, and whose checkpoint was not, is left out of that.
+        # `next` leaves out a task whose result was saved before the kill and whose checkpoint was not; `tasks` has it.
         if not snapshot.tasks and snapshot.values.get("answer"):
             return {"answer": snapshot.values["answer"], "questions": questions, "nodes": nodes}
         given: Any = None if snapshot.tasks else {"instruction": errand.instruction}
@@ -172,7 +172,7 @@ class Driver:
     def run(self, kills: list[Kill]) -> tuple[dict[str, Any], int, list[str]]:
         """One trial: a fresh world and thread, a child for each kill, then one that lives.
 
-        Returns what the last child told, how many were killed, and the successful changes in the world's log.
+        Returns the outcome of the last child, the number of killed ones, and the successful changes in the world's log.
         """
         world = self.stage.server.world
         world.reset()
@@ -186,7 +186,7 @@ class Driver:
         return outcome or {"answer": "", "questions": 0}, killed, _changes(world)
 
     def _child(self, kill: Kill, home: str) -> dict[str, Any] | None:
-        """Run a child until it ends or is killed; what it told, None if it was killed."""
+        """Run a child until it ends or is killed; returns its outcome, or None if it was killed."""
         server, stage = self.stage.server, self.stage
         ours, theirs = self._context.Pipe(duplex=False)
         database = None if stage.database is None else self._database(home)
@@ -252,7 +252,7 @@ def trials(stage: Stage, kills: list[list[Kill]], *, say: Callable[[str], None] 
     for trial in kills:
         told, killed, made = driver.run(trial)
         while not killed and trial[0].moment == "after":
-            # The run was over before its time: a busy machine is not always equally busy.
+            # The run ended before the kill, because the machine is less busy than when it was measured.
             trial = [Kill("after", 0.7 * kill.number) for kill in trial]
             told, killed, made = driver.run(trial)
         tally.trials += 1

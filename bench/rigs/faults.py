@@ -1,4 +1,4 @@
-"""Every way an API can fail, at every call of three runs: no traceback, no hang past the budget, no wrong success.
+"""Lets an API fail in every way, at every call of three runs: no traceback, no hang past the budget, no wrong success.
 
 A fault strikes once or from a call on for ever. A run must end with everything done, and the world as it should be; or
 say that not everything could be done, with nothing made twice; or stop with an error that is foreseen, and then go on
@@ -37,7 +37,7 @@ LIMITS = HttpLimits(
 )
 BUDGET_S = 8.0
 SLACK_S = 4.0
-"""What a run may take past its budget: the request under way, and a busy machine."""
+"""The seconds that a run may take past its budget, for the request under way and a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class Case:
 
 @dataclass(slots=True)
 class Tally:
-    """How runs ended; `wrong` says what must not be."""
+    """The ends of some runs; `wrong` has a line for each that did not end as it must."""
 
     done: int = 0
     owned_up: int = 0
@@ -201,7 +201,7 @@ class Proving:
             result = graph.invoke(given, config, context=context)
             if "__interrupt__" not in result:
                 return str(result.get("answer", ""))
-            # A change of unknown outcome: whoever does not know leaves it.
+            # A change of unknown outcome: a person who does not know rejects it.
             given = Command(resume="reject")
 
     def prove(self, case: Case, tally: Tally) -> None:
@@ -283,7 +283,7 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="run every nth case only")
     parser.add_argument("--jobs", type=int, default=6, help="how many runs at a time; they mostly wait")
     given = parser.parse_args()
-    # As the command line does: parallel reads that fail together leave the pool of LangGraph a callback too many.
+    # The command line does the same: after parallel reads that fail together, LangGraph's pool logs a callback error.
     logging.getLogger("concurrent.futures").setLevel(logging.CRITICAL)
     wrong = 0
     for errand in errands():

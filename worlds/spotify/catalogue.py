@@ -18,7 +18,7 @@ TOP_TRACKS = 10
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something in the catalogue; `type` is what Spotify calls its kind."""
+    """An item of the catalogue; `type` is Spotify's name for its kind."""
 
     type: ClassVar[str]
 
@@ -33,7 +33,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """Something in the library or a playlist, by URI, and when it was put there."""
+    """The URI of an item in the library or in a playlist, and the time when it was added."""
 
     uri: str
     added_at: str
@@ -128,7 +128,7 @@ class PublicPlaylist(Item):
 
     @property
     def items(self) -> list[Saved]:
-        """The tracks, all put there on one day."""
+        """The tracks, all added on one day."""
         return [Saved(uri, "2023-06-01T12:00:00Z") for uri in self.tracks]
 
     @property
@@ -202,7 +202,7 @@ class Catalogue:
         return self.tracks.get(key) if kind == "track" else self.episodes.get(key) if kind == "episode" else None
 
     def label(self, uri: str) -> str:
-        """`uri` with the name of what it stands for, for people who read a snapshot."""
+        """`uri` with the name of its item, for people who read a snapshot."""
         kind, key = split_uri(uri)
         if kind == "track":
             track = self.tracks[key]
@@ -215,7 +215,7 @@ class Catalogue:
 
 
 def split_uri(uri: str) -> tuple[str, str]:
-    """The kind and the id of a `spotify:KIND:ID` URI, or two empty texts if it is none."""
+    """The kind and the id of a `spotify:KIND:ID` URI; two empty texts for any other text."""
     parts = uri.split(":")
     return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == "spotify" else ("", "")
 
@@ -309,7 +309,7 @@ class _Builder:
         self._made.artists[key] = Artist(key, entry["name"], tuple(entry["genres"]), entry["fame"], followers)
 
     def _relate(self, plain: Sequence[str]) -> None:
-        # Only invented artists are called similar: whoever answers from memory cannot name them.
+        # Only invented artists are similar, so nobody can name them from memory.
         for key, artist in list(self._made.artists.items()):
             rng = self._stream(f"related {artist.name}")
             pool = [self._made.artist(name) for name in plain if name != artist.name]

@@ -131,7 +131,7 @@ class _Opening:
         music = self._catalogue
         unknown = [artist.id for artist in _strangers(music)]
         known = [key for key in music.artists if key not in unknown]
-        # Another favourite in each span: who reads the wrong one answers wrongly.
+        # Each span has another favourite, so an agent that reads the wrong span answers wrongly.
         favourites = self._rng.sample(unknown, len(SPANS))
         tracks = [track.id for track in music.tracks.values()]
         for span, favourite in zip(SPANS, favourites, strict=True):

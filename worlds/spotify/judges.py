@@ -1,4 +1,4 @@
-"""Judges of what came of a task: what the account became, or what the answer says, and that nothing else changed."""
+"""Judges of runs: the account must be the wanted one, or the answer true, and nothing else may change."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from restgpt.worlds.spotify.fixtures import open_account
 from restgpt.worlds.task import follows
 from restgpt.worlds.world import World
 
-# Where the order says nothing: two ways to the same library put the same things into it.
+# Lists whose order does not count: two ways to the same library may fill it in different orders.
 UNORDERED = ("saved_tracks", "saved_albums", "followed_artists", "followed_users")
 Found = TypeVar("Found")
 DONE = "Done."
@@ -61,7 +61,7 @@ class Says:
 
 
 class _Change:
-    """What judges of changes have in common: the answer does not count."""
+    """The base of judges of changes: the answer does not count."""
 
     __slots__ = ()
 
@@ -90,7 +90,7 @@ class Becomes(_Change):
         """Compare with the edited account."""
         before, expected = start(world), start(world)
         self.edit(expected)
-        # How often songs were begun on the way to the right one does not matter.
+        # The number of songs that were begun before the right one does not count.
         moved = expected.player.history != before.player.history
         found = differences(expected.dump(), world.state.dump(), free=(*self.free, *(("history",) if moved else ())))
         if found:
@@ -102,7 +102,7 @@ class Becomes(_Change):
 class Meets(_Change):
     """The account meets a condition that several end states meet, and is unchanged outside of `touched`.
 
-    `problem` reads the account at the start and at the end and says what is wrong, or nothing if all is well.
+    `problem` compares the account at the start and at the end and returns what is wrong, or None.
     """
 
     problem: Callable[[Account, Account], str | None]
@@ -155,7 +155,7 @@ def start(world: World[Any]) -> Account:
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any], *, free: Sequence[str] = ()) -> list[str]:
-    """What differs between two dumps of accounts, outside of what is `free`."""
+    """The differences between two dumps of accounts, without those in `free`."""
     return changes(_comparable(before, free), _comparable(after, free))
 
 
@@ -163,7 +163,7 @@ def _found(problem: Callable[[Account, Found], str | None], before: Account, fou
     try:
         return problem(before, found)
     except LookupError as error:
-        # A podcast where a song was wanted, or nothing at all.
+        # A podcast in place of a song, or nothing at all.
         return f"something else than music was found: {error}"
 
 

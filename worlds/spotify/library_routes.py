@@ -1,4 +1,4 @@
-"""Handlers of what belongs to the listener: profile, top items, saved albums and tracks, follows."""
+"""Handlers of the listener's own data: profile, top items, saved albums and tracks, follows."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ def remove_saved(account: Account, call: Call) -> Reply:
 
 @dataclass(frozen=True, slots=True)
 class _Shelf:
-    """The saved albums or tracks, and all that there are in the catalogue."""
+    """The saved albums or tracks, and all albums or tracks of the catalogue by id."""
 
     saved: list[Saved]
     known: Mapping[str, Item]

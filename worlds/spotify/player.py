@@ -1,4 +1,4 @@
-"""The player: what is playing from which context, what comes next, and what was played before."""
+"""The player: the track that plays, its context, the queue and the history."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """One item that was played, from which context, and when (Unix time in milliseconds)."""
+    """A track of the history, with its context and the Unix time in milliseconds."""
 
     track: str
     context: str | None
@@ -16,7 +16,7 @@ class Play:
 
 
 def milliseconds(moment: datetime) -> int:
-    """Unix time in milliseconds, as the history counts it."""
+    """Unix time in milliseconds."""
     return int(moment.timestamp() * 1000)
 
 
@@ -41,7 +41,7 @@ class Player:
 
     @property
     def upcoming(self) -> list[str]:
-        """What will play next: the listener's queue, then the rest of the context."""
+        """The URIs that will play next: the listener's queue, then the rest of the context."""
         return [*self.queue, *self.items[self.position + 1 :]]
 
     def start(self, items: Sequence[str], *, context: str | None, position: int, progress_ms: int, now: int) -> None:

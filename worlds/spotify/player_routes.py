@@ -1,4 +1,4 @@
-"""Handlers of the player: what plays, on which device, and the commands."""
+"""Handlers of the player: playback state, devices, queue, history and commands."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,13 +18,13 @@ QUEUE_SHOWN = 20
 
 @ROUTES.on("GET /me/player")
 def get_playback_state(account: Account, call: Call) -> Reply:
-    """What plays, where and how; 204 if nothing is active."""
+    """The playback with its device and modes; 204 if nothing is active."""
     return _or_nothing(Views(account).playback())
 
 
 @ROUTES.on("GET /me/player/currently-playing")
 def get_currently_playing(account: Account, call: Call) -> Reply:
-    """What plays; 204 if nothing does."""
+    """The item that plays; 204 if nothing does."""
     return _or_nothing(Views(account).currently_playing())
 
 
@@ -36,7 +36,7 @@ def list_devices(account: Account, call: Call) -> Json:
 
 @ROUTES.on("GET /me/player/queue")
 def get_queue(account: Account, call: Call) -> Json:
-    """What plays and up to twenty items that come next."""
+    """The item that plays, and up to twenty next ones."""
     views, player = Views(account), account.player
     return {
         "currently_playing": None if player.track is None else views.playable(player.track),

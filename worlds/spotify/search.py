@@ -28,7 +28,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something that can be found: its words, the fields that filters look at, and the item itself."""
+    """An item in the index: its words, the fields that filters compare, and the item itself."""
 
     item: Any
     name: str

@@ -35,7 +35,7 @@ class SpotifyStep(Step):
 
 @dataclass(frozen=True, slots=True)
 class SpotifyTask(Task):
-    """A task whose end state can be spoilt, to show that its check looks at the whole of it."""
+    """A task whose end state can be spoilt, to show that the check compares all of it."""
 
     def spoil(self, world: World[Any]) -> None:
         """Save a song that nobody asked for: after this the check must fail."""

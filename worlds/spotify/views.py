@@ -1,4 +1,4 @@
-"""What things look like in replies: the JSON objects of the document, built from the catalogue and the account."""
+"""Builds the JSON objects of the document from the catalogue and the account."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -226,7 +226,7 @@ class Views:
         }
 
     def currently_playing(self) -> dict[str, Any] | None:
-        """What plays now, or None if nothing does."""
+        """The item that plays now, or None if nothing does."""
         player = self._account.player
         if player.track is None or self._account.active_device is None:
             return None
@@ -253,7 +253,7 @@ class Views:
         }
 
     def playback(self) -> dict[str, Any] | None:
-        """What plays now, where and how, or None if nothing does."""
+        """The playback with its device and modes, or None if nothing plays."""
         device, playing = self._account.active_device, self.currently_playing()
         if device is None or playing is None:
             return None

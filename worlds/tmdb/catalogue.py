@@ -1,4 +1,4 @@
-"""The simulated film database: its records, and the questions that handlers and checks ask of it."""
+"""The records of the simulated film database, and the look-ups that handlers and checks share."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ STAR_VOTES = 300
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A part in a cast: who plays whom; `order` 0 is the lead."""
+    """A part in a cast: a person plays a character; `order` 0 is the lead."""
 
     person: int
     character: str
@@ -69,7 +69,7 @@ class Network(Maker):
 
 @dataclass(slots=True)
 class Title:
-    """What films and shows have in common; `name` is the title, `released` the first date."""
+    """The base of films and shows; `name` is the title, `released` the first date."""
 
     id: int
     name: str
@@ -141,7 +141,7 @@ class Season:
 
 @dataclass(slots=True)
 class Show(Title):
-    """A television show; its `cast` is the main cast of all seasons, its `crew` that of the whole series."""
+    """A television show; `cast` is the main cast of all seasons, `crew` the crew of the whole series."""
 
     networks: tuple[int, ...] = ()
     country: str = "US"
@@ -181,7 +181,7 @@ class Charts:
 
 @dataclass(frozen=True, slots=True)
 class Credit:
-    """What one person did in one title."""
+    """The part or the job of one person in one title."""
 
     title: Title
     part: Role | Job
@@ -205,7 +205,7 @@ class Credit:
 
 @dataclass(slots=True)
 class Catalogue:
-    """Everything that the simulated API knows; never changed once it is built."""
+    """All data of the simulated API; nothing changes it once it is built."""
 
     seed: int
     people: dict[int, Person]
@@ -229,23 +229,23 @@ class Catalogue:
         return self.movie_genres if kind == "movie" else self.tv_genres
 
     def movie(self, name: str) -> Movie:
-        """The film of exactly this title; LookupError if there is none."""
+        """The film of exactly this title; LookupError without one."""
         return _named(self.movies.values(), name)
 
     def show(self, name: str) -> Show:
-        """The show of exactly this name; LookupError if there is none."""
+        """The show of exactly this name; LookupError without one."""
         return _named(self.shows.values(), name)
 
     def person(self, name: str) -> Person:
-        """The person of exactly this name; LookupError if there is none."""
+        """The person of exactly this name; LookupError without one."""
         return _named(self.people.values(), name)
 
     def collection(self, name: str) -> Collection:
-        """The collection of exactly this name; LookupError if there is none."""
+        """The collection of exactly this name; LookupError without one."""
         return _named(self.collections.values(), name)
 
     def company(self, name: str) -> Company:
-        """The company of exactly this name; LookupError if there is none."""
+        """The company of exactly this name; LookupError without one."""
         return _named(self.companies.values(), name)
 
 
@@ -288,7 +288,7 @@ class CreditIndex:
 
 
 def digest(text: str) -> str:
-    """24 hexadecimal digits that stand for `text`, as object ids do."""
+    """A digest of `text` in 24 hexadecimal digits, like an object id."""
     return blake2b(text.encode(), digest_size=12).hexdigest()
 
 

@@ -1,6 +1,6 @@
-"""What a true answer says, for the published instructions by index; the instructions are published elsewhere.
+"""The true answers to the published instructions, by index; the instructions are published elsewhere.
 
-Everything is computed from the catalogue of the world's seed, so the answer is never one that a model remembers.
+Each is computed from the catalogue of the world's seed, so no model can know it from memory.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -39,7 +39,7 @@ from restgpt.worlds.world import TODAY
 Truth = Callable[[Catalogue], Expectation]
 
 
-# What is true of a catalogue.
+# Facts about a catalogue.
 
 
 def popular(catalogue: Catalogue) -> list[Movie]:
@@ -54,7 +54,7 @@ def popular_show(catalogue: Catalogue) -> Show:
 
 
 def trending_show(catalogue: Catalogue, window: str = "day") -> Show:
-    """The show that most people look at today, or this week."""
+    """The first show in the trends of today, or of this week."""
     return catalogue.shows[catalogue.charts.trending["tv", window][0]]
 
 
@@ -90,7 +90,7 @@ def episode(catalogue: Catalogue, name: str, season: int, number: int) -> Episod
 
 
 def season_directors(catalogue: Catalogue, name: str, season: int) -> list[int]:
-    """Who directed an episode of a season."""
+    """The directors of the episodes of a season."""
     jobs = catalogue.show(name).seasons[season].crew
     return list(dict.fromkeys(job.person for job in jobs if job.job == DIRECTOR))
 

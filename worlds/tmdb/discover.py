@@ -59,7 +59,7 @@ SHARED: Mapping[str, Filter] = {
     "with_watch_providers": lambda title, value: _holds(_providers(title), value),
     "with_watch_monetization_types": lambda title, value: _holds(_offers(title), value),  # type: ignore[arg-type]
 }
-# The document has these two for films only, and an argument that it does not have arrives as text.
+# The document declares these two for films only; an undeclared argument arrives as text.
 MOVIE: Mapping[str, Filter] = {
     **SHARED,
     "vote_average.lte": lambda title, value: title.vote_average <= value,

@@ -1,4 +1,4 @@
-"""What an answer must say of things in the catalogue: people, titles, reviews, pictures, places, episodes."""
+"""Expectations of answers about the catalogue: people, titles, reviews, pictures, places, episodes."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Show, Title, kind_
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """What two things are compared in: the comparatives both ways, and how one says it."""
+    """A property in which two things are compared: the comparatives both ways, and a phrase for it."""
 
     phrase: str
     more: tuple[str, ...]
@@ -54,12 +54,12 @@ def _others(every: Iterable[str], *known: Iterable[str]) -> tuple[str, ...]:
 
 
 def lead(catalogue: Catalogue, title: Title) -> Names:
-    """Who plays the lead."""
+    """The person who plays the lead."""
     return people(catalogue, [title.lead])
 
 
 def stars(catalogue: Catalogue, title: Title) -> AllOf:
-    """Who plays the lead, and one more of the first five."""
+    """The person who plays the lead, and one more of the first five."""
     cast = [role.person for role in title.cast]
     others = [role.person for role in title.cast if 0 < role.order < 5]
     return AllOf((people(catalogue, [title.lead], beside=cast), people(catalogue, others, 1, beside=cast)))
@@ -96,7 +96,7 @@ def keywords(catalogue: Catalogue, found: Iterable[Title], least: int) -> Names:
 
 
 def quotes(catalogue: Catalogue, found: Iterable[Title]) -> Quotes:
-    """A mark of a review of any of these titles, and none of a review of another one."""
+    """A quote of a review of any of these titles, and no quote of a review of another title."""
     wanted = list(found)
     others = [title for table in (catalogue.movies, catalogue.shows) for title in table.values() if title not in wanted]
     return Quotes(tuple(_reviews(catalogue, wanted)), tuple(_reviews(catalogue, others)))
@@ -137,7 +137,7 @@ def stills(catalogue: Catalogue, shown: Episode) -> Pictures:
 
 
 def birthday(catalogue: Catalogue, person: int) -> Dates:
-    """When a person was born."""
+    """The day of a person's birth."""
     return Dates((catalogue.people[person].birthday,))
 
 
@@ -148,7 +148,7 @@ def town(place: str) -> Names:
 
 
 def headquarters(catalogue: Catalogue, title: Title) -> Names:
-    """Where the only company that made a title sits."""
+    """The town of the only company that made a title."""
     return town(catalogue.companies[title.companies[0]].headquarters)
 
 
@@ -185,7 +185,7 @@ def plot(catalogue: Catalogue, shown: Episode) -> Names:
 
 
 def episode_title(catalogue: Catalogue, shown: Episode) -> Names:
-    """What an episode is called."""
+    """The name of an episode."""
     every = [
         writing.title_of(catalogue.seed, other.id)
         for season in catalogue.shows[shown.show].seasons.values()
@@ -196,6 +196,6 @@ def episode_title(catalogue: Catalogue, shown: Episode) -> Names:
 
 
 def ahead(names: tuple[str, str], scores: tuple[float, float], contest: Contest) -> Prefers:
-    """That the name with the greater score is ahead."""
+    """The name with the greater score is ahead."""
     winner, loser = names if scores[0] > scores[1] else names[::-1]
     return Prefers(winner, loser, contest.more, contest.less, contest.phrase)

@@ -1,4 +1,4 @@
-"""The operations on films that shows do not have alike: details, release dates, collections, films in theatres."""
+"""The operations on films that differ from those on shows: details, release dates, collections, films in theatres."""
 
 from datetime import timedelta
 
@@ -27,7 +27,7 @@ def details(catalogue: Catalogue, call: Call) -> Json:
 
 @ROUTES.on("GET /movie/{movie_id}/credits")
 def credits(catalogue: Catalogue, call: Call) -> Json:
-    """Cast and crew, in no order; `order` tells the billing."""
+    """Cast and crew, in no order; `order` is the billing."""
     movie = _movie(catalogue, call)
     row = views.credits(catalogue, movie, movie.id, movie.crew)
     return {**row, "cast": [{**member, "cast_id": number} for number, member in enumerate(row["cast"], start=1)]}

@@ -1,4 +1,4 @@
-"""The operations on people, companies and single credits, and what is trending."""
+"""The operations on people, companies, single credits and trends."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -78,7 +78,7 @@ def company_images(catalogue: Catalogue, call: Call) -> Json:
 
 @ROUTES.on("GET /credit/{credit_id}")
 def credit(catalogue: Catalogue, call: Call) -> Json:
-    """One credit: who did what in which title."""
+    """One credit: a person's role or job in a title."""
     found = catalogue.credits.by_code.get(call.path["credit_id"])
     if found is None:
         raise RefusalError(404, views.NOT_FOUND)
@@ -99,7 +99,7 @@ def credit(catalogue: Catalogue, call: Call) -> Json:
 
 @ROUTES.on("GET /trending/{media_type}/{time_window}")
 def trending(catalogue: Catalogue, call: Call) -> Json:
-    """A page of what most people look at today or this week, the first most."""
+    """A page of the trends of today or this week, in order."""
     kind, window = call.path["media_type"], call.path["time_window"]
     charts = catalogue.charts.trending
     if kind == "all":

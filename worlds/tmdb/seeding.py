@@ -1,4 +1,4 @@
-"""Growing the simulated film database from a seed: who made what, when, and how well it is liked."""
+"""Builds the simulated film database from a seed: makers, dates, ratings, trends."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -53,7 +53,7 @@ def _relate(pools: Pools, titles: Mapping[int, Title]) -> None:
 
 
 def _arrange(studio: Studio, station: Station) -> None:
-    """What the tasks rely on beyond chance."""
+    """Arrange what tasks need and chance does not give: ranks, ratings, ages."""
     first, sequel = (studio.named(title) for title in SEQUELS)
     if first.vote_average > sequel.vote_average:
         first.vote_average, sequel.vote_average = sequel.vote_average, first.vote_average
@@ -95,7 +95,7 @@ def _charts(studio: Studio, station: Station) -> Charts:
 def _trends(
     pools: Pools, kind: str, records: Mapping[int, Title] | Mapping[int, Person]
 ) -> dict[tuple[str, str], tuple[int, ...]]:
-    """What is trending today and this week, of which neither begins as the list by popularity does."""
+    """The trends of today and of this week; neither holds one of the ten most popular."""
     famous = _most_popular(list(records.values()), 10)
     drawn = [number for number in pools.draw.sample(list(records), 100) if number not in famous]
     week = [*drawn[20:], *drawn[:20]]

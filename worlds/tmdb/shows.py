@@ -1,4 +1,4 @@
-"""The operations on shows that films do not have alike: details, seasons, episodes, networks, shows on the air."""
+"""The operations on shows that differ from those on films: details, seasons, episodes, networks, shows on the air."""
 
 from restgpt.worlds.exchange import Call, Json
 from restgpt.worlds.routing import Handler, Routes

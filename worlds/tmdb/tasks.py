@@ -43,13 +43,13 @@ def _task(key: str, entry: Mapping[str, Any], truth: Truth) -> Task:
 
 
 def _check(truth: Truth, telling: frozenset[str], world: World[Any], log: Sequence[LogEntry], answer: str) -> Verdict:
-    """Success is a true answer of one who asked: a call that can tell must have been fulfilled."""
+    """Pass a true answer after a fulfilled call that can give it."""
     if not any(telling.intersection(map(shape, asked(entry))) for entry in log if entry.ok):
         return Verdict(False, "no fulfilled call could have told")
     return truth(world.state).judge(answer)
 
 
 def asked(entry: LogEntry) -> list[str]:
-    """The operations that one request stands for: its own, and those that append_to_response adds."""
+    """The operations that one request covers: its own, and those that append_to_response adds."""
     extra = str(entry.query.get("append_to_response", "")).split(",")
     return [entry.operation, *(f"{entry.operation}/{part.strip()}" for part in extra if part.strip())]

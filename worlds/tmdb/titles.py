@@ -1,4 +1,4 @@
-"""The operations that films and shows have alike: keywords, reviews, relations, genres and the lists of titles."""
+"""The operations that are the same for films and shows: keywords, reviews, relations, genres and lists of titles."""
 
 from collections.abc import Iterable, Sequence
 
@@ -34,7 +34,7 @@ def _related(catalogue: Catalogue, title: Title, numbers: Iterable[int], call: C
 @ROUTES.on("GET /movie/{movie_id}/keywords")
 @ROUTES.on("GET /tv/{tv_id}/keywords")
 def keywords(catalogue: Catalogue, call: Call) -> Json:
-    """What a title is about: under `keywords` for a film, under `results` for a show."""
+    """The keywords of a title: under `keywords` for a film, under `results` for a show."""
     title = _title(catalogue, call)
     name = "keywords" if isinstance(title, Movie) else "results"
     return {"id": title.id, name: views.named(catalogue.keywords, title.keywords)}
@@ -59,7 +59,7 @@ def similar(catalogue: Catalogue, call: Call) -> Json:
 @ROUTES.on("GET /movie/{movie_id}/recommendations")
 @ROUTES.on("GET /tv/{tv_id}/recommendations")
 def recommendations(catalogue: Catalogue, call: Call) -> Json:
-    """A page of titles that one may like too."""
+    """A page of recommended titles."""
     title = _title(catalogue, call)
     return _related(catalogue, title, title.recommended, call)
 

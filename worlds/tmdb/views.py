@@ -1,4 +1,4 @@
-"""How records of the film database look as JSON."""
+"""Builds the JSON of the film database's records."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -180,7 +180,7 @@ def _credited(catalogue: Catalogue, credit: Credit, part: Row) -> Row:
 
 
 def credits(catalogue: Catalogue, title: Title, number: int, crew: Iterable[Job]) -> Row:
-    """The main cast of a title beside the crew of the record `number`: of the title, a season or an episode."""
+    """The main cast of a title, and the crew of the record with id `number`: the title, a season or an episode."""
     return {
         "id": number,
         "cast": [cast_row(catalogue, title, role) for role in title.cast],
@@ -189,7 +189,7 @@ def credits(catalogue: Catalogue, title: Title, number: int, crew: Iterable[Job]
 
 
 def credit_row(catalogue: Catalogue, credit: Credit) -> Row:
-    """What a person did, in the list of their credits."""
+    """A role or job, in the list of a person's credits."""
     row = {**title_row(catalogue, credit.title), "credit_id": credit.code}
     if isinstance(credit.title, Show):
         row["episode_count"] = credit.episodes

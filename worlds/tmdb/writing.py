@@ -23,7 +23,7 @@ SIZES = {
 
 @dataclass(frozen=True, slots=True)
 class Synopsis:
-    """What happens, and the words in it by which it is told from others."""
+    """A plot, and the words in it that other plots rarely share."""
 
     text: str
     marks: tuple[str, ...]
@@ -91,7 +91,7 @@ def reviews(seed: int, kind: str, number: int, count: int) -> tuple[tuple[str, T
 
 
 def image_path(seed: int, what: str, kind: str, number: int, index: int = 0) -> str:
-    """The file path of an image, such as /aB3…x.jpg."""
+    """The file path of an image, for instance /aB3…x.jpg."""
     value = int.from_bytes(blake2b(f"{seed} {what} {kind} {number} {index}".encode(), digest_size=16).digest())
     letters = ""
     while len(letters) < 21:
