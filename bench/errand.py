@@ -1,7 +1,7 @@
 """Errands: fixed tasks of several steps with a model that plays all roles from the prompts alone.
 
-The model keeps no state, so that a run which is killed and begun again in another process goes on as it would have. It
-is honest: what an API refused or did not answer is tried once more and then owned up to.
+The model keeps no state, so a run that was killed goes on in another process as it would have gone on in the first. The
+model is honest: it tries a refused or unanswered call once more, and then reports that it could not be done.
 """
 
 import json
@@ -34,8 +34,8 @@ _RESPONSE = re.compile(r"<(response-\w+)>\n(.*)\n</\1>", re.DOTALL)
 class Step:
     """One call of an errand.
 
-    Steps of one `stage` are planned together. `{name}` in the arguments stands for the id that the step which `gives`
-    that name brought; if its answer was lost, the operation `lookup` lists names and ids, and `named` is looked for.
+    Steps of one `stage` are planned together. `{name}` in the arguments is replaced by the id in the answer to the step
+    that `gives` this name; if that answer was lost, by the id that the operation `lookup` lists for the name `named`.
     """
 
     operation: str
@@ -58,7 +58,7 @@ class Step:
 class Errand:
     """A task: the world it is for, what the user says, and its steps.
 
-    `looks` says that a change of unknown outcome was looked into by whoever answered for it, so that it counts as made.
+    `looks` is set where the person who answers questions looks into changes of unknown outcome: these count as made.
     """
 
     world: str
@@ -193,7 +193,7 @@ def _calls(text: str) -> list[_Called]:
 
 
 def _is_of(call: _Called, step: Step) -> bool:
-    """Whether a call carried a step out: the same operation with the same fixed values."""
+    """Whether a call carried a step out: it has the same operation and the same fixed values."""
     if call.operation != step.operation:
         return False
     try:
@@ -227,7 +227,7 @@ def _is_unsure(call: _Called) -> bool:
 
 
 def _tries(step: Step, calls: Sequence[_Called]) -> int:
-    """How often a step was tried in vain; a change of unknown outcome is not tried again."""
+    """The number of failed attempts at a step; `TRIES` after a change of unknown outcome, which is not tried again."""
     mine = [call for call in calls if _is_of(call, step)]
     if any(_is_unsure(call) for call in mine):
         return TRIES
@@ -256,7 +256,7 @@ def _ids(errand: Errand, calls: Sequence[_Called]) -> dict[str, str]:
 
 
 def _told_by(text: str) -> str:
-    """What a result says: as read by this model, or a small body as it is."""
+    """The text of a result: what this model printed as the parser, or the ids in a small body."""
     start = text.find("{")
     try:
         value, _ = json.JSONDecoder().raw_decode(text[start:]) if start >= 0 else (None, 0)

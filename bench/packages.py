@@ -38,12 +38,8 @@ def directory_documents(cache: Path = CACHE) -> list[Path]:
 
 
 def named_document(name: str, cache: Path = CACHE) -> Path:
-    """Return one of the documents that the figures are measured on: stripe, github, msgraph or msgraph-beta."""
+    """Return one of the documents that the figures are measured on: stripe, github or msgraph."""
     if name == "github":
         return fetch_package(OCTOKIT, cache) / "generated" / "api.github.com.json"
-    files = {
-        "stripe": "stripe.com.json",
-        "msgraph": "microsoft.com/graph.json",
-        "beta": "microsoft.com/graph-beta.json",
-    }
+    files = {"stripe": "stripe.com.json", "msgraph": "microsoft.com/graph.json"}
     return fetch_package(DIRECTORY, cache) / "api" / files[name]

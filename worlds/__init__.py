@@ -5,9 +5,9 @@ from types import ModuleType
 from typing import Any, cast
 
 from restgpt.worlds.task import Task
-from restgpt.worlds.world import CREDENTIAL, TODAY, World
+from restgpt.worlds.world import CREDENTIAL, TODAY, World, served_api
 
-__all__ = ["CREDENTIAL", "NAMES", "TODAY", "Task", "World", "open_tasks", "open_world"]
+__all__ = ["CREDENTIAL", "NAMES", "TODAY", "Task", "World", "open_tasks", "open_world", "served_api"]
 
 NAMES = ("toy", "tmdb", "spotify")
 

@@ -1,4 +1,4 @@
-"""Does an answer in plain words say what is true, and commit itself to it? Names, figures, quotes, comparisons."""
+"""Judges answers in plain words: names, figures, dates, quotes, comparisons that a true answer must state."""
 
 import re
 import unicodedata
@@ -21,14 +21,14 @@ NOBODY = "Wendelin Quarrz"
 WINNER, LOSER = "winner#", "loser#"
 QUOTE_LENGTH = 25
 SPARE = 3
-"""So many names of the same kind as the right one an answer may mention on the way; more are a list of candidates."""
+"""An answer may mention this many other names of the same kind; more are a list of candidates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a run was a success, and why in one line; `there` says that what was judged holds the truth all the same.
+    """Whether a run was a success, and why in one line.
 
-    That is so where the truth stands in a list of candidates, from which one who answers has yet to choose.
+    `there` is set where the answer fails but holds the truth, for instance in a list of candidates without a choice.
     """
 
     ok: bool
@@ -40,15 +40,15 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Whether the truth is in what was judged, however much else is."""
+        """Whether the answer holds the truth, whatever else it holds."""
         return self.ok or self.there
 
 
 class Expectation(Protocol):
-    """What a true answer must say."""
+    """A condition that every true answer meets."""
 
     def judge(self, answer: str) -> Verdict:
-        """Whether `answer` says it."""
+        """Judge `answer`."""
         ...
 
     def right(self) -> str:
@@ -77,7 +77,7 @@ def mentions(answer: str, name: str, *, longer: Iterable[str] = ()) -> bool:
 def mentioned(answer: str, names: Iterable[str]) -> set[str]:
     """Which of `names` the answer mentions as whole words.
 
-    Neither a name inside a longer one of them counts, nor one that is denied: "not Titanic".
+    A name inside a longer one of them does not count, nor does a denied one: "not Titanic".
     """
     text = f" {_with_denials(answer)} "
     found = set()
@@ -126,7 +126,7 @@ def affirms(answer: str) -> bool:
 class Names:
     """At least `least` of `names` (all if None) and none of `forbidden`; `longer` are names that contain one.
 
-    `rivals` are the other names of the same kind: an answer may mention a few, but not leave the choice to the reader.
+    `rivals` are the other names of the same kind: an answer may mention a few, but must choose.
     """
 
     names: tuple[str, ...]
@@ -148,7 +148,7 @@ class Names:
         return self._commits(answer, found, [name for name in self.rivals if name in present])
 
     def _commits(self, answer: str, found: list[str], others: list[str]) -> Verdict:
-        """Whether the answer stands by the names that it found, rather than listing whatever there is."""
+        """Whether the answer decides for the names that it found, and does not list all candidates."""
         if len(others) > max(SPARE, len(found)):
             return Verdict(False, f"lists {len(others)} others beside {', '.join(found)}", there=True)
         if self.least is None:
@@ -176,7 +176,7 @@ class Dates:
     days: tuple[date, ...]
 
     def judge(self, answer: str) -> Verdict:
-        """Look for each date in any common form; one that is denied is not said."""
+        """Look for each date in any common form; a denied date does not count."""
         text = re.sub(r"\b(?:not|never)\s+(?:on\s+)?\d{4}-\d\d-\d\d", " ", plain_dates(answer))
         found = dates(text)
         missing = [str(day) for day in self.days if day not in found]
@@ -206,7 +206,7 @@ class Number:
     value: float
 
     def judge(self, answer: str) -> Verdict:
-        """Look for the number among those that the answer commits itself to."""
+        """Look for the number among those that the answer states."""
         return Verdict(self.value in counts(answer), f"{self.value:g} wanted", there=self.value in numbers(answer))
 
     def right(self) -> str:
@@ -238,7 +238,7 @@ class YesNo:
     names: tuple[str, ...] = ()
 
     def judge(self, answer: str) -> Verdict:
-        """Read the polarity of the answer; one that says that it does not know is neither."""
+        """Read yes or no from the answer; "I do not know" is neither."""
         plain = normal(answer)
         plainly = plain.partition(" ")[0] in YES | NO
         if _NOT_KNOWN.search(plain) or not (plainly or (_STATES.search(plain) and not _OPEN.search(plain))):
@@ -258,7 +258,7 @@ class YesNo:
 
 @dataclass(frozen=True, slots=True)
 class Prefers:
-    """That `winner` is `more` than `loser`: `more` and `less` are the comparatives, `phrase` says it in samples."""
+    """The claim that `winner` is `more` than `loser`: `more` and `less` are comparatives, `phrase` is for samples."""
 
     winner: str
     loser: str
@@ -267,7 +267,7 @@ class Prefers:
     phrase: str = ""
 
     def judge(self, answer: str) -> Verdict:
-        """Read who is said to be ahead in each clause that compares; the clauses must agree."""
+        """Read which name each comparing clause puts ahead; the clauses must agree."""
         claims = [claim for clause in self._clauses(answer) if (claim := self._claim(clause)) is not None]
         if claims:
             return Verdict(all(claims), f"claims {self.winner if all(claims) else self.loser}")
@@ -308,12 +308,12 @@ class Prefers:
 
 
 def _pause(clause: list[str], position: int) -> int:
-    """Where the part of the clause begins that holds `position`."""
+    """The index at which the part of the clause that holds `position` begins."""
     return max((index for index in range(position) if clause[index] == "zzpause"), default=0)
 
 
 def _subject(clause: list[str], position: int) -> str | None:
-    """Which of two marks the comparative at `position` is said of; None if it is said of neither."""
+    """The mark that the comparative at `position` is about; None if it is about neither."""
     marks = [word for word in clause if word in (WINNER, LOSER)]
     if not marks:
         return None
@@ -342,14 +342,14 @@ class Text:
 class Quotes:
     """One of `texts`: its author, its address or 25 characters of it in a row; and none of `others`.
 
-    A passage that stands in one of `others` as well is no mark of a text.
+    A passage that one of `others` contains as well does not identify a text.
     """
 
     texts: tuple[Text, ...]
     others: tuple[Text, ...] = ()
 
     def judge(self, answer: str) -> Verdict:
-        """Look for a mark of any text, and for one of the others."""
+        """Look for author, address or passage of any text, and of the others."""
         plain = normal(answer)
         authors = {text.author for text in self.texts}
         strays = [text for text in self.others if text.url in answer or normal(text.content) in plain]
@@ -375,7 +375,7 @@ class Quotes:
         return f"{self.texts[0].content} ({self.texts[0].author})"
 
     def wrong(self) -> str:
-        """Praise by nobody."""
+        """Invented praise."""
         return f"It is a wonderful thing, says {NOBODY}."
 
 

@@ -9,9 +9,14 @@ from restgpt.worlds.faults import Fault
 Json: TypeAlias = Any
 
 
+def is_success(status: int) -> bool:
+    """Whether a status says that the request was fulfilled: 200 to 299 (RFC 9110, section 15.3)."""
+    return 200 <= status < 300
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What arrived: `path` as sent (percent-encoded, with the base path), `query` undecoded, `body` as bytes."""
+    """A request as it arrived: `path` percent-encoded with the base path, `query` undecoded, `body` as bytes."""
 
     method: str
     path: str
@@ -22,7 +27,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What goes back: `body` is JSON-able, or bytes sent as they are, or None for no content."""
+    """A response: `body` is JSON-able, or bytes sent as they are, or None for no content."""
 
     status: int = 200
     body: Json = None
@@ -32,8 +37,8 @@ class Reply:
 
     @property
     def ok(self) -> bool:
-        """Whether the request was fulfilled: a status from 200 to 299."""
-        return 200 <= self.status < 300
+        """Whether the request was fulfilled."""
+        return is_success(self.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ class Call:
 
 
 class RefusalError(Exception):
-    """A request that the simulated API refuses; the world words it in the API's own error style.
+    """The simulated API refuses a request; the world writes the error in the API's own style.
 
     `details` are further lines for styles that list several errors; `headers` go out with the reply.
     """

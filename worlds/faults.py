@@ -8,7 +8,7 @@ from typing import Any
 
 
 class FaultKind(StrEnum):
-    """How a request goes wrong."""
+    """The ways in which a request can fail."""
 
     STATUS = "status"  # an error status in the API's own style; nothing is done
     SLOW = "slow"  # the right reply, `seconds` later
@@ -51,7 +51,7 @@ class Fault:
 
 
 class FaultPlan:
-    """The rules in force and how often each has been met; the first rule that strikes decides."""
+    """The rules in force, with the counts of their requests and strikes; the first rule that strikes decides."""
 
     def __init__(self, *, seed: int = 0) -> None:
         self._seed = seed

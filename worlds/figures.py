@@ -1,4 +1,4 @@
-"""Numbers and dates in plain words: which ones a text states, in all common forms."""
+"""Finds the numbers and dates that a text states, in all common forms."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -38,7 +38,7 @@ _NO_COUNTS = tuple(
         rf"{_WORD}\s+(?:or|to)\s+{_WORD}",
     )
 )
-"""The numbering of lists, names of parts, what is denied, a choice of two."""
+"""The numbering of lists, names of parts, denied numbers, a choice of two."""
 _ROW = re.compile(rf"{_NUMBER}(?:(?:,?\s+(?:or|to)\s+|\s?[/–—-]\s?|,\s*){_NUMBER})+", re.IGNORECASE)
 _PAIR = re.compile(rf"{_NUMBER},\s*{_NUMBER}")
 
@@ -50,10 +50,10 @@ def numbers(text: str) -> set[float]:
 
 
 def counts(text: str) -> set[float]:
-    """The numbers that `text` commits itself to.
+    """The numbers that `text` states as its answer.
 
-    Neither the days of dates count (their years do), nor the numbering of lists and parts, nor what is denied
-    ("not 7"), nor ranges and choices ("7 or 8", "5-9", "6, 7, 8").
+    These do not count: the days of dates (their years do), the numbering of lists and parts, denied numbers ("not 7"),
+    ranges and choices ("7 or 8", "5-9", "6, 7, 8").
     """
     text = _with_dates(text, lambda day: str(day.year))
     for pattern in _NO_COUNTS:
@@ -63,7 +63,7 @@ def counts(text: str) -> set[float]:
 
 
 def _in_words(words: Sequence[str]) -> Iterable[int]:
-    """The numbers in a row of words: `part` is what stands below a thousand, `whole` what is complete above it."""
+    """The numbers in a row of words: `part` is the part below a thousand, `whole` the complete thousands."""
     whole, part = 0, None
     for word in (*words, "."):
         value = UNITS.index(word) if word in UNITS else 10 * (TENS.index(word) + 2) if word in TENS else None

@@ -1,8 +1,10 @@
-"""The request log of a world: what the judge reads instead of the agent's own account."""
+"""The request log of a world, which the judge reads instead of the agent's own account."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, overload
+
+from restgpt.worlds.exchange import is_success
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,8 @@ class LogEntry:
 
     @property
     def ok(self) -> bool:
-        """Whether the request was fulfilled: a status from 200 to 299."""
-        return 200 <= self.status < 300
+        """Whether the request was fulfilled."""
+        return is_success(self.status)
 
     def to_json(self) -> dict[str, Any]:
         """The entry as a JSON object."""

@@ -1,4 +1,4 @@
-"""From a request to the operation of the document that it addresses, with its arguments decoded."""
+"""Finds the operation of the document that a request addresses, and decodes its arguments."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class Router:
             routes.sort(key=lambda route: [_is_parameter(segment) for segment in route.segments])
 
     def find(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
-        """The route and raw path arguments of a percent-encoded path; RefusalError 404 or 405 if there is none."""
+        """The route and raw path arguments of a percent-encoded path; RefusalError 404 or 405 if none matches."""
         segments = tuple(unquote(segment) for segment in _segments(path))
         matches = [
             (route, arguments)

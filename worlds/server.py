@@ -1,4 +1,4 @@
-"""A world over real HTTP on loopback: the API on one port, the controls on another that no agent is told of."""
+"""Serves a world over real HTTP on loopback: the API on one port, the controls on another, hidden from agents."""
 
 import json
 import socket
@@ -46,7 +46,7 @@ class WorldServer:
         self.close()
 
     def settle(self) -> None:
-        """Wait until all that clients of the API sent before they went away is dealt with."""
+        """Wait until the API has handled all requests of clients that are gone."""
         self._servers[0].settle()
 
     def close(self) -> None:
@@ -82,7 +82,7 @@ class _Server(ThreadingHTTPServer):
 
     def settle(self) -> None:
         """Wait until no connection is open or waits to be taken."""
-        # Connections are taken in their order, so all earlier ones are once this one is answered by its end.
+        # The server accepts connections in order: once it closes this one, it has accepted all earlier ones.
         with socket.create_connection((LOOPBACK, self.server_port)) as last:
             last.shutdown(socket.SHUT_WR)
             last.recv(1)
@@ -90,12 +90,12 @@ class _Server(ThreadingHTTPServer):
             self._closed.wait_for(lambda: self._open == 0)
 
     def server_bind(self) -> None:
-        # HTTPServer asks DNS for the host's full name here; a loopback server has no use for it.
+        # HTTPServer asks DNS for the host's full name here, which a loopback server does not need.
         TCPServer.server_bind(self)
         self.server_name, self.server_port = LOOPBACK, self.socket.getsockname()[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that hang up; anything else is a fault of the world and is shown."""
+        """Ignore clients that hang up; any other error is a bug in the world and is shown."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -115,10 +115,10 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: the world has its own log."""
+        """Write nothing: the world has its own log."""
 
     def _answer(self) -> None:
-        raise TypeError("a handler says how it answers")
+        raise NotImplementedError
 
     def do_GET(self) -> None:
         """Answer any method alike."""
@@ -158,9 +158,8 @@ class _ApiHandler(_Handler):
             body = self._body()
         except ValueError:
             self.close_connection = True
-            self._send(
-                Reply(400), _content(Reply(400, world.error(RefusalError(400, "The body has no known length."))))
-            )
+            reply = Reply(400, world.error(RefusalError(400, "The body has no known length.")))
+            self._send(reply, _content(reply))
             return
         request = Request(self.command, parts.path, parts.query, dict(self.headers.items()), body)
         reply = world.handle(request)

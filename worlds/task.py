@@ -1,9 +1,9 @@
-"""A task in a world: an instruction, its gold calls, and a check that a machine makes of what came of it."""
+"""A task in a world: an instruction, its gold calls, and the check of a run."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from restgpt.worlds.answer import Verdict
 from restgpt.worlds.exchange import Json, Reply
@@ -17,7 +17,7 @@ Send = Callable[["PlannedCall"], Reply]
 
 
 class BrokenTaskError(Exception):
-    """A gold call that the world refuses, or an argument that its results do not hold: the task is wrong."""
+    """The task is wrong: the world refuses a gold call, or earlier results lack one of its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,11 @@ class Step:
     query: Mapping[str, Any] = field(default_factory=dict)
     body: Json = None
 
+    @classmethod
+    def read(cls, entry: Mapping[str, Any]) -> Self:
+        """The step of an entry of a task file: `call`, and what there is of `path`, `query` and `body`."""
+        return cls(entry["call"], entry.get("path", {}), entry.get("query", {}), entry.get("body"))
+
     def planned(self, results: Sequence[Json]) -> PlannedCall:
         """The call with its references looked up in `results`."""
         arguments: dict[str, Any] = {}
@@ -56,7 +61,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What came of the gold calls: the calls, the results and a true answer."""
+    """The gold calls as they were made, their results, and a true answer."""
 
     calls: tuple[PlannedCall, ...]
     results: tuple[Json, ...]
@@ -92,7 +97,7 @@ class Task:
         return (self.gold, *self.alternatives)
 
     def spoil(self, world: World[Any]) -> None:
-        """Change what nobody asked to be changed, so that the check must fail; a world of reads only has nothing."""
+        """Make a change that nobody asked for, so that the check must fail; nothing in a world without changes."""
 
     def replay(self, world: World[Any], send: Send | None = None) -> Replay:
         """Make the gold calls on a world that was reset; raises BrokenTaskError if one is refused.
@@ -132,7 +137,7 @@ def shape(operation: str) -> str:
 
 
 def select(reference: str, results: Sequence[Json]) -> list[Json]:
-    """All values that a reference such as `$1.results[0].id` finds; BrokenTaskError if there is none."""
+    """All values that a reference such as `$1.results[0].id` finds; BrokenTaskError if it finds none."""
     number, _, rest = reference.removeprefix("$").partition(".")
     found: list[Json] = [results[int(number) - 1]]
     for step in re.findall(r"max\([^)]*\)|min\([^)]*\)|[^.\[\]]+|\[[^\]]*\]", rest):

@@ -8,11 +8,11 @@ from copy import deepcopy
 from dataclasses import replace
 from datetime import date
 from functools import cache
-from importlib import resources
 from typing import Any, ClassVar, Generic, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 
 from restgpt.specs import Api, load_api
+from restgpt.specs.bundled import bundled_document
 from restgpt.worlds.exchange import Call, Json, RefusalError, Reply, Request
 from restgpt.worlds.faults import Fault, FaultKind, FaultPlan
 from restgpt.worlds.log import LogEntry, RequestLog
@@ -27,8 +27,13 @@ State = TypeVar("State")
 @cache
 def document(name: str) -> Api:
     """The bundled OpenAPI document of the world `name`, loaded once."""
-    source = resources.files("restgpt.specs").joinpath("openapi", f"{name}.yaml").read_bytes()
-    return load_api(source, name=name)
+    return load_api(bundled_document(name).read_bytes(), name=name)
+
+
+def served_api(name: str, url: str) -> Api:
+    """The API of the world `name` as an agent is given it: its document, its address and its credential."""
+    auth = dict.fromkeys(document(name).security_schemes, CREDENTIAL)
+    return load_api(bundled_document(name).read_bytes(), base_url=url, auth=auth, name=name)
 
 
 @cache
@@ -37,7 +42,7 @@ def _router(name: str) -> Router:
 
 
 class World(ABC, Generic[State]):
-    """The base of all worlds: routes requests by the document, checks the credential, logs, and strikes faults.
+    """The base class of worlds: routes requests by the document, checks the credential, logs, and applies faults.
 
     A subclass gives `name` (also the name of its document), `base_path` (path of the document's server), `routes`
     (a handler per operation), `key_parameter` (a query parameter that carries the credential; the header
@@ -152,7 +157,7 @@ class World(ABC, Generic[State]):
         call = Call(route.key, arguments, query, _lowered(request.headers), deepcopy(body), request.path)
         result = self.routes[route.key](self.state, call)
         reply = result if isinstance(result, Reply) else Reply(200, result)
-        # A copy, so that what was sent stays what it was when the state changes.
+        # A copy, so that later changes of the state do not change a body that was sent.
         return replace(reply, body=deepcopy(reply.body), fault=fault)
 
     def _is_authorised(self, request: Request) -> bool:

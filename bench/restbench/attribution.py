@@ -1,21 +1,21 @@
-"""Which module a failed task is due to (paper, section 5.3 and figure 3), by stated rules over the record.
+"""Attributes each failed task to a module (paper, section 5.3 and figure 3), by rules over the record.
 
-The rules are tried in the order of `RULES`; the first that fits decides. They look at the listed path that the
-fulfilled calls went furthest on, and at the first step of it that was not reached:
+The rules are tried in the order of `RULES`; the first that fits decides. They look at the listed path along which the
+fulfilled calls came furthest, and at its first step that was not reached (the missing operation):
 
     none                        the task succeeded
     run broke off               neither module: a provider or the API could not be reached, or the program failed
     planner gave no decision    its replies could not be read
-    never planned               no sub-task speaks of the missing operation: planner
-    another was selected        a sub-task speaks of it, but no API plan holds it: selector
+    never planned               no sub-task is about the missing operation: planner
+    another was selected        a sub-task is about it, but no API plan holds it: selector
     value not extracted         selected, not fulfilled, and an earlier result that was fetched holds a value that the
                                 call needs but the parser did not bring out: parser
     API failed                  selected and requested, and the API did not answer or answered 5xx: run
     not carried out             selected, but not requested, or refused with 4xx: caller
     value not extracted         all calls fulfilled, but one without a value that no result brought out: parser
     other value used            all calls fulfilled, but one with another value than the results gave: caller
-    change planned in excess    something else was changed, as a sub-task says: planner
-    change selected in excess   something else was changed, which no sub-task speaks of: selector
+    change planned in excess    something else was changed, and a sub-task is about it: planner
+    change selected in excess   something else was changed, and no sub-task is about it: selector
     answer not extracted        all calls fulfilled, but the extracted results do not hold the answer: parser
     answered wrongly            the extracted results hold the answer, but the answer does not: planner
     changed wrongly             all changes made, but not as wanted: caller
@@ -32,6 +32,7 @@ from typing import Any, Literal
 from restgpt.bench.restbench.check import is_change
 from restgpt.bench.restbench.record import GoldCall, Record
 from restgpt.tools.model.role import ROLES, Role
+from restgpt.worlds.exchange import is_success
 from restgpt.worlds.task import shape
 
 Module = Role | Literal["none", "run"]
@@ -42,7 +43,7 @@ Rule = Callable[["Trail"], bool]
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """The module that a task's failure is due to, and the rule that says so."""
+    """The module that caused a task's failure, and the rule that found it."""
 
     module: Module
     rule: str
@@ -55,7 +56,7 @@ def attribute(record: Record) -> Attribution:
 
 
 class Trail:
-    """A record as the rules look at it."""
+    """The values of a record that the rules read."""
 
     def __init__(self, record: Record) -> None:
         self.record = record
@@ -67,7 +68,7 @@ class Trail:
 
     @cached_property
     def path(self) -> tuple[str, ...]:
-        """The listed path that the calls went furthest on; among equals one whose next step was selected."""
+        """The listed path along which the calls came furthest; among equals one whose next step was selected."""
         paths = [tuple(map(shape, path)) for path in self.record.paths]
         return min(paths, key=self._distance)
 
@@ -81,16 +82,16 @@ class Trail:
 
     @cached_property
     def missing(self) -> str:
-        """The first step of the path that was not reached; empty if there is none."""
+        """The first step of the path that was not reached; empty if all were."""
         return self._next(self.path)
 
     @cached_property
     def planned(self) -> bool:
-        """Whether a sub-task speaks of the missing operation."""
+        """Whether a sub-task is about the missing operation."""
         return self.speaks_of(self.missing)
 
     def speaks_of(self, operation: str) -> bool:
-        """Whether some sub-task speaks of an operation."""
+        """Whether some sub-task is about an operation."""
         return any(operation in map(shape, part.speaks_of) for part in self.record.subtasks)
 
     @cached_property
@@ -116,11 +117,11 @@ class Trail:
 
     @cached_property
     def extracted(self) -> str:
-        """Everything that results brought out."""
+        """The text of all results."""
         return "\n".join(request["result"] for request in self.requests)
 
     def brought_out(self, value: Any) -> bool:
-        """Whether a value stands in the instruction or in a result."""
+        """Whether the instruction or a result contains a value."""
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         return any(text in place for place in (self.extracted, self.record.instruction))
 
@@ -141,17 +142,17 @@ class Trail:
 
     @cached_property
     def _sent(self) -> list[tuple[str, str]]:
-        """The fulfilled requests with all they were made with, as the world logged them."""
+        """The fulfilled requests with path, query and body, as the world logged them."""
         return [
             (shape(operation), json.dumps([entry["path"], entry["query"], entry["body"]], ensure_ascii=False))
             for entry in self.record.log
-            if 200 <= entry["status"] < 300
+            if is_success(entry["status"])
             for operation in entry["covers"]
         ]
 
     @cached_property
     def excess(self) -> list[str]:
-        """The fulfilled changes that the path does not hold, or not so often."""
+        """The fulfilled changes beyond those of the path."""
         left = list(self.path)
         found = []
         for operation in self.fulfilled:
@@ -168,7 +169,7 @@ class Trail:
 
 
 def reached(called: Sequence[str], path: Sequence[str]) -> int:
-    """How many steps of a path were reached, in order."""
+    """The number of steps of a path that were reached, in order."""
     count = 0
     for operation in called:
         if count < len(path) and operation == path[count]:
@@ -251,10 +252,10 @@ RULES: tuple[tuple[str, Module, Rule], ...] = (
     ("answered wrongly", "planner", lambda trail: trail.is_question),
     ("changed wrongly", "caller", lambda trail: True),
 )
-"""Name, module and condition of each rule, in the order in which they are tried; the last fits always."""
+"""Name, module and condition of each rule, in the order in which they are tried; the last one always fits."""
 
 
 def breakdown(records: Sequence[Record]) -> dict[Module, int]:
-    """How many of the records are due to each module."""
+    """The number of records that are attributed to each module."""
     found = [attribute(record).module for record in records]
     return {module: found.count(module) for module in MODULES}

@@ -1,4 +1,4 @@
-"""Are the judges just? On every task gold calls must succeed; doing nothing, guessing and spoilt outcomes must fail."""
+"""Checks the judges: on every task gold calls must succeed; doing nothing, guessing and spoilt outcomes must fail."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ from restgpt.worlds import Task, World, open_world
 from restgpt.worlds.task import PlannedCall, follows, perform
 
 GUESSES = ("", "Done.", "I do not know.", "Yes.", "The Beatles", "42")
-"""What is said by one who looked nothing up, beside the true answer."""
+"""Answers that an agent may give without a call; the true answer and a false one of the task come on top."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many tasks of a kind of attempt succeeded, how many should, and which did not do as they should."""
+    """The result of one kind of attempt: `passed` of `n` tasks succeeded; `wrong` has the reason of each surprise."""
 
     name: str
     expected: str
@@ -24,13 +24,13 @@ class Tally:
 
     @property
     def ok(self) -> bool:
-        """Whether all is as it should be."""
+        """Whether every task ended as expected."""
         return not self.wrong
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What came of one suite and one seed."""
+    """The tallies of one suite and one seed."""
 
     suite: str
     seed: int
@@ -38,13 +38,13 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        """Whether all is as it should be."""
+        """Whether every task ended as expected."""
         return all(tally.ok for tally in self.tallies)
 
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """One way to go about a task: whether it succeeded, and the verdict's reason; None where it has no meaning."""
+    """One way to attempt a task. `make` returns whether the judge passed it and why; None where it does not apply."""
 
     name: str
     should_pass: bool
@@ -109,7 +109,7 @@ def _spoilt(world: World[Any], item: Item) -> tuple[bool, str] | None:
 
 
 def _left_out(world: World[Any], item: Item) -> tuple[bool, str] | None:
-    """Leave out each change in turn; what is new gets its id from the seed, so the other calls stay the same."""
+    """Leave out each change in turn; the seed decides new ids, so the other calls stay the same."""
     if is_question(item.task):
         return None
     replay = item.task.replay(world)
@@ -127,7 +127,7 @@ def _left_out(world: World[Any], item: Item) -> tuple[bool, str] | None:
 
 
 def _perform_all(world: World[Any], calls: Sequence[PlannedCall]) -> None:
-    """Make the calls; some may be refused, since what they build on was not made."""
+    """Make the calls; the world may refuse some, because the change that they build on was left out."""
     for call in calls:
         perform(world, call)
 

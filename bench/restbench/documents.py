@@ -1,27 +1,27 @@
-"""Which documents the agent of a run is given: the world's own or another in its place, cut and mixed with noise."""
+"""Prepares the documents of a run: the world's own or another in its place, cut and mixed with noise."""
 
 import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from restgpt.bench.restbench.suite import SuiteError
 from restgpt.specs import Api, load_api
+from restgpt.specs.bundled import bundled_document
 from restgpt.worlds import CREDENTIAL, NAMES
 from restgpt.worlds.task import shape
 
 ELSEWHERE = "/noise"
-"""Below the served world: operations of other documents are sent here, where every request gets a 404."""
+"""The path below the served world for operations of noise documents; every request there gets a 404."""
 
 METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"})
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The documents of a run as text: that of the world first, then those that only bring noise."""
+    """The documents of a run as text: the world's own, and those that only add noise."""
 
     world: str
     main: bytes
@@ -58,26 +58,21 @@ def gather(
     /template"), and so many others come in: first from the rest of it, then from `noise_specs` and the other bundled
     documents, drawn by the seed. Raises `SpecError`, or `SuiteError` when there is not that much noise.
     """
-    main = Path(spec).read_bytes() if spec is not None else bundled(world)
+    main = Path(spec).read_bytes() if spec is not None else bundled_document(world).read_bytes()
     if noise is None:
         return Documents(world, main, {}, cache)
     wanted = set(map(shape, needed))
     sources = {world: main, **{f"noise-{number}": Path(path).read_bytes() for number, path in enumerate(noise_specs)}}
-    sources |= {name: bundled(name) for name in NAMES if name != world}
+    sources |= {name: bundled_document(name).read_bytes() for name in NAMES if name != world}
     drawn = _drawn(sources, wanted, world=world, count=noise, rng=random.Random(f"noise {seed}"))
     kept = {name: _cut(load_api(data, name=name), drawn[name]) for name, data in sources.items() if drawn[name]}
     return Documents(world, kept.pop(world, main), kept, cache)
 
 
-def bundled(world: str) -> bytes:
-    """The document that comes with a world."""
-    return files("restgpt.specs").joinpath("openapi", f"{world}.yaml").read_bytes()
-
-
 def _drawn(
     sources: Mapping[str, bytes], wanted: set[str], *, world: str, count: int, rng: random.Random
 ) -> dict[str, set[str]]:
-    """The operations to keep of each source, as "METHOD /path"."""
+    """The operations to keep from each source, as "METHOD /path"."""
     drawn: dict[str, set[str]] = {}
     left = count
     for name, data in sources.items():
@@ -95,7 +90,7 @@ def _drawn(
 
 
 def _cut(api: Api, keys: set[str]) -> bytes:
-    """The document with these operations only; what they refer to stays."""
+    """The document with these operations only; components stay."""
     tree: dict[str, Any] = dict(api.document.get(()))
     paths = {
         path: {name: part for name, part in item.items() if name not in METHODS or f"{name.upper()} {path}" in keys}

@@ -4,31 +4,29 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TypeVar
 
 from restgpt.bench.restbench.record import Record
 from restgpt.worlds.task import follows
 
-Key = TypeVar("Key", int, str)
 Z = 1.959964
 """The normal quantile of a two-sided 95 % interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """How many of n."""
+    """`hits` of `n`."""
 
     hits: int
     n: int
 
     @property
     def rate(self) -> float:
-        """The share, 0 of none."""
+        """The share; 0 where n is 0."""
         return self.hits / self.n if self.n else 0.0
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of Wilson (1927); everything where n is 0."""
+        """The 95 % interval of Wilson (1927); from 0 to 1 where n is 0."""
         if not self.n:
             return 0.0, 1.0
         z2 = Z * Z
@@ -109,14 +107,7 @@ def score(records: Sequence[Record]) -> Score:
     )
 
 
-def by(records: Sequence[Record], key: Callable[[Record], Key]) -> dict[Key, Score]:
-    """The metrics by a property of the records, in its order."""
-    groups: dict[Key, list[Record]] = {}
-    for record in records:
-        groups.setdefault(key(record), []).append(record)
-    return {name: score(groups[name]) for name in sorted(groups)}
-
-
 def by_length(records: Sequence[Record]) -> dict[int, Score]:
-    """The metrics by the length of the published path."""
-    return by(records, lambda record: len(record.gold))
+    """The metrics by the length of the published path, the shortest first."""
+    lengths = sorted({len(record.gold) for record in records})
+    return {length: score([record for record in records if len(record.gold) == length]) for length in lengths}

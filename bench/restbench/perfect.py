@@ -1,6 +1,6 @@
 """Scripted models that play every role from the prompts alone: one that does all right, and ones that err on purpose.
 
-They are given what no agent may know, the gold calls and the true answer of one task, and show that the whole way from
+They know the gold calls and the true answer of one task, which no agent may know, and show that the whole way from
 prompt to verdict works. Nothing below `bench` can import them.
 """
 
@@ -24,7 +24,7 @@ PREFIX = "scripted:"
 KINDS = ("perfect", "erring", *(f"erring-{role}" for role in ROLES))
 
 STUCK = "Not every step could be carried out."
-"""What is answered by one who does all right and cannot go on."""
+"""The answer of a player that makes no mistake and cannot go on."""
 
 _TOKEN = 4
 _CALLED = re.compile(
@@ -68,7 +68,7 @@ def scripted(name: str, item: Item, world: World[Any]) -> "ScriptedPlayer":
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What a player knows: the instruction it is for, the gold steps, what to answer, and the role that errs."""
+    """The script of a player: the instruction, the gold steps, the answer, and the role that errs."""
 
     instruction: str
     steps: tuple[Step, ...]
@@ -76,7 +76,7 @@ class Script:
     fault: str = ""
 
     def purpose(self, number: int) -> str:
-        """How a gold step is spoken of between the roles."""
+        """The name of a gold step in plans and purposes."""
         return f"Gold step {number}: {self.steps[number - 1].operation}"
 
     def wanted(self, number: int) -> list[str]:
@@ -104,7 +104,7 @@ def references_in(value: Any) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a prompt shows of the way so far: the fulfilled calls and the values that their results give."""
+    """The progress that a prompt shows: the number of fulfilled calls, and the values in their results."""
 
     fulfilled: int = 0
     values: Mapping[str, list[Any]] = field(default_factory=dict)
@@ -189,7 +189,7 @@ def _planner(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
 
 
 def _goes_on(script: Script, prompt: Sequence[BaseMessage], rounds: int) -> bool:
-    """Whether everything so far was fulfilled; one who errs does not look."""
+    """Whether all calls so far were fulfilled; a player that errs does not check."""
     return bool(script.fault) or Seen.of(script, prompt[2:]).fulfilled == rounds
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from restgpt.tools.errors import StoppingError
+from restgpt.worlds.exchange import is_success
 
 SETTINGS = "run.json"
 RECORDS = "tasks"
@@ -23,10 +24,10 @@ class RunFolderError(StoppingError):
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What decides the outcome of a run; a run goes on only with the very same.
+    """The settings that decide the outcome of a run; a run can be resumed only with equal ones.
 
-    `ablations` are names such as parser; `context` further settings of the agent; `noise` is None for the whole
-    document. `prompts` are the hashes of all prompt files, `version` is that of the program. `only` are the tasks that
+    `ablations` are names such as parser; `context` has further settings of the agent; `noise` is None for the whole
+    document. `prompts` are the hashes of all prompt files, `version` is the program's. `only` are the tasks that
     the document was cut for; without noise it is empty, since a run may then be made in parts.
     """
 
@@ -56,19 +57,19 @@ class RunSettings:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "RunSettings":
-        """Read back what `to_json` gave."""
+        """Read what `to_json` wrote."""
         lists = {name: tuple(data.get(name, ())) for name in ("noise_specs", "ablations", "only")}
         return cls(**{**_known(cls, data), **lists})
 
     @property
     def label(self) -> str:
-        """The method with what was taken from it, as tables name it."""
+        """The method and its ablations, as tables name it."""
         return self.method + "".join(f" w/o {name}" for name in self.ablations)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a run broke off: the type of the error, and its message where it is known to hold no secret."""
+    """The error that ended a run: its type, and its message where that cannot hold a secret."""
 
     type: str
     message: str
@@ -130,7 +131,7 @@ class Record:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Record":
-        """Read back what `to_json` gave."""
+        """Read what `to_json` wrote."""
         failure = data.get("failure")
         return cls(
             **{
@@ -147,7 +148,7 @@ class Record:
 
     def called(self, *, fulfilled: bool = True, covered: bool = False) -> list[str]:
         """The operations that were called, in order; `fulfilled`: only with a 2xx status; `covered`: with all parts."""
-        entries = [entry for entry in self.log if not fulfilled or 200 <= entry["status"] < 300]
+        entries = [entry for entry in self.log if not fulfilled or is_success(entry["status"])]
         if covered:
             return [operation for entry in entries for operation in entry["covers"]]
         return [entry["covers"][0] for entry in entries]
@@ -166,7 +167,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path, settings: RunSettings) -> "RunFolder":
-        """Begin a run, or go on with one of the same settings; raises `RunFolderError` naming what differs."""
+        """Begin a run, or resume one with equal settings; raises `RunFolderError` with the settings that differ."""
         folder = cls(path)
         if (path / SETTINGS).is_file():
             different = _differences(folder.settings(), settings)
@@ -184,7 +185,7 @@ class RunFolder:
 
     @classmethod
     def read(cls, path: Path) -> "RunFolder":
-        """An existing run; raises `RunFolderError` if there is none."""
+        """Open an existing run; raises `RunFolderError` if the folder holds none."""
         if not (path / SETTINGS).is_file():
             raise RunFolderError(f"There is no run in {path}: it has no {SETTINGS}.")
         return cls(path)
@@ -194,7 +195,7 @@ class RunFolder:
         return RunSettings.from_json(json.loads((self.path / SETTINGS).read_text(encoding="utf-8")))
 
     def write(self, record: Record) -> None:
-        """Keep the record of a finished task beside its settings, in one go: it is there whole, or not at all."""
+        """Write the record of a finished task with the settings, atomically."""
         _write(self._place(record.key), {"settings": self.settings().to_json(), **record.to_json()})
 
     def keys(self) -> set[str]:
@@ -214,7 +215,7 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes out; the lock goes with the process, however that ends. Raises `RunFolderError`."""
+        """Lock the folder against other processes until the process ends. Raises `RunFolderError` if it is locked."""
         with (self.path / "lock").open("w") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -224,7 +225,7 @@ class RunFolder:
 
 
 def default_folder(settings: RunSettings, *, now: datetime, root: Path = Path("runs")) -> Path:
-    """Where a run goes that is given no folder: by day and settings, so that the same command goes on with it."""
+    """The folder of a run without --out, named by day and settings, so that the same command resumes the run."""
     noise = "" if settings.noise is None else f"-noise{settings.noise}"
     without = "".join(f"-no-{name}" for name in settings.ablations)
     name = f"{now:%Y-%m-%d}-{settings.suite}-{settings.method}{without}-{settings.model}-seed{settings.seed}{noise}"

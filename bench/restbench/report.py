@@ -1,4 +1,4 @@
-"""What came of runs, beside what the paper reports: its Table 4, then the stricter metrics, lengths and modules."""
+"""Reports on runs beside the figures of the paper: its Table 4, then the stricter metrics, lengths and modules."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ class PublishedCell:
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """A row of the paper's Table 4; `label` is how a run of ours with the same method is labelled."""
+    """A row of the paper's Table 4; `label` is the label of our runs of the same method."""
 
     name: str
     label: str
@@ -92,7 +92,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table to print: title, columns, rows; `notes` stand below it."""
+    """A table to print: title, columns, rows, and `notes` to print below it."""
 
     title: str
     columns: tuple[str, ...]

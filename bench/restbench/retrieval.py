@@ -1,6 +1,6 @@
-"""Does search find every step of a RestBench instruction? No model takes part: raw instruction in, operations out.
+"""Measures search on RestBench without a model: does the raw instruction find the operations of its solution?
 
-Gold operations are cleaned of stray blanks and of the two paths that the documents do not have. With `--foreign`, the
+Gold operations lose stray blanks, and the one path that no document has is corrected. With `--foreign`, the
 operations of other published APIs are searched together with them.
 """
 
@@ -14,15 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from restgpt.bench.packages import CACHE, directory_documents
-from restgpt.specs import Api, Catalogue, SpecError, UnknownOperationError, load_api
+from restgpt.bench.restbench.suite import gold_path
+from restgpt.specs import Api, Catalogue, SpecError, load_api
+from restgpt.worlds.task import shape
 
 WORLDS = ("tmdb", "spotify")
 DEPTHS = (5, 10, 20)
-# Paths of the published solutions that exist in neither document, and what was meant.
-MISSPELT = {
-    "GET /person/{movie_id}/movie_credits": "GET /person/{person_id}/movie_credits",
-    "GET /track/{id}": "GET /tracks/{id}",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +32,11 @@ class Task:
 
 def read_tasks(api: Api, path: Path) -> list[Task]:
     """Read the published tasks of a world, their operations written as its document writes them."""
-    tasks = []
-    for item in json.loads(path.read_text()):
-        gold = set()
-        for step in item["solution"]:
-            cleaned = " ".join(step.split())
-            try:
-                operation = api.operation(MISSPELT.get(cleaned, cleaned))
-            except UnknownOperationError as error:
-                raise SpecError(f"{path.name}: {error}") from error
-            gold.add(f"{operation.method} {operation.path}")
-        tasks.append(Task(item["query"], frozenset(gold)))
-    return tasks
+    known = {shape(key): key for key in (f"{item.method} {item.path}" for item in api.operations)}
+    rows = [(row["query"], gold_path(row)) for row in json.loads(path.read_text())]
+    for step in (step for _, gold in rows for step in gold if shape(step) not in known):
+        raise SpecError(f"{path.name} names {step}, which the document of {api.name} does not have.")
+    return [Task(query, frozenset(known[shape(step)] for step in gold)) for query, gold in rows]
 
 
 def foreign_apis(count: int, cache: Path) -> Iterator[Api]:

@@ -37,11 +37,11 @@ from restgpt.worlds.tmdb.tasks import asked
 log = logging.getLogger("restgpt.bench")
 
 ABLATIONS = ("planner", "parser", "closure", "grounding")
-"""What can be taken from the agent: the planner (which makes it ReAct), the schema-based parser, the closure of search
-over producers with the hints that come of it, the refusal of invented ids."""
+"""The parts that can be taken from the agent: the planner (without it, the agent is ReAct), the schema-based parser,
+the closure of search over producers with its hints, the refusal of invented ids."""
 
 SPEAKS_OF = 5
-"""A sub-task speaks of an operation that is among so many best ones of the search for its text."""
+"""A sub-task is about the operations that search ranks this high for its text."""
 
 MESSAGE = 500
 
@@ -50,7 +50,7 @@ ModelFor = Callable[[Item, World[Any]], BaseChatModel]
 
 
 def check_settings(settings: RunSettings) -> None:
-    """Raise `SuiteError` for a method, an ablation or a setting of the agent that there is not."""
+    """Raise `SuiteError` for an unknown method, ablation or setting of the agent."""
     if settings.method not in METHODS:
         raise SuiteError(f"There is no method {settings.method}. There are: {', '.join(METHODS)}.")
     if unknown := [name for name in settings.ablations if name not in ABLATIONS]:
@@ -61,9 +61,9 @@ def check_settings(settings: RunSettings) -> None:
 
 
 def make_context(settings: RunSettings) -> Context:
-    """The agent's settings for a run; raises `SuiteError` for one that there is not.
+    """The agent's settings for a run; raises `SuiteError` for an unknown one.
 
-    Changes are allowed and not made undoable: to read what each would replace is a call that no gold path counts.
+    Changes are allowed without undo, because undo would read each target first: a call that no gold path has.
     """
     ablated: dict[str, Any] = {}
     if "parser" in settings.ablations:
@@ -80,7 +80,7 @@ def make_context(settings: RunSettings) -> Context:
 def model_for(name: str, *, recording: Path | None = None, patience: float = PATIENCE_S) -> ModelFor:
     """The model of a run by its name on the command line.
 
-    `recording` keeps what it is asked and says; `patience` is how long one reply may take, in seconds.
+    `recording` is the file for its prompts and replies; `patience` is the time for one reply in seconds.
 
     Raises `ModelError` or `SuiteError` where there is no such model.
     """
@@ -151,7 +151,7 @@ class Runner:
         return [known[item.key] for item in self.suite.items]
 
     def run_task(self, item: Item) -> Record:
-        """Run one task; whatever goes wrong in the agent is in the record."""
+        """Run one task; every error of the agent goes into the record."""
         world = open_world(self.suite.world, seed=self.settings.seed)
         world.reset(item.task.fixture)
         calls = gold_calls(item, self.settings.seed, self.suite.world)
@@ -167,13 +167,13 @@ class Runner:
 
     def _resources(self, url: str, model: BaseChatModel) -> Resources:
         kind = UnclosedResources if "closure" in self.settings.ablations else Resources
-        # Settings of their own, so that nothing which the user configured for other APIs takes part.
+        # Fresh settings, so that the user's own configuration has no effect.
         return kind(self.documents.open(url), model=model, settings=Settings())
 
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """What the agent did, whether it came to an end or not."""
+    """The state and the updates of one run of the agent, whether it ended or broke off."""
 
     values: Mapping[str, Any]
     updates: Sequence[Mapping[str, Any]]
@@ -182,7 +182,7 @@ class _Attempt:
     cpu_s: float
 
     def of(self, name: str) -> Iterator[Any]:
-        """Every value that a key of the state was given on the way."""
+        """Every value that the run gave to a key of the state."""
         for update in self.updates:
             if name in update:
                 yield update[name]
@@ -289,7 +289,7 @@ def _operations(plans: Sequence[Mapping[str, Any]], catalogue: Catalogue) -> dic
 
 
 def _subtasks(decisions: Iterable[Mapping[str, Any]], world: World[Any]) -> Iterator[SubTask]:
-    """What the planner asked for, each with the operations of the world's own document that search finds for it."""
+    """The planner's sub-tasks, each with the operations of the world's own document that search finds for it."""
     texts = [decision["text"] for decision in decisions if decision["kind"] in ("plan", "continue")]
     for text in dict.fromkeys(text for text in texts if text):
         found = world.api.search(text, SPEAKS_OF)

@@ -1,7 +1,7 @@
 """The suites of RestBench: the published instructions, read where they are published, and our own development sets."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ OWN = {"dev-tmdb": "tmdb", "dev-spotify": "spotify", "dev-toy": "toy"}
 NAMES = (*PUBLISHED, *OWN)
 
 MISSPELT = {"GET /track/{id}": "GET /tracks/{id}"}
-"""Published gold steps that no document has, under the name that is meant; names of parameters never matter."""
+"""Published gold steps that no document has, with the right path; the names of parameters never count."""
 
 
 class SuiteError(StoppingError):
@@ -70,7 +70,7 @@ def open_suite(name: str, *, data: Path | None = None) -> Suite:
     if len(rows) != len(tasks):
         raise SuiteError(f"The file of {name} has {len(rows)} instructions, but {len(tasks)} are published.")
     pairs = zip(rows, tasks, strict=True)
-    return Suite(name, world, tuple(Item(task.key, row["query"].strip(), _gold(row), task) for row, task in pairs))
+    return Suite(name, world, tuple(Item(task.key, row["query"].strip(), gold_path(row), task) for row, task in pairs))
 
 
 def _published(name: str, world: str, data: Path | None) -> list[dict[str, Any]]:
@@ -90,6 +90,7 @@ def _published(name: str, world: str, data: Path | None) -> list[dict[str, Any]]
     return rows
 
 
-def _gold(row: dict[str, Any]) -> tuple[str, ...]:
+def gold_path(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """The solution of a published instruction, without stray blanks and with misspelt paths corrected."""
     steps = (" ".join(step.split()) for step in row["solution"])
     return tuple(MISSPELT.get(step, step) for step in steps)

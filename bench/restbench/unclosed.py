@@ -1,4 +1,4 @@
-"""The ablation without search closure: operations are found by their words alone, and nothing is said of producers."""
+"""The ablation without search closure: search compares words only, and no operation has producers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ from restgpt.specs.search.ranking import Search
 
 
 class UnclosedCatalogue(Catalogue):
-    """A catalogue whose search knows of no producer."""
+    """A catalogue whose search ignores producers."""
 
     def __init__(self, closed: Catalogue) -> None:
         super().__init__(closed.apis)
@@ -24,12 +24,12 @@ class UnclosedCatalogue(Catalogue):
         return [self.apis[place].operations[number] for place, number in Search(self._unclosed).find(text, k)]
 
     def producers(self, operation: Operation) -> Mapping[str, tuple[Operation, ...]]:
-        """Return nothing: who yields an identifier is what this catalogue does not know."""
+        """Return nothing: this catalogue has no producer graph."""
         return {}
 
 
 class UnclosedResources(Resources):
-    """Resources whose catalogue knows of no producer."""
+    """Resources whose catalogue ignores producers."""
 
     def catalogue(self, names: Sequence[str]) -> Catalogue:
         """The operations of the APIs of these names, or of all."""

@@ -1,8 +1,8 @@
-"""Kill an agent in the middle of its changes, go on with it, and compare the world: nothing lost, nothing doubled.
+"""Kills an agent in the middle of its changes, resumes it, and compares the world: nothing lost, nothing doubled.
 
 A child process carries out an errand with five changes on the simulated Spotify, its threads in SQLite or PostgreSQL.
-It is killed with SIGKILL at random moments, after every node, and right before and after each request; then another
-child goes on. What a run asks about a change of unknown outcome is answered from the world's own log.
+The rig kills it with SIGKILL at random moments, after every node, and right before and after each request; then another
+child resumes the thread. The rig answers questions about changes of unknown outcome from the world's own log.
 """
 
 import argparse
@@ -17,7 +17,6 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from importlib.resources import files
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
@@ -31,11 +30,11 @@ from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
 from restgpt.graph.build import Graph, build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.nodes.resources import Resources
-from restgpt.specs import load_api
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.network.addresses import GuardedAdapter, resolve
 from restgpt.tools.settings import Secret, Settings
-from restgpt.worlds import CREDENTIAL, World, open_world
+from restgpt.worlds import World, open_world, served_api
+from restgpt.worlds.exchange import is_success
 from restgpt.worlds.server import WorldServer, serve
 
 THREAD = "errand.1"
@@ -46,7 +45,7 @@ Moment = Literal["never", "after", "node", "send", "answer"]
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """When a child dies: `after` some seconds, after the nth `node`, or at the nth request, before or after it."""
+    """The moment when a child dies: `after` some seconds, after the nth `node`, before or after the nth request."""
 
     moment: Moment = "never"
     number: float = 0
@@ -57,7 +56,7 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where trials take place: the served world, the errand, and the home of the threads."""
+    """The surroundings of trials: the served world, the errand, and the home of the threads."""
 
     server: WorldServer
     errand: Errand
@@ -67,7 +66,7 @@ class Stage:
 
 @dataclass(slots=True)
 class Tally:
-    """What came of some trials; `wrong` says what was wrong, empty if nothing."""
+    """The results of some trials; `wrong` has a line for each that lost or doubled a change."""
 
     trials: int = 0
     killed: int = 0
@@ -107,11 +106,10 @@ def _die() -> None:
 def carry_out(
     errand: Errand, url: str, control_url: str, home: str, database: str | None, kill: Kill, told: Connection
 ) -> None:
-    """Be the child: carry the errand out, from where its thread stands, and tell how it went."""
+    """Carry the errand out as the child, from the last checkpoint of its thread, and send the outcome to the parent."""
     settings = Settings(home=Path(home), database_url=Secret(database) if database else None)
-    document = files("restgpt.specs").joinpath(f"openapi/{errand.world}.yaml").read_bytes()
-    api = load_api(document, base_url=url, auth={"oauth_2_0": CREDENTIAL, "key": CREDENTIAL}, name=errand.world)
     http = HttpClient(settings=settings, adapter=_DeadlyAdapter(kill))
+    api = served_api(errand.world, url)
     resources = Resources([api], model=ErrandModel.over(errand), settings=settings, http=http)
     with open_persistence(settings) as kept, kept.lock(THREAD):
         graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
@@ -126,7 +124,7 @@ def _drive(graph: Graph, errand: Errand, control_url: str, kill: Kill) -> dict[s
     nodes = questions = 0
     while True:
         snapshot = graph.get_state(config)
-        # Not `next`: a task whose result was kept, and whose checkpoint was not, is left out of that.
+        # `next` leaves out a task whose result was saved before the kill and whose checkpoint was not; `tasks` has it.
         if not snapshot.tasks and snapshot.values.get("answer"):
             return {"answer": snapshot.values["answer"], "questions": questions, "nodes": nodes}
         given: Any = None if snapshot.tasks else {"instruction": errand.instruction}
@@ -158,7 +156,7 @@ def _was_carried_out(request: dict[str, Any], control_url: str) -> bool:
         and path.endswith(entry["path"])
         and (entry["body"] or None) == (request["body"] or None)
         and all(f"{name}={value}" in query for name, value in entry["query"].items())
-        and 200 <= entry["status"] < 300
+        and is_success(entry["status"])
         for entry in log
     )
 
@@ -174,24 +172,21 @@ class Driver:
     def run(self, kills: list[Kill]) -> tuple[dict[str, Any], int, list[str]]:
         """One trial: a fresh world and thread, a child for each kill, then one that lives.
 
-        Returns what the last child told, how many were killed, and the successful changes in the world's log.
+        Returns the outcome of the last child, the number of killed ones, and the successful changes in the world's log.
         """
         world = self.stage.server.world
         world.reset()
         home = f"{self.stage.home}/{uuid4().hex}"
-        killed, questions = 0, 0
+        outcome, killed = None, 0
         for kill in [*kills, Kill()]:
             outcome = self._child(kill, home)
-            killed += outcome is None
             if outcome is not None:
-                questions += outcome["questions"]
                 break
-        if outcome is None:
-            return {"answer": "", "questions": questions}, killed, _changes(world)
-        return {**outcome, "questions": questions}, killed, _changes(world)
+            killed += 1
+        return outcome or {"answer": "", "questions": 0}, killed, _changes(world)
 
     def _child(self, kill: Kill, home: str) -> dict[str, Any] | None:
-        """Run a child until it ends or is killed; what it told, None if it was killed."""
+        """Run a child until it ends or is killed; returns its outcome, or None if it was killed."""
         server, stage = self.stage.server, self.stage
         ours, theirs = self._context.Pipe(duplex=False)
         database = None if stage.database is None else self._database(home)
@@ -257,7 +252,7 @@ def trials(stage: Stage, kills: list[list[Kill]], *, say: Callable[[str], None] 
     for trial in kills:
         told, killed, made = driver.run(trial)
         while not killed and trial[0].moment == "after":
-            # The run was over before its time: a busy machine is not always equally busy.
+            # The run ended before the kill, because the machine is less busy than when it was measured.
             trial = [Kill("after", 0.7 * kill.number) for kill in trial]
             told, killed, made = driver.run(trial)
         tally.trials += 1

@@ -1,4 +1,4 @@
-"""Every way an API can fail, at every call of three runs: no traceback, no hang past the budget, no wrong success.
+"""Lets an API fail in every way, at every call of three runs: no traceback, no hang past the budget, no wrong success.
 
 A fault strikes once or from a call on for ever. A run must end with everything done, and the world as it should be; or
 say that not everything could be done, with nothing made twice; or stop with an error that is foreseen, and then go on
@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from typing import Any
 
 import requests
@@ -25,12 +24,11 @@ from langgraph.types import Command
 from restgpt.bench.errand import DONE, UNDONE, Errand, ErrandModel, board_errand, playlist_errand, reading_errand
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.resources import Resources
-from restgpt.specs import load_api
 from restgpt.tools.errors import ConnectFault, HttpFault, ResolveFault, RestgptError, TlsFault
 from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.network.addresses import GuardedAdapter, resolve
 from restgpt.tools.settings import Settings
-from restgpt.worlds import CREDENTIAL, open_world
+from restgpt.worlds import open_world, served_api
 from restgpt.worlds.faults import Fault, FaultKind
 from restgpt.worlds.server import WorldServer, serve
 
@@ -39,7 +37,7 @@ LIMITS = HttpLimits(
 )
 BUDGET_S = 8.0
 SLACK_S = 4.0
-"""What a run may take past its budget: the request under way, and a busy machine."""
+"""The seconds that a run may take past its budget, for the request under way and a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +132,7 @@ class Case:
 
 @dataclass(slots=True)
 class Tally:
-    """How runs ended; `wrong` says what must not be."""
+    """The ends of some runs; `wrong` has a line for each that did not end as it must."""
 
     done: int = 0
     owned_up: int = 0
@@ -164,9 +162,7 @@ class Proving:
         self.budget = budget
         self.prompts: list[str] = []
         """Every prompt of every run."""
-        document = files("restgpt.specs").joinpath(f"openapi/{errand.world}.yaml").read_bytes()
-        auth = dict.fromkeys(server.world.api.security_schemes, CREDENTIAL)
-        self._api = load_api(document, base_url=server.url, auth=auth, name=errand.world)
+        self._api = served_api(errand.world, server.url)
         self._wanted: Any = None
         self.requests = self._measure()
 
@@ -205,7 +201,7 @@ class Proving:
             result = graph.invoke(given, config, context=context)
             if "__interrupt__" not in result:
                 return str(result.get("answer", ""))
-            # A change of unknown outcome: whoever does not know leaves it.
+            # A change of unknown outcome: a person who does not know rejects it.
             given = Command(resume="reject")
 
     def prove(self, case: Case, tally: Tally) -> None:
@@ -287,7 +283,7 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="run every nth case only")
     parser.add_argument("--jobs", type=int, default=6, help="how many runs at a time; they mostly wait")
     given = parser.parse_args()
-    # As the command line does: parallel reads that fail together leave the pool of LangGraph a callback too many.
+    # The command line does the same: after parallel reads that fail together, LangGraph's pool logs a callback error.
     logging.getLogger("concurrent.futures").setLevel(logging.CRITICAL)
     wrong = 0
     for errand in errands():

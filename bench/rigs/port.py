@@ -1,4 +1,4 @@
-"""A port on loopback that no other process can be given while it is held."""
+"""Holds a free port on loopback, so that the system gives it to no other process."""
 
 import socket
 from collections.abc import Iterator
@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def held_port() -> Iterator[int]:
-    """Hold a free port: nothing listens there until a server that may reuse addresses is told to take it.
+    """Hold a free port: nothing listens there until the caller starts a server with SO_REUSEADDR on it.
 
-    A port that was merely found free may be given to another process before it is used, or after.
+    Without the hold, the system could give the port to another process before the server takes it, or after.
     """
     with socket.socket() as held:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

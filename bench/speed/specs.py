@@ -1,4 +1,4 @@
-"""How fast documents are read: load, docs of one operation, search; cold and from the index on disk; beside others.
+"""Measures reading of documents: load, docs of one operation, search; cold and from the index on disk; beside peers.
 
 Every figure is CPU time of a fresh process after its imports, with the peak memory of that process. The peers run in an
 environment of their own, whose Python is given with `--peers`, under the same limits for all.
@@ -29,7 +29,7 @@ QUERIES = (
 CPU_SECONDS = 240
 MEMORY = 8 << 30
 
-# Run by the Python of the peers, which knows nothing of this project: name of the peer, path of the document.
+# The Python of the peers runs this, without this project: the arguments are the peer's name and the document's path.
 PEER_CODE = """
 import json, sys, time
 peer, path = sys.argv[1:]
@@ -79,7 +79,7 @@ def measure_here(path: Path, cache: Path | None) -> dict[str, float]:
 
 
 def _peak() -> float:
-    """Return the peak of this process alone; what getrusage says includes the parent before exec."""
+    """Return the peak of this process alone; getrusage would include the parent before exec."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) // 1024
 
@@ -94,7 +94,7 @@ def measure(path: Path, cache: Path | None) -> dict[str, float]:
 
 
 def measure_peer(python: Path, peer: str, path: Path) -> dict[str, Any]:
-    """Measure a peer in its own environment; what it does not manage within the limits is said in words."""
+    """Measure a peer in its own environment; `failed` says how it failed within the limits."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))

@@ -1,13 +1,12 @@
 """RestGPT as a node of a host graph: they share `messages`, and the host's checkpointer serves both."""
 
-from importlib.resources import files
-
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command
 from roles import by_role, call, end, plan, select
 
 from restgpt import build_graph, load_api
+from restgpt.specs.bundled import bundled_document
 from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.server import serve
 
@@ -27,7 +26,7 @@ def greet(state: MessagesState) -> dict[str, list[tuple[str, str]]]:
 def main() -> list[str]:
     """Ask the host for a change, approve what it shows, and return the conversation."""
     with serve(open_world("toy")) as server:
-        document = files("restgpt.specs").joinpath("openapi/toy.yaml").read_bytes()
+        document = bundled_document("toy").read_bytes()
         api = load_api(document, base_url=server.url, auth={"key": CREDENTIAL})
         builder = StateGraph(MessagesState)
         builder.add_node("greet", greet)

@@ -1,7 +1,5 @@
 """RestGPT as a tool of another agent: a pause for approval reaches the host, and so does the answer to it."""
 
-from importlib.resources import files
-
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
@@ -11,6 +9,7 @@ from roles import by_role, call, end, plan, select
 from scripted import ScriptedModel
 
 from restgpt import build_graph, load_api
+from restgpt.specs.bundled import bundled_document
 from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.server import serve
 
@@ -27,7 +26,7 @@ HOST_REPLIES = [AIMessage("", tool_calls=[REQUEST]), "Done: task 110 is gone."]
 def main() -> list[str]:
     """Let an agent use the board, approve the change that it leads to, and return what was shown and said."""
     with serve(open_world("toy")) as server:
-        document = files("restgpt.specs").joinpath("openapi/toy.yaml").read_bytes()
+        document = bundled_document("toy").read_bytes()
         api = load_api(document, base_url=server.url, auth={"key": CREDENTIAL})
         graph = build_graph([api], model=by_role(REPLIES))
 

@@ -99,18 +99,10 @@ def _introduction(model: str | None) -> str:
 
 def _serve_worlds(stack: ExitStack, names: Sequence[str] | dict[str, Any]) -> "dict[str, Api]":
     """Serve the worlds on free ports until the stack is closed; their APIs with the credential in place."""
-    from restgpt.specs import load_api
-    from restgpt.worlds import CREDENTIAL, open_world
+    from restgpt.worlds import open_world, served_api
     from restgpt.worlds.server import serve
 
-    apis: dict[str, Api] = {}
-    for name in names:
-        world = open_world(name)
-        server = stack.enter_context(serve(world))
-        auth = dict.fromkeys(world.api.security_schemes, CREDENTIAL)
-        document = files("restgpt.specs").joinpath("openapi", f"{name}.yaml").read_bytes()
-        apis[name] = load_api(document, base_url=server.url, auth=auth, name=name)
-    return apis
+    return {name: served_api(name, stack.enter_context(serve(open_world(name))).url) for name in names}
 
 
 def _run(terminal: Terminal, item: Instruction, api: "Api", model: "BaseChatModel") -> "Outcome":

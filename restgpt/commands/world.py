@@ -4,7 +4,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.resources import files
 from typing import Annotated
 
 import typer
@@ -31,6 +30,7 @@ def serve(
     """Serve a simulated API on 127.0.0.1 until Ctrl-C; another port serves its controls."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
+        from restgpt.specs.bundled import bundled_document
         from restgpt.worlds import CREDENTIAL, NAMES, open_world
         from restgpt.worlds.server import serve as serve_world
 
@@ -42,7 +42,7 @@ def serve(
         except OSError as error:
             raise UsageError(f"Port {port} cannot be used: {error.strerror}. Choose another with --port.") from None
         schemes = sorted(opened.api.security_schemes)
-        document = str(files("restgpt.specs").joinpath("openapi", f"{name}.yaml"))
+        document = str(bundled_document(name))
         with server, _until_ended() as over:
             terminal.document(
                 {

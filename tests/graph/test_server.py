@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
 from restgpt.bench.rigs.port import held_port
+from restgpt.specs.bundled import bundled_document
 from restgpt.worlds import CREDENTIAL, World, open_world
 from restgpt.worlds.server import serve
 
@@ -62,7 +62,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     shutil.copy(ROOT / "langgraph.json", folder)
     (folder / ".env").touch()
     with serve(open_world("toy")) as world, ChatServer(board_script) as chat, held_port() as port:
-        document = files("restgpt.specs").joinpath("openapi/toy.yaml")
+        document = bundled_document("toy")
         auth = f"{{key: {CREDENTIAL}}}"
         (folder / "apis.yaml").write_text(f"board: {{spec: {document}, base_url: {world.url}, auth: {auth}}}\n")
         log = folder / "server.log"

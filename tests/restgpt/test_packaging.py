@@ -36,6 +36,16 @@ def test_every_package_is_declared() -> None:
     assert config["package-dir"] == found
 
 
+def test_the_contract_about_the_rigs_holds_for_all_that_is_shipped() -> None:
+    contracts = PROJECT["tool"]["importlinter"]["contracts"]
+    [contract] = [item for item in contracts if item.get("forbidden_modules") == ["restgpt.bench.rigs"]]
+    own = [f"restgpt.{path.stem}" for path in (ROOT / "restgpt").iterdir() if path.is_dir() or path.suffix == ".py"]
+    measures = [f"restgpt.bench.{path.stem}" for path in (ROOT / "bench").iterdir()]
+    left_out = {"restgpt.bench", "restgpt.bench.rigs"}
+    shipped = {name for name in [*own, *measures] if not name.endswith("__pycache__")} - left_out
+    assert set(contract["source_modules"]) == {name for name in shipped if not name.endswith(".__init__")}
+
+
 def test_every_room_is_linked_into_the_package_by_a_relative_link() -> None:
     links = {path.name: os.readlink(path) for path in (ROOT / "restgpt").iterdir() if path.is_symlink()}
     assert links == {room: f"../{room}" for room in ROOMS}

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -13,10 +12,11 @@ from scripted import ScriptedModel
 
 from restgpt.graph.build import Graph, build_graph
 from restgpt.specs import Api, load_api
+from restgpt.specs.bundled import bundled_document
 from restgpt.worlds import CREDENTIAL, World, open_world
 from restgpt.worlds.server import WorldServer, serve
 
-TOY = files("restgpt.specs").joinpath("openapi/toy.yaml")
+TOY = bundled_document("toy")
 
 
 @dataclass

@@ -6,16 +6,16 @@ import pty
 import subprocess
 import sys
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from typer.testing import CliRunner
 
 from restgpt.cli import app
+from restgpt.specs.bundled import bundled_document
 from restgpt.worlds.server import WorldServer
 
-TOY = str(files("restgpt.specs").joinpath("openapi/toy.yaml"))
+TOY = str(bundled_document("toy"))
 
 
 @dataclass(frozen=True)

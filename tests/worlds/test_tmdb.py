@@ -7,6 +7,7 @@ import pytest
 
 from restgpt.worlds import TODAY, World, open_world
 from restgpt.worlds.tmdb.catalogue import Catalogue
+from restgpt.worlds.tmdb.discover import MOVIE, TV
 
 PATHS = ("credits", "images", "keywords", "release_dates", "reviews", "similar", "recommendations")
 
@@ -319,6 +320,15 @@ def test_discover_knows_shows_by_network_status_type_and_dates(tmdb: World[Any],
         found = {row["id"] for row in discovered(tmdb, "tv", {name: value})}
         assert show.id in found, name
         assert len(found) < len(catalogue.shows), name
+
+
+@pytest.mark.parametrize("kind", ["movie", "tv"])
+def test_discover_ignores_a_filter_that_only_the_other_kind_has(tmdb: World[Any], kind: str) -> None:
+    operation = next(item for item in tmdb.api.operations if item.path == f"/discover/{kind}")
+    declared = {parameter.name for parameter in operation.parameters}
+    filters = {name: "5" for name in {**MOVIE, **TV} if name not in declared}
+    assert filters
+    assert discovered(tmdb, kind, filters) == discovered(tmdb, kind, {})
 
 
 def test_genres_are_those_of_the_titles(tmdb: World[Any], catalogue: Catalogue) -> None:

@@ -9,7 +9,7 @@ import pytest
 from restgpt.worlds import TODAY, open_tasks, open_world
 from restgpt.worlds.answer import normal
 from restgpt.worlds.tmdb import checks, views
-from restgpt.worlds.tmdb.catalogue import Catalogue
+from restgpt.worlds.tmdb.catalogue import Catalogue, Job
 from restgpt.worlds.tmdb.entities import OWN, PUBLISHED
 from restgpt.worlds.tmdb.search import stems
 from restgpt.worlds.tmdb.seeding import grow
@@ -69,7 +69,7 @@ def test_a_company_that_made_nothing_ranks_below_its_namesake() -> None:
 def test_named_directors_have_other_jobs_too(catalogue: Catalogue) -> None:
     for name in ("Sofia Coppola", "Christopher Nolan", "Martin Scorsese", "Akira Kurosawa", "Steven Spielberg"):
         person = catalogue.person(name).id
-        credits = [credit.job.job for credit in catalogue.credits.movies(person) if credit.job]
+        credits = [credit.part.job for credit in catalogue.credits.movies(person) if isinstance(credit.part, Job)]
         directed = len(catalogue.credits.directed(person))
         assert len({job for job in credits if job != "Director"}) >= 2, name
         assert len(credits) > directed, "counting all rows would give the same number"

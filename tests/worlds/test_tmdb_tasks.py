@@ -3,12 +3,12 @@
 import json
 from collections.abc import Callable
 from datetime import date
-from importlib import resources
 from typing import Any
 
 import pytest
 
 from restgpt.specs import load_api
+from restgpt.specs.bundled import bundled_document
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.build import build_request
 from restgpt.worlds import CREDENTIAL, World, open_tasks, open_world
@@ -242,7 +242,7 @@ def test_the_published_document_can_drive_the_same_calls(data_folder: Any) -> No
 def test_gold_calls_score_over_the_wire_with_either_document(source: str, data_folder: Any) -> None:
     with serve(open_world("tmdb")) as server:
         published = data_folder / "restbench" / "tmdb_oas.json"
-        document = resources.files("restgpt.specs").joinpath("openapi", "tmdb.yaml").read_bytes()
+        document = bundled_document("tmdb").read_bytes()
         api = load_api(
             document if source == "ours" else published, base_url=server.url, auth={"api_key": CREDENTIAL}, name="tmdb"
         )

@@ -120,8 +120,8 @@ def _invoke(model: BaseChatModel, conversation: list[BaseMessage], schema: type[
         # Only the model, and no parser after it. LangChain's own way to the raw message, `include_raw`, starts two
         # threads for each call, and a thread that starts holds a lock on which every executor of the process waits.
         return checked_message(structured.first.invoke(conversation))
-    structured = model.with_structured_output(_schema_of(schema), method=method, include_raw=True)
-    return checked_message(structured.invoke(conversation)["raw"])
+    with_raw: Runnable[Any, Any] = model.with_structured_output(_schema_of(schema), method=method, include_raw=True)
+    return checked_message(with_raw.invoke(conversation)["raw"])
 
 
 def _schema_of(schema: type[BaseModel]) -> dict[str, Any]:

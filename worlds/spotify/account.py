@@ -3,10 +3,10 @@
 import random
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from restgpt.worlds.exchange import RefusalError
-from restgpt.worlds.spotify.catalogue import Catalogue, PublicPlaylist, new_id, split_uri
+from restgpt.worlds.spotify.catalogue import Catalogue, PublicPlaylist, Saved, new_id, split_uri
 from restgpt.worlds.spotify.player import Player
 from restgpt.worlds.world import TODAY
 
@@ -23,7 +23,7 @@ class PlayerRefusalError(RefusalError):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Who the listener is."""
+    """The listener's profile."""
 
     id: str
     display_name: str
@@ -34,7 +34,7 @@ class Profile:
 
 @dataclass(slots=True)
 class Device:
-    """Something that plays."""
+    """A device that can play."""
 
     id: str
     name: str
@@ -43,17 +43,12 @@ class Device:
     is_active: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """Something in the library or a playlist, by URI, and when it was put there."""
-
-    uri: str
-    added_at: str
-
-
 @dataclass(slots=True)
 class Playlist:
-    """A playlist of the listener; its versions grow with each change."""
+    """A playlist of the listener, without followers; `version` counts its changes."""
+
+    type: ClassVar[str] = "playlist"
+    followers: ClassVar[int] = 0
 
     id: str
     name: str
@@ -117,11 +112,11 @@ class Account:
         return f"{self.tick():%Y-%m-%dT%H:%M:%SZ}"
 
     def fresh_id(self) -> str:
-        """An id that nothing has yet."""
+        """A new id."""
         return new_id(self.ids)
 
     def playlist(self, key: str) -> Playlist | PublicPlaylist:
-        """A playlist of the listener or a public one by id; RefusalError 404 if there is none."""
+        """A playlist of the listener or a public one by id; RefusalError 404 if no playlist has it."""
         for item in self.playlists:
             if item.id == key:
                 return item
@@ -130,14 +125,14 @@ class Account:
         return self.catalogue.playlists[key]
 
     def own_playlist(self, key: str) -> Playlist:
-        """A playlist the listener may change; RefusalError 403 if it is another's, 404 if there is none."""
+        """A playlist that the listener may change; RefusalError 403 if another user owns it, 404 if none has the id."""
         found = self.playlist(key)
         if not isinstance(found, Playlist) or found.owner != self.profile.id:
             raise RefusalError(403, "You cannot change a playlist that you do not own.")
         return found
 
     def device(self, key: str | None) -> Device:
-        """The device with id `key`, or the active one; PlayerRefusalError 404 if there is none."""
+        """The device with id `key`, by default the active one; PlayerRefusalError 404 if no device fits."""
         if key is None:
             found = self.active_device
             if found is None:
@@ -177,16 +172,14 @@ class Account:
         }
 
     def _dump_playlist(self, item: Playlist | PublicPlaylist) -> dict[str, Any]:
-        own = isinstance(item, Playlist)
-        uris = [entry.uri for entry in item.items] if isinstance(item, Playlist) else list(item.tracks)
         return {
             "id": item.id,
             "name": item.name,
             "owner": item.owner,
             "description": item.description,
-            "public": item.public if isinstance(item, Playlist) else True,
-            "collaborative": own and isinstance(item, Playlist) and item.collaborative,
-            "tracks": [self._label(uri) for uri in uris],
+            "public": item.public,
+            "collaborative": item.collaborative,
+            "tracks": [self._label(entry.uri) for entry in item.items],
         }
 
     def _label(self, uri: str | None) -> str | None:

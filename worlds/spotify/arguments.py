@@ -23,7 +23,7 @@ def checked_id(value: str) -> str:
 
 
 def some_ids(call: Call, *, most: int = 50) -> list[str]:
-    """The texts under `ids` in the query, else in the body; RefusalError 400 if there are none or too many."""
+    """The texts under `ids` in the query, else in the body; RefusalError 400 if they are missing or too many."""
     given = call.query.get("ids")
     if given is None:
         given = call.body if isinstance(call.body, list) else fields(call).get("ids")
@@ -36,7 +36,7 @@ def some_ids(call: Call, *, most: int = 50) -> list[str]:
 
 
 def some_uris(call: Call, *, most: int = 100) -> list[str]:
-    """The URIs under `uris` in the query, else in the body; RefusalError 400 if there are none, or bad ones."""
+    """The URIs under `uris` in the query, else in the body; RefusalError 400 if they are missing or malformed."""
     found = texts(call.query.get("uris") or fields(call).get("uris"), "uris")
     if not found:
         raise RefusalError(400, "No uris provided")

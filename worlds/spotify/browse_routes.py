@@ -1,20 +1,21 @@
 """Handlers that only read the catalogue: albums, artists, tracks, search, suggestions."""
 
 import random
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from restgpt.worlds.exchange import Call, Json, RefusalError
 from restgpt.worlds.routing import Routes
 from restgpt.worlds.spotify import search
 from restgpt.worlds.spotify.account import Account
-from restgpt.worlds.spotify.arguments import checked_id, one_id
-from restgpt.worlds.spotify.catalogue import Album, Artist, Catalogue, Track
+from restgpt.worlds.spotify.arguments import checked_id
+from restgpt.worlds.spotify.catalogue import Album, Artist, Catalogue, Item
 from restgpt.worlds.spotify.pages import BASE_URL, page, page_at, path_of
 from restgpt.worlds.spotify.views import Views
 
 ROUTES = Routes()
 MOST_SEEDS = 5
+Found = TypeVar("Found", bound=Item)
 
 
 @ROUTES.on("GET /albums/{id}")
@@ -70,7 +71,7 @@ def list_new_releases(account: Account, call: Call) -> Json:
 @ROUTES.on("GET /tracks/{id}")
 def get_track(account: Account, call: Call) -> Json:
     """A track in full."""
-    return Views(account).track(_track(account.catalogue, one_id(call)))
+    return Views(account).track(_found(account.catalogue.tracks, str(call.path["id"])))
 
 
 @ROUTES.on("GET /search")
@@ -101,8 +102,8 @@ def search_catalogue(account: Account, call: Call) -> Json:
 def get_recommendations(account: Account, call: Call) -> Json:
     """Tracks by artists who share a genre with the seeds, in an order that depends on the seeds."""
     catalogue, query = account.catalogue, call.query
-    artists = [_seed_artist(catalogue, key) for key in _seeds(query.get("seed_artists"))]
-    tracks = [_track(catalogue, checked_id(key)) for key in _seeds(query.get("seed_tracks"))]
+    artists = [_found(catalogue.artists, key) for key in _seeds(query.get("seed_artists"))]
+    tracks = [_found(catalogue.tracks, key) for key in _seeds(query.get("seed_tracks"))]
     genres = _seeds(query.get("seed_genres"))
     seeds = [artist.id for artist in artists] + genres + [track.id for track in tracks]
     if not 1 <= len(seeds) <= MOST_SEEDS:
@@ -123,26 +124,17 @@ def get_recommendations(account: Account, call: Call) -> Json:
 
 
 def _album(account: Account, call: Call) -> Album:
-    key = one_id(call)
-    if key not in account.catalogue.albums:
-        raise RefusalError(404, "Resource not found")
-    return account.catalogue.albums[key]
+    return _found(account.catalogue.albums, str(call.path["id"]))
 
 
 def _artist(account: Account, call: Call) -> Artist:
-    return _seed_artist(account.catalogue, one_id(call))
+    return _found(account.catalogue.artists, str(call.path["id"]))
 
 
-def _seed_artist(catalogue: Catalogue, key: str) -> Artist:
-    if checked_id(key) not in catalogue.artists:
+def _found(table: Mapping[str, Found], key: str) -> Found:
+    if checked_id(key) not in table:
         raise RefusalError(404, "Resource not found")
-    return catalogue.artists[key]
-
-
-def _track(catalogue: Catalogue, key: str) -> Track:
-    if key not in catalogue.tracks:
-        raise RefusalError(404, "Resource not found")
-    return catalogue.tracks[key]
+    return table[key]
 
 
 def _guest_albums(catalogue: Catalogue, artist: Artist) -> list[Album]:

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cache
-from importlib import resources
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
-import yaml
-
+from restgpt.worlds.data import read_data
 from restgpt.worlds.world import TODAY
 
 ID_LETTERS = string.digits + string.ascii_letters
@@ -19,28 +17,46 @@ TOP_TRACKS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Artist:
-    """A performer; `related` holds the ids of similar ones."""
+class Item:
+    """An item of the catalogue; `type` is Spotify's name for its kind."""
+
+    type: ClassVar[str]
 
     id: str
     name: str
+
+    @property
+    def uri(self) -> str:
+        """The Spotify URI."""
+        return f"spotify:{self.type}:{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The URI of an item in the library or in a playlist, and the time when it was added."""
+
+    uri: str
+    added_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Artist(Item):
+    """A performer; `related` holds the ids of similar ones."""
+
+    type: ClassVar[str] = "artist"
+
     genres: tuple[str, ...]
     popularity: int
     followers: int
     related: tuple[str, ...] = ()
 
-    @property
-    def uri(self) -> str:
-        """The artist's Spotify URI."""
-        return f"spotify:artist:{self.id}"
-
 
 @dataclass(frozen=True, slots=True)
-class Track:
+class Track(Item):
     """A song on one album, by one artist or several; the first one is the primary artist."""
 
-    id: str
-    name: str
+    type: ClassVar[str] = "track"
+
     artists: tuple[str, ...]
     album: str
     number: int
@@ -49,18 +65,13 @@ class Track:
     popularity: int
     isrc: str
 
-    @property
-    def uri(self) -> str:
-        """The track's Spotify URI."""
-        return f"spotify:track:{self.id}"
-
 
 @dataclass(frozen=True, slots=True)
-class Album:
+class Album(Item):
     """A release: `kind` is album, single or compilation; `tracks` are ids in album order."""
 
-    id: str
-    name: str
+    type: ClassVar[str] = "album"
+
     kind: str
     artists: tuple[str, ...]
     released: date
@@ -69,78 +80,65 @@ class Album:
     upc: str
     tracks: tuple[str, ...]
 
-    @property
-    def uri(self) -> str:
-        """The album's Spotify URI."""
-        return f"spotify:album:{self.id}"
-
 
 @dataclass(frozen=True, slots=True)
-class Show:
+class Show(Item):
     """A podcast and the ids of its episodes."""
 
-    id: str
-    name: str
+    type: ClassVar[str] = "show"
+
     publisher: str
     episodes: tuple[str, ...]
 
-    @property
-    def uri(self) -> str:
-        """The show's Spotify URI."""
-        return f"spotify:show:{self.id}"
-
 
 @dataclass(frozen=True, slots=True)
-class Episode:
+class Episode(Item):
     """One part of a podcast."""
 
-    id: str
-    name: str
+    type: ClassVar[str] = "episode"
+
     show: str
     released: date
     duration_ms: int
 
-    @property
-    def uri(self) -> str:
-        """The episode's Spotify URI."""
-        return f"spotify:episode:{self.id}"
-
 
 @dataclass(frozen=True, slots=True)
-class Audiobook:
+class Audiobook(Item):
     """A book read aloud."""
 
-    id: str
-    name: str
+    type: ClassVar[str] = "audiobook"
+
     author: str
     narrator: str
     chapters: int
 
-    @property
-    def uri(self) -> str:
-        """The audiobook's Spotify URI."""
-        return f"spotify:audiobook:{self.id}"
-
 
 @dataclass(frozen=True, slots=True)
-class PublicPlaylist:
+class PublicPlaylist(Item):
     """A playlist of another listener; `tracks` are URIs."""
 
-    id: str
-    name: str
+    type: ClassVar[str] = "playlist"
+    public: ClassVar[bool] = True
+    collaborative: ClassVar[bool] = False
+
     description: str
     owner: str
     followers: int
     tracks: tuple[str, ...]
 
     @property
-    def uri(self) -> str:
-        """The playlist's Spotify URI."""
-        return f"spotify:playlist:{self.id}"
+    def items(self) -> list[Saved]:
+        """The tracks, all added on one day."""
+        return [Saved(uri, "2023-06-01T12:00:00Z") for uri in self.tracks]
+
+    @property
+    def snapshot_id(self) -> str:
+        """The name of the only version."""
+        return f"0001{self.id}"
 
 
 Playable: TypeAlias = Track | Episode
-Named = TypeVar("Named", Artist, Album, Track)
+Named = TypeVar("Named", bound=Item)
 
 
 @dataclass(slots=True)
@@ -174,6 +172,10 @@ class Catalogue:
         owner = self.artist(artist).id
         return _only(name, (item for item in self.tracks.values() if owner in item.artists))
 
+    def playlist(self, name: str) -> PublicPlaylist:
+        """The public playlist called exactly `name`; raises LookupError if there is none."""
+        return _only(name, self.playlists.values())
+
     def releases(self, artist: Artist) -> list[Album]:
         """All releases of `artist`, in the order the API lists them, which is not the order of their dates."""
         return [self.albums[key] for key in self.discography[artist.id]]
@@ -200,7 +202,7 @@ class Catalogue:
         return self.tracks.get(key) if kind == "track" else self.episodes.get(key) if kind == "episode" else None
 
     def label(self, uri: str) -> str:
-        """`uri` with the name of what it stands for, for people who read a snapshot."""
+        """`uri` with the name of its item, for people who read a snapshot."""
         kind, key = split_uri(uri)
         if kind == "track":
             track = self.tracks[key]
@@ -213,7 +215,7 @@ class Catalogue:
 
 
 def split_uri(uri: str) -> tuple[str, str]:
-    """The kind and the id of a `spotify:KIND:ID` URI, or two empty texts if it is none."""
+    """The kind and the id of a `spotify:KIND:ID` URI; two empty texts for any other text."""
     parts = uri.split(":")
     return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == "spotify" else ("", "")
 
@@ -226,8 +228,7 @@ def new_id(rng: random.Random) -> str:
 @cache
 def open_catalogue(seed: int) -> Catalogue:
     """The catalogue of `seed`, built once per process."""
-    source = resources.files("restgpt.worlds.spotify").joinpath("names.yaml").read_text(encoding="utf-8")
-    return _Builder(Catalogue(seed, yaml.load(source, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))).build()
+    return _Builder(Catalogue(seed, read_data("spotify", "names.yaml"))).build()
 
 
 def _only(name: str, found: Iterable[Named]) -> Named:
@@ -308,7 +309,7 @@ class _Builder:
         self._made.artists[key] = Artist(key, entry["name"], tuple(entry["genres"]), entry["fame"], followers)
 
     def _relate(self, plain: Sequence[str]) -> None:
-        # Only invented artists are called similar: whoever answers from memory cannot name them.
+        # Only invented artists are similar, so nobody can name them from memory.
         for key, artist in list(self._made.artists.items()):
             rng = self._stream(f"related {artist.name}")
             pool = [self._made.artist(name) for name in plain if name != artist.name]

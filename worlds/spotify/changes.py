@@ -1,4 +1,4 @@
-"""What differs between two states, in lines that a person can read."""
+"""Lists the differences between two states, in lines that a person can read."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

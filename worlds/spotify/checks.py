@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from restgpt.worlds.answer import Expectation, Names
-from restgpt.worlds.spotify.account import Account, Playlist, Saved
-from restgpt.worlds.spotify.catalogue import Album, Artist, Track, split_uri
+from restgpt.worlds.spotify.account import Account, Playlist
+from restgpt.worlds.spotify.catalogue import Album, Artist, Saved, Track, split_uri
 from restgpt.worlds.spotify.judges import Becomes, Creates, Judge, Meets, Says
 from restgpt.worlds.spotify.search import words_of
 
 PAUSE, PLAY = "PUT /me/player/pause", "PUT /me/player/play"
 NEXT, VOLUME = "POST /me/player/next", "PUT /me/player/volume"
-# What changes when something else is played; the modes do not.
+# The parts of the state that change when something else is played; the modes stay.
 PLAYING = (
     *(f"player.{name}" for name in ("track", "context", "items", "position", "is_playing", "progress_ms")),
     "history",
@@ -21,7 +21,7 @@ QUIET_WORDS = words_of("quiet calm soft gentle hush silent sleep sleeping lullab
 QUIET_GENRES = frozenset({"ambient", "calm piano", "slow jam"})
 
 
-# What is true of an account.
+# Facts about an account.
 
 
 def current(account: Account) -> Track:
@@ -33,7 +33,7 @@ def current(account: Account) -> Track:
 
 
 def playlist(account: Account, name: str) -> Playlist:
-    """The listener's own playlist called `name`; LookupError if there is none."""
+    """The listener's own playlist called `name`; LookupError without one."""
     for item in account.playlists:
         if isinstance(item, Playlist) and item.name == name:
             return item
@@ -83,7 +83,7 @@ def quiet(account: Account) -> set[str]:
     return found
 
 
-# Edits: what a fulfilled instruction makes of an account.
+# Edits: the changes that fulfilled instructions make.
 
 
 def save_track(account: Account, *tracks: Track) -> None:
@@ -220,7 +220,7 @@ def _repeat(account: Account) -> None:
     account.player.repeat = "track"
 
 
-# Conditions that several end states meet: what is wrong, or None.
+# Conditions that several end states meet: each returns the problem, or None.
 
 
 def _softer(before: Account, after: Account) -> str | None:
@@ -264,7 +264,7 @@ def _third_plays_again(before: Account, after: Account) -> str | None:
 
 
 def only_by(account: Account, uris: list[str], artist: str) -> str | None:
-    """What is wrong if all tracks should be different ones by `artist`."""
+    """The problem with tracks that should be different ones by `artist`, or None."""
     key = account.catalogue.artist(artist).id
     if len(set(uris)) != len(uris):
         return "a track comes twice"
@@ -288,7 +288,7 @@ def _the_queue(account: Account, uris: list[str]) -> str | None:
 
 
 def exactly(wanted: Iterable[str], uris: list[str]) -> str | None:
-    """What is wrong if the tracks should be these, in any order."""
+    """The problem with tracks that should be the `wanted` ones in any order, or None."""
     expected = set(wanted)
     return (
         None
@@ -310,11 +310,11 @@ def _nothing(account: Account, uris: list[str]) -> str | None:
     return "the playlist is not empty" if uris else None
 
 
-# Truths to be told.
+# Expectations of answers.
 
 
 def one(name: str, others: Iterable[str] = ()) -> Expectation:
-    """That the answer names `name`, not only as a part of one of the `others`, and few of those."""
+    """The answer must name `name`, not only as a part of one of the `others`, and few of those."""
     return Names((name,), rivals=tuple(other for other in others if other != name))
 
 
@@ -341,23 +341,23 @@ def _songs_of_favourite(account: Account) -> Expectation:
 
 
 def _some_songs(account: Account, names: Sequence[str]) -> Expectation:
-    """That the answer names one of these songs, and few others."""
+    """The answer must name one of these songs, and few others."""
     others = {track.name for track in account.catalogue.tracks.values()}.difference(names)
     return Names(tuple(names), least=1, rivals=tuple(sorted(others)))
 
 
 def song(account: Account, track: Track) -> Expectation:
-    """That the answer names `track`, and few other songs."""
+    """The answer must name `track`, and few other songs."""
     return one(track.name, (other.name for other in account.catalogue.tracks.values()))
 
 
 def album_named(account: Account, album: Album) -> Expectation:
-    """That the answer names `album`, and few others."""
+    """The answer must name `album`, and few others."""
     return one(album.name, (other.name for other in account.catalogue.albums.values()))
 
 
 def similar_to(account: Account, artist: Artist, *, least: int) -> Expectation:
-    """That the answer names at least `least` artists similar to `artist`."""
+    """The answer must name at least `least` artists similar to `artist`."""
     music = account.catalogue
     names = tuple(music.artists[key].name for key in artist.related)
     others = tuple(item.name for item in music.artists.values() if item.name not in (*names, artist.name))
@@ -365,15 +365,13 @@ def similar_to(account: Account, artist: Artist, *, least: int) -> Expectation:
 
 
 def artist_named(account: Account, artist: Artist) -> Expectation:
-    """That the answer names `artist`."""
+    """The answer must name `artist`, and few others."""
     return one(artist.name, (item.name for item in account.catalogue.artists.values()))
 
 
 PUBLISHED: dict[int, Judge] = {
     0: Creates("Love Mariah", _three_of_mariah),
-    1: Becomes(
-        lambda a: enqueue(a, a.catalogue.album_tracks(album_called(a, "The Dark Side of the Moon", "Pink Floyd"))[0])
-    ),
+    1: Becomes(_queue_from_dark_side),
     2: Becomes(lambda a: put(first_playlist(a), a.catalogue.track("Summertime Sadness", "Lana Del Rey"))),
     3: Becomes(lambda a: _skip_at(a, 60)),
     4: Becomes(lambda a: save_track(a, current(a))),

@@ -2,12 +2,12 @@
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
-from restgpt.worlds.spotify.account import START, Account, Device, Playlist, Profile, Saved
-from restgpt.worlds.spotify.catalogue import Album, Artist, Catalogue, Track, new_id, open_catalogue, split_uri
-from restgpt.worlds.spotify.player import Play, Player
+from restgpt.worlds.spotify.account import START, Account, Device, Playlist, Profile
+from restgpt.worlds.spotify.catalogue import Album, Artist, Catalogue, Saved, Track, new_id, open_catalogue, split_uri
+from restgpt.worlds.spotify.player import Play, Player, milliseconds
 
 SPANS = ("short_term", "medium_term", "long_term")
 VOLUMES = (33, 41, 47, 53)
@@ -49,8 +49,7 @@ class _Opening:
             self._playlist(account, "My R&B", music.top_tracks(whitney)[:3]),
             self._playlist(account, "My Rock", music.top_tracks(beatles)[:3]),
         ]
-        followed = next(item for item in music.playlists.values() if item.name == "Folk After Dark")
-        account.playlists = [*self._shuffled(own), followed]
+        account.playlists = [*self._shuffled(own), music.playlist("Folk After Dark")]
         account.devices = [
             Device(new_id(rng), "My Phone", "Smartphone", rng.choice(VOLUMES), is_active=True),
             Device(new_id(rng), "My PC", "Computer", rng.choice(VOLUMES)),
@@ -78,8 +77,7 @@ class _Opening:
             self._playlist(account, "Kitchen Radio", [music.songs(artist)[4] for artist in (odile, herons, juniper)]),
             self._playlist(account, "Long Drives", self._shuffled(music.songs(kestrel)[:6])),
         ]
-        followed = next(item for item in music.playlists.values() if item.name == "Slow Dance")
-        account.playlists = [*self._shuffled(own), followed]
+        account.playlists = [*self._shuffled(own), music.playlist("Slow Dance")]
         account.devices = [
             Device(new_id(rng), "Studio Monitors", "Speaker", rng.choice(VOLUMES), is_active=True),
             Device(new_id(rng), "Pocket Radio", "Smartphone", rng.choice(VOLUMES)),
@@ -121,23 +119,19 @@ class _Opening:
         """Fill the history: first a song by somebody who is neither followed nor playing, then anything."""
         music = self._catalogue
         playing = account.player.track
-        strangers = [
-            artist
-            for artist in _unknown_artists(music)
-            if artist.id not in account.followed_artists and artist.name not in STUDIO_ARTISTS
-        ]
+        strangers = [artist for artist in _strangers(music) if artist.id not in account.followed_artists]
         first = self._rng.choice(music.top_tracks(self._rng.choice(strangers)))
         others = [track for track in self._rng.sample(list(music.tracks.values()), 26) if track.uri != playing]
         for number, track in enumerate([first, *others[:24]], start=1):
             played_at = START - timedelta(minutes=11 * number)
-            account.player.history.append(Play(track.uri, f"spotify:album:{track.album}", _milliseconds(played_at)))
+            account.player.history.append(Play(track.uri, f"spotify:album:{track.album}", milliseconds(played_at)))
 
     def _rank(self, account: Account) -> None:
         """Decide what the listener likes best; each span has an order of its own."""
         music = self._catalogue
-        unknown = [artist.id for artist in _unknown_artists(music) if artist.name not in STUDIO_ARTISTS]
+        unknown = [artist.id for artist in _strangers(music)]
         known = [key for key in music.artists if key not in unknown]
-        # Another favourite in each span: who reads the wrong one answers wrongly.
+        # Each span has another favourite, so an agent that reads the wrong span answers wrongly.
         favourites = self._rng.sample(unknown, len(SPANS))
         tracks = [track.id for track in music.tracks.values()]
         for span, favourite in zip(SPANS, favourites, strict=True):
@@ -152,23 +146,21 @@ def _unknown_artists(music: Catalogue) -> list[Artist]:
     return [artist for artist in music.artists.values() if artist.name not in known]
 
 
+def _strangers(music: Catalogue) -> list[Artist]:
+    """Artists that exist in this world only, without those of the studio listener."""
+    return [artist for artist in _unknown_artists(music) if artist.name not in STUDIO_ARTISTS]
+
+
 def _stamp(*, hours: int) -> str:
     return f"{START - timedelta(hours=hours):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def _milliseconds(moment: datetime) -> int:
-    return int(moment.timestamp() * 1000)
 
 
 def _stranger(account: Account, rng: random.Random) -> None:
     """An album by an artist who is not followed is playing."""
     music = account.catalogue
     last = music.tracks[split_uri(account.player.history[0].track)[1]]
-    artists = [
-        artist
-        for artist in _unknown_artists(music)
-        if artist.name not in STUDIO_ARTISTS and artist.id not in (*account.followed_artists, *last.artists)
-    ]
+    known = (*account.followed_artists, *last.artists)
+    artists = [artist for artist in _strangers(music) if artist.id not in known]
     history, queue = account.player.history, account.player.queue
     account.player = _Opening(music, rng).player(music.newest_album(rng.choice(artists)), avoid=set())
     account.player.history, account.player.queue = history, queue
@@ -183,9 +175,8 @@ def _duet(account: Account, rng: random.Random) -> None:
     """The playlist My R&B holds songs of several artists, some of whom are not followed."""
     music = account.catalogue
     playlist = next(item for item in account.playlists if isinstance(item, Playlist) and item.name == "My R&B")
-    strangers = [artist for artist in _unknown_artists(music) if artist.name not in STUDIO_ARTISTS]
     songs = [music.track("When You Believe", "Whitney Houston")]
-    songs += [rng.choice(music.top_tracks(artist)) for artist in rng.sample(strangers, 2)]
+    songs += [rng.choice(music.top_tracks(artist)) for artist in rng.sample(_strangers(music), 2)]
     present = {item.uri for item in playlist.items}
     playlist.items += [Saved(song.uri, _stamp(hours=28)) for song in songs if song.uri not in present]
 
@@ -200,18 +191,19 @@ def _long_queue(account: Account, rng: random.Random) -> None:
 
 def _full_library(account: Account, rng: random.Random) -> None:
     """Sixty songs are saved: more than one call can read or remove."""
-    music = account.catalogue
-    known = {item.uri for item in account.saved_tracks}
-    songs = rng.sample([track.uri for track in music.tracks.values() if track.uri not in known], 54)
-    account.saved_tracks += [Saved(uri, _stamp(hours=60 + number)) for number, uri in enumerate(songs)]
+    _fill(account.saved_tracks, account.catalogue.tracks.values(), 54, rng)
 
 
 def _full_shelf(account: Account, rng: random.Random) -> None:
     """Twenty-three albums are saved: more than a page."""
-    music = account.catalogue
-    known = {item.uri for item in account.saved_albums}
-    albums = rng.sample([album.uri for album in music.albums.values() if album.uri not in known], 21)
-    account.saved_albums += [Saved(uri, _stamp(hours=60 + number)) for number, uri in enumerate(albums)]
+    _fill(account.saved_albums, account.catalogue.albums.values(), 21, rng)
+
+
+def _fill(saved: list[Saved], items: Iterable[Track | Album], count: int, rng: random.Random) -> None:
+    """Save so many more items, drawn from those that are not saved yet."""
+    known = {item.uri for item in saved}
+    uris = rng.sample([item.uri for item in items if item.uri not in known], count)
+    saved += [Saved(uri, _stamp(hours=60 + number)) for number, uri in enumerate(uris)]
 
 
 def _idle(account: Account, rng: random.Random) -> None:

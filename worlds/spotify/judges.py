@@ -1,4 +1,4 @@
-"""Judges of what came of a task: what the account became, or what the answer says, and that nothing else changed."""
+"""Judges of runs: the account must be the wanted one, or the answer true, and nothing else may change."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from restgpt.worlds.spotify.fixtures import open_account
 from restgpt.worlds.task import follows
 from restgpt.worlds.world import World
 
-# Where the order says nothing: two ways to the same library put the same things into it.
+# Lists whose order does not count: two ways to the same library may fill it in different orders.
 UNORDERED = ("saved_tracks", "saved_albums", "followed_artists", "followed_users")
 Found = TypeVar("Found")
 DONE = "Done."
@@ -60,8 +60,22 @@ class Says:
         return self.truth(start(world)).wrong()
 
 
+class _Change:
+    """The base of judges of changes: the answer does not count."""
+
+    __slots__ = ()
+
+    def right(self, world: World[Any]) -> str:
+        """A plain confirmation."""
+        return DONE
+
+    def wrong(self, world: World[Any]) -> str:
+        """A plain denial."""
+        return NOT_DONE
+
+
 @dataclass(frozen=True, slots=True)
-class Becomes:
+class Becomes(_Change):
     """The account is exactly what `edit` makes of the account at the start.
 
     `order` must be a subsequence of the fulfilled requests; the state named in `free` is left out of the comparison,
@@ -76,27 +90,19 @@ class Becomes:
         """Compare with the edited account."""
         before, expected = start(world), start(world)
         self.edit(expected)
-        # How often songs were begun on the way to the right one does not matter.
+        # The number of songs that were begun before the right one does not count.
         moved = expected.player.history != before.player.history
         found = differences(expected.dump(), world.state.dump(), free=(*self.free, *(("history",) if moved else ())))
         if found:
             return Verdict(False, f"not as wanted: {found[0]}")
         return _in_order(log, self.order)
 
-    def right(self, world: World[Any]) -> str:
-        """A plain confirmation; the answer does not count."""
-        return DONE
-
-    def wrong(self, world: World[Any]) -> str:
-        """A plain denial; the answer does not count."""
-        return NOT_DONE
-
 
 @dataclass(frozen=True, slots=True)
-class Meets:
+class Meets(_Change):
     """The account meets a condition that several end states meet, and is unchanged outside of `touched`.
 
-    `problem` reads the account at the start and at the end and says what is wrong, or nothing if all is well.
+    `problem` compares the account at the start and at the end and returns what is wrong, or None.
     """
 
     problem: Callable[[Account, Account], str | None]
@@ -114,17 +120,9 @@ class Meets:
             return Verdict(False, f"changed something else: {found[0]}")
         return _in_order(log, self.order)
 
-    def right(self, world: World[Any]) -> str:
-        """A plain confirmation; the answer does not count."""
-        return DONE
-
-    def wrong(self, world: World[Any]) -> str:
-        """A plain denial; the answer does not count."""
-        return NOT_DONE
-
 
 @dataclass(frozen=True, slots=True)
-class Creates:
+class Creates(_Change):
     """Exactly one playlist is new, it is the listener's own and called `name`, and `problem` finds its tracks right.
 
     `problem` reads the account at the start and the URIs in the new playlist.
@@ -150,14 +148,6 @@ class Creates:
         found = differences(before.dump(), rest)
         return Verdict(not found, f"changed something else: {found[0]}" if found else "the playlist is as wanted")
 
-    def right(self, world: World[Any]) -> str:
-        """A plain confirmation; the answer does not count."""
-        return DONE
-
-    def wrong(self, world: World[Any]) -> str:
-        """A plain denial; the answer does not count."""
-        return NOT_DONE
-
 
 def start(world: World[Any]) -> Account:
     """A fresh account as it was after the world's last reset."""
@@ -165,7 +155,7 @@ def start(world: World[Any]) -> Account:
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any], *, free: Sequence[str] = ()) -> list[str]:
-    """What differs between two dumps of accounts, outside of what is `free`."""
+    """The differences between two dumps of accounts, without those in `free`."""
     return changes(_comparable(before, free), _comparable(after, free))
 
 
@@ -173,7 +163,7 @@ def _found(problem: Callable[[Account, Found], str | None], before: Account, fou
     try:
         return problem(before, found)
     except LookupError as error:
-        # A podcast where a song was wanted, or nothing at all.
+        # A podcast in place of a song, or nothing at all.
         return f"something else than music was found: {error}"
 
 

@@ -1,11 +1,13 @@
-"""Handlers of what belongs to the listener: profile, top items, saved albums and tracks, follows."""
+"""Handlers of the listener's own data: profile, top items, saved albums and tracks, follows."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from restgpt.worlds.exchange import Call, Json, RefusalError, Reply
 from restgpt.worlds.routing import Routes
-from restgpt.worlds.spotify.account import Account, Saved
+from restgpt.worlds.spotify.account import Account
 from restgpt.worlds.spotify.arguments import checked_id, some_ids
+from restgpt.worlds.spotify.catalogue import Item, Saved, split_uri
 from restgpt.worlds.spotify.pages import address, page, path_of
 from restgpt.worlds.spotify.views import Views
 
@@ -28,43 +30,50 @@ def list_my_top_items(account: Account, call: Call) -> Json:
 
 
 @ROUTES.on("GET /me/albums")
-def list_saved_albums(account: Account, call: Call) -> Json:
-    """A page of the saved albums, newest first."""
-    return page(call, account.saved_albums, Views(account).saved_album)
+@ROUTES.on("GET /me/tracks")
+def list_saved(account: Account, call: Call) -> Json:
+    """A page of the saved albums or tracks, newest first."""
+    return page(call, _shelf(account, call).saved, Views(account).saved)
 
 
 @ROUTES.on("PUT /me/albums")
-def save_albums(account: Account, call: Call) -> Reply:
-    """Albums put in front of the library, unless they are in it."""
-    _save(account, account.saved_albums, "album", _known_ids(call, account.catalogue.albums))
+@ROUTES.on("PUT /me/tracks")
+def save(account: Account, call: Call) -> Reply:
+    """Albums or tracks put in front of the library, unless they are in it."""
+    shelf = _shelf(account, call)
+    present = {item.uri for item in shelf.saved}
+    keys = [checked_id(key) for key in some_ids(call)]
+    for key in keys:
+        if key not in shelf.known:
+            raise RefusalError(404, f"Non existing id: '{key}'")
+    for key in keys:
+        if shelf.known[key].uri not in present:
+            shelf.saved.insert(0, Saved(shelf.known[key].uri, account.stamp()))
     return Reply(200)
 
 
 @ROUTES.on("DELETE /me/albums")
-def remove_saved_albums(account: Account, call: Call) -> Reply:
-    """Albums taken out of the library, where they are in it."""
-    _remove(account.saved_albums, "album", [checked_id(key) for key in some_ids(call)])
-    return Reply(200)
-
-
-@ROUTES.on("GET /me/tracks")
-def list_saved_tracks(account: Account, call: Call) -> Json:
-    """A page of the saved tracks, newest first."""
-    return page(call, account.saved_tracks, Views(account).saved_track)
-
-
-@ROUTES.on("PUT /me/tracks")
-def save_tracks(account: Account, call: Call) -> Reply:
-    """Tracks put in front of the library, unless they are in it."""
-    _save(account, account.saved_tracks, "track", _known_ids(call, account.catalogue.tracks))
-    return Reply(200)
-
-
 @ROUTES.on("DELETE /me/tracks")
-def remove_saved_tracks(account: Account, call: Call) -> Reply:
-    """Tracks taken out of the library, where they are in it."""
-    _remove(account.saved_tracks, "track", [checked_id(key) for key in some_ids(call)])
+def remove_saved(account: Account, call: Call) -> Reply:
+    """Albums or tracks taken out of the library, where they are in it."""
+    shelf = _shelf(account, call)
+    gone = {checked_id(key) for key in some_ids(call)}
+    shelf.saved[:] = [item for item in shelf.saved if split_uri(item.uri)[1] not in gone]
     return Reply(200)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shelf:
+    """The saved albums or tracks, and all albums or tracks of the catalogue by id."""
+
+    saved: list[Saved]
+    known: Mapping[str, Item]
+
+
+def _shelf(account: Account, call: Call) -> _Shelf:
+    if call.operation.endswith("/albums"):
+        return _Shelf(account.saved_albums, account.catalogue.albums)
+    return _Shelf(account.saved_tracks, account.catalogue.tracks)
 
 
 @ROUTES.on("GET /me/following")
@@ -111,27 +120,6 @@ def unfollow(account: Account, call: Call) -> Reply:
         _check_follow(call, key)
     followed[:] = [key for key in followed if key not in keys]
     return Reply(200)
-
-
-def _known_ids(call: Call, known: Collection[str]) -> list[str]:
-    keys = [checked_id(key) for key in some_ids(call)]
-    for key in keys:
-        if key not in known:
-            raise RefusalError(404, f"Non existing id: '{key}'")
-    return keys
-
-
-def _save(account: Account, saved: list[Saved], kind: str, keys: list[str]) -> None:
-    present = {item.uri for item in saved}
-    for key in keys:
-        uri = f"spotify:{kind}:{key}"
-        if uri not in present:
-            saved.insert(0, Saved(uri, account.stamp()))
-
-
-def _remove(saved: list[Saved], kind: str, keys: list[str]) -> None:
-    gone = {f"spotify:{kind}:{key}" for key in keys}
-    saved[:] = [item for item in saved if item.uri not in gone]
 
 
 def _follows(account: Account, call: Call) -> tuple[list[str], Collection[str]]:

@@ -20,7 +20,7 @@ def page(call: Call, items: Sequence[Item], render: Callable[[Item], Any]) -> di
 def page_at(
     path: str, query: Mapping[str, Any], items: Sequence[Item], render: Callable[[Item], Any]
 ) -> dict[str, Any]:
-    """The page of `items` at `path` for the arguments in `query`; what is no limit or offset stays in the addresses."""
+    """The page of `items` at `path` for the arguments in `query`; other arguments stay in the addresses."""
     limit, offset = query.get("limit", 20), query.get("offset", 0)
     total = len(items)
     return {

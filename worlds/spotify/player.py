@@ -1,17 +1,23 @@
-"""The player: what is playing from which context, what comes next, and what was played before."""
+"""The player: the track that plays, its context, the queue and the history."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """One item that was played, from which context, and when (Unix time in milliseconds)."""
+    """A track of the history, with its context and the Unix time in milliseconds."""
 
     track: str
     context: str | None
     played_at: int
+
+
+def milliseconds(moment: datetime) -> int:
+    """Unix time in milliseconds."""
+    return int(moment.timestamp() * 1000)
 
 
 @dataclass(slots=True)
@@ -35,7 +41,7 @@ class Player:
 
     @property
     def upcoming(self) -> list[str]:
-        """What will play next: the listener's queue, then the rest of the context."""
+        """The URIs that will play next: the listener's queue, then the rest of the context."""
         return [*self.queue, *self.items[self.position + 1 :]]
 
     def start(self, items: Sequence[str], *, context: str | None, position: int, progress_ms: int, now: int) -> None:

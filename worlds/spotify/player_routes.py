@@ -1,7 +1,6 @@
-"""Handlers of the player: what plays, on which device, and the commands."""
+"""Handlers of the player: playback state, devices, queue, history and commands."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from restgpt.worlds.exchange import Call, Json, RefusalError, Reply
@@ -10,6 +9,7 @@ from restgpt.worlds.spotify.account import Account, PlayerRefusalError
 from restgpt.worlds.spotify.arguments import checked_uri, fields, texts, typed
 from restgpt.worlds.spotify.catalogue import split_uri
 from restgpt.worlds.spotify.pages import address, path_of
+from restgpt.worlds.spotify.player import milliseconds
 from restgpt.worlds.spotify.views import Views
 
 ROUTES = Routes()
@@ -18,13 +18,13 @@ QUEUE_SHOWN = 20
 
 @ROUTES.on("GET /me/player")
 def get_playback_state(account: Account, call: Call) -> Reply:
-    """What plays, where and how; 204 if nothing is active."""
+    """The playback with its device and modes; 204 if nothing is active."""
     return _or_nothing(Views(account).playback())
 
 
 @ROUTES.on("GET /me/player/currently-playing")
 def get_currently_playing(account: Account, call: Call) -> Reply:
-    """What plays; 204 if nothing does."""
+    """The item that plays; 204 if nothing does."""
     return _or_nothing(Views(account).currently_playing())
 
 
@@ -36,7 +36,7 @@ def list_devices(account: Account, call: Call) -> Json:
 
 @ROUTES.on("GET /me/player/queue")
 def get_queue(account: Account, call: Call) -> Json:
-    """What plays and up to twenty items that come next."""
+    """The item that plays, and up to twenty next ones."""
     views, player = Views(account), account.player
     return {
         "currently_playing": None if player.track is None else views.playable(player.track),
@@ -96,7 +96,7 @@ def start_playback(account: Account, call: Call) -> Reply:
             raise RefusalError(404, "Resource not found")
         position = _position(typed(given, "offset", dict), items)
         progress = typed(given, "position_ms", int) or 0
-        now = _milliseconds(account.tick())
+        now = milliseconds(account.tick())
         player.start(items, context=context, position=position, progress_ms=progress, now=now)
     account.activate(device)
     return Reply(204)
@@ -116,7 +116,7 @@ def pause_playback(account: Account, call: Call) -> Reply:
 def skip_to_next(account: Account, call: Call) -> Reply:
     """On to the next item."""
     account.device(call.query.get("device_id"))
-    account.player.skip(_milliseconds(account.tick()))
+    account.player.skip(milliseconds(account.tick()))
     return Reply(204)
 
 
@@ -124,7 +124,7 @@ def skip_to_next(account: Account, call: Call) -> Reply:
 def skip_to_previous(account: Account, call: Call) -> Reply:
     """Back to the item before."""
     account.device(call.query.get("device_id"))
-    account.player.back(_milliseconds(account.tick()))
+    account.player.back(milliseconds(account.tick()))
     return Reply(204)
 
 
@@ -147,10 +147,6 @@ def _or_nothing(body: Json) -> Reply:
     return Reply(204) if body is None else Reply(200, body)
 
 
-def _milliseconds(time: datetime) -> int:
-    return int(time.timestamp() * 1000)
-
-
 def _resume(account: Account, *, moves: bool) -> None:
     if account.player.track is None:
         raise PlayerRefusalError(404, "No active device found", "NO_ACTIVE_DEVICE")
@@ -163,7 +159,7 @@ def _context_items(account: Account, uri: str) -> list[str]:
     kind, key = split_uri(checked_uri(uri))
     catalogue = account.catalogue
     if kind == "playlist":
-        return [saved.uri for saved in Views(account).playlist_items(account.playlist(key))]
+        return [saved.uri for saved in account.playlist(key).items]
     if kind == "album" and key in catalogue.albums:
         return [track.uri for track in catalogue.album_tracks(catalogue.albums[key])]
     if kind == "artist" and key in catalogue.artists:

@@ -6,8 +6,9 @@ from typing import Any
 
 from restgpt.worlds.exchange import Call, Json, RefusalError, Reply
 from restgpt.worlds.routing import Routes
-from restgpt.worlds.spotify.account import Account, Playlist, Saved
+from restgpt.worlds.spotify.account import Account, Playlist
 from restgpt.worlds.spotify.arguments import checked_uri, fields, one_id, some_uris, typed
+from restgpt.worlds.spotify.catalogue import Saved
 from restgpt.worlds.spotify.pages import page
 from restgpt.worlds.spotify.views import Views
 
@@ -64,7 +65,7 @@ def change_playlist_details(account: Account, call: Call) -> Reply:
 def list_playlist_items(account: Account, call: Call) -> Json:
     """A page of a playlist's items."""
     found, views = account.playlist(one_id(call, "playlist_id")), Views(account)
-    made = page(call, views.playlist_items(found), lambda saved: views.playlist_item(found, saved))
+    made = page(call, found.items, lambda saved: views.playlist_item(found, saved))
     return narrowed(made, call.query.get("fields"))
 
 

@@ -28,7 +28,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something that can be found: its words, the fields that filters look at, and the item itself."""
+    """An item in the index: its words, the fields that filters compare, and the item itself."""
 
     item: Any
     name: str
@@ -132,30 +132,26 @@ def _albums(catalogue: Catalogue) -> Iterable[Entry]:
         performers = [catalogue.artists[key] for key in album.artists]
         fields = {**_performed(performers), "album": words_of(album.name), "upc": words_of(album.upc)}
         words = fields["album"] | fields["artist"] | fields["genre"]
-        yield Entry(album, album.name, words, fields, album.released.year, _album_rank(album, performers))
-
-
-def _album_rank(album: Album, performers: list[Artist]) -> int:
-    return performers[0].popularity * 100 + album.popularity
+        yield Entry(album, album.name, words, fields, album.released.year, _rank(performers, album))
 
 
 def _tracks(catalogue: Catalogue) -> Iterable[Entry]:
     for track in catalogue.tracks.values():
-        yield _track_entry(catalogue, track)
+        performers = [catalogue.artists[key] for key in track.artists]
+        album = catalogue.albums[track.album]
+        fields = {
+            **_performed(performers),
+            "track": words_of(track.name),
+            "album": words_of(album.name),
+            "isrc": words_of(track.isrc),
+        }
+        words = fields["track"] | fields["artist"] | fields["album"] | fields["genre"]
+        yield Entry(track, track.name, words, fields, album.released.year, _rank(performers, track))
 
 
-def _track_entry(catalogue: Catalogue, track: Track) -> Entry:
-    performers = [catalogue.artists[key] for key in track.artists]
-    album = catalogue.albums[track.album]
-    fields = {
-        **_performed(performers),
-        "track": words_of(track.name),
-        "album": words_of(album.name),
-        "isrc": words_of(track.isrc),
-    }
-    words = fields["track"] | fields["artist"] | fields["album"] | fields["genre"]
-    rank = performers[0].popularity * 100 + track.popularity
-    return Entry(track, track.name, words, fields, album.released.year, rank)
+def _rank(performers: list[Artist], item: Album | Track) -> int:
+    """By the primary artist first, then by the item itself."""
+    return performers[0].popularity * 100 + item.popularity
 
 
 def _performed(performers: list[Artist]) -> dict[str, frozenset[str]]:

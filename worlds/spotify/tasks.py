@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
-import yaml
-
+from restgpt.worlds.data import read_data
 from restgpt.worlds.exchange import Json
 from restgpt.worlds.spotify.checks import PUBLISHED
 from restgpt.worlds.spotify.fixtures import STUDIO
@@ -37,7 +35,7 @@ class SpotifyStep(Step):
 
 @dataclass(frozen=True, slots=True)
 class SpotifyTask(Task):
-    """A task whose end state can be spoilt, to show that its check looks at the whole of it."""
+    """A task whose end state can be spoilt, to show that the check compares all of it."""
 
     def spoil(self, world: World[Any]) -> None:
         """Save a song that nobody asked for: after this the check must fail."""
@@ -49,30 +47,22 @@ class SpotifyTask(Task):
 @cache
 def published() -> tuple[SpotifyTask, ...]:
     """The published instructions in order; their texts are read elsewhere, so `instruction` is None."""
-    entries = _read("published.yaml")
+    entries = read_data("spotify", "published.yaml")
     return tuple(_task(str(index), entries[index], judge, fixture=None) for index, judge in PUBLISHED.items())
 
 
 @cache
 def own() -> tuple[SpotifyTask, ...]:
     """Our own instructions, over other entities than the published ones."""
-    entries = _read("tasks.yaml")
+    entries = read_data("spotify", "tasks.yaml")
     return tuple(_task(key, entries[key], judge, fixture=STUDIO) for key, judge in OWN.items())
-
-
-def _read(name: str) -> Mapping[Any, Any]:
-    source = resources.files("restgpt.worlds.spotify").joinpath(name).read_text(encoding="utf-8")
-    return dict(yaml.load(source, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
 
 
 def _task(key: str, entry: Mapping[str, Any], judge: Judge, *, fixture: str | None) -> SpotifyTask:
     return SpotifyTask(
         key=key,
         instruction=entry.get("instruction"),
-        steps=tuple(
-            SpotifyStep(item["call"], item.get("path", {}), item.get("query", {}), item.get("body"))
-            for item in entry["steps"]
-        ),
+        steps=tuple(map(SpotifyStep.read, entry["steps"])),
         check=judge.check,
         right=judge.right,
         wrong=judge.wrong,

@@ -1,22 +1,24 @@
-"""What things look like in replies: the JSON objects of the document, built from the catalogue and the account."""
+"""Builds the JSON objects of the document from the catalogue and the account."""
 
 from datetime import UTC, datetime
 from typing import Any
 
-from restgpt.worlds.spotify.account import Account, Device, Playlist, Profile, Saved
+from restgpt.worlds.spotify.account import Account, Device, Playlist, Profile
 from restgpt.worlds.spotify.catalogue import (
     Album,
     Artist,
     Audiobook,
     Catalogue,
     Episode,
+    Item,
     PublicPlaylist,
+    Saved,
     Show,
     Track,
     split_uri,
 )
 from restgpt.worlds.spotify.pages import BASE_URL, page_at
-from restgpt.worlds.spotify.player import Play
+from restgpt.worlds.spotify.player import Play, milliseconds
 
 MARKETS = ["DE", "GB", "JP", "US"]
 PLAYLIST_ITEMS = 100
@@ -33,7 +35,7 @@ class Views:
     def artist(self, artist: Artist) -> dict[str, Any]:
         """An artist in full."""
         return {
-            **_reference("artist", artist.id, name=artist.name),
+            **_named(artist),
             "followers": {"href": None, "total": artist.followers},
             "genres": list(artist.genres),
             "images": _images(artist.id),
@@ -42,7 +44,7 @@ class Views:
 
     def simplified_artist(self, key: str) -> dict[str, Any]:
         """An artist as albums and tracks show it, without genres."""
-        return _reference("artist", key, name=self._catalogue.artists[key].name)
+        return _named(self._catalogue.artists[key])
 
     def simplified_album(self, album: Album, *, group: str | None = None) -> dict[str, Any]:
         """An album without its tracks; `group` is how it belongs to the artist whose albums are listed."""
@@ -51,7 +53,7 @@ class Views:
             **({} if group is None else {"album_group": group}),
             "artists": [self.simplified_artist(key) for key in album.artists],
             "available_markets": MARKETS,
-            **_reference("album", album.id, name=album.name),
+            **_named(album),
             "images": _images(album.id),
             "release_date": album.released.isoformat(),
             "release_date_precision": "day",
@@ -80,7 +82,7 @@ class Views:
             "disc_number": 1,
             "duration_ms": track.duration_ms,
             "explicit": track.explicit,
-            **_reference("track", track.id, name=track.name),
+            **_named(track),
             "is_local": False,
             "is_playable": True,
             "preview_url": _preview(track.id),
@@ -103,7 +105,7 @@ class Views:
             "copyrights": [],
             **_described(show.name),
             "explicit": False,
-            **_reference("show", show.id, name=show.name),
+            **_named(show),
             "images": _images(show.id),
             "is_externally_hosted": False,
             "languages": ["en"],
@@ -119,7 +121,7 @@ class Views:
             **_described(episode.name),
             "duration_ms": episode.duration_ms,
             "explicit": False,
-            **_reference("episode", episode.id, name=episode.name),
+            **_named(episode),
             "images": _images(episode.id),
             "is_externally_hosted": False,
             "is_playable": True,
@@ -138,7 +140,7 @@ class Views:
             **_described(book.name),
             "edition": "Unabridged",
             "explicit": False,
-            **_reference("audiobook", book.id, name=book.name),
+            **_named(book),
             "images": _images(book.id),
             "languages": ["en"],
             "media_type": "audio",
@@ -156,13 +158,11 @@ class Views:
             return self.track(item)
         raise LookupError(f"nothing plays as {uri}")
 
-    def saved_album(self, saved: Saved) -> dict[str, Any]:
-        """An album of the library and when it was saved."""
-        return {"added_at": saved.added_at, "album": self.album(self._catalogue.albums[split_uri(saved.uri)[1]])}
-
-    def saved_track(self, saved: Saved) -> dict[str, Any]:
-        """A track of the library and when it was saved."""
-        return {"added_at": saved.added_at, "track": self.playable(saved.uri)}
+    def saved(self, saved: Saved) -> dict[str, Any]:
+        """An album or track of the library and when it was saved."""
+        kind, key = split_uri(saved.uri)
+        item = self.album(self._catalogue.albums[key]) if kind == "album" else self.playable(saved.uri)
+        return {"added_at": saved.added_at, kind: item}
 
     def profile(self, profile: Profile) -> dict[str, Any]:
         """The listener's own profile."""
@@ -183,44 +183,34 @@ class Views:
 
     def simplified_playlist(self, item: Playlist | PublicPlaylist) -> dict[str, Any]:
         """A playlist with the number of its items."""
-        tracks = {"href": f"{BASE_URL}/playlists/{item.id}/tracks", "total": len(self.playlist_items(item))}
+        tracks = {"href": f"{BASE_URL}/playlists/{item.id}/tracks", "total": len(item.items)}
         return {**self._playlist_details(item), "tracks": tracks}
 
     def playlist(self, item: Playlist | PublicPlaylist) -> dict[str, Any]:
         """A playlist in full, with its first items."""
         path = f"/playlists/{item.id}/tracks"
-        followers = item.followers if isinstance(item, PublicPlaylist) else 0
-        tracks = page_at(
-            path, {"limit": PLAYLIST_ITEMS}, self.playlist_items(item), lambda saved: self.playlist_item(item, saved)
-        )
-        return {**self._playlist_details(item), "followers": {"href": None, "total": followers}, "tracks": tracks}
-
-    def playlist_items(self, item: Playlist | PublicPlaylist) -> list[Saved]:
-        """The items of a playlist in order, whoever owns it."""
-        if isinstance(item, Playlist):
-            return item.items
-        return [Saved(uri, "2023-06-01T12:00:00Z") for uri in item.tracks]
+        followers = {"href": None, "total": item.followers}
+        tracks = page_at(path, {"limit": PLAYLIST_ITEMS}, item.items, lambda saved: self.playlist_item(item, saved))
+        return {**self._playlist_details(item), "followers": followers, "tracks": tracks}
 
     def playlist_item(self, item: Playlist | PublicPlaylist, saved: Saved) -> dict[str, Any]:
         """One item of a playlist and who added it."""
-        added_by = self.user(item.owner)
         return {
             "added_at": saved.added_at,
-            "added_by": added_by,
+            "added_by": self.user(item.owner),
             "is_local": False,
             "track": self.playable(saved.uri),
         }
 
     def _playlist_details(self, item: Playlist | PublicPlaylist) -> dict[str, Any]:
-        own = item if isinstance(item, Playlist) else None
         return {
-            "collaborative": own is not None and own.collaborative,
+            "collaborative": item.collaborative,
             "description": item.description,
-            **_reference("playlist", item.id, name=item.name),
-            "images": [] if own is not None and not own.items else _images(item.id),
+            **_named(item),
+            "images": _images(item.id) if item.items else [],
             "owner": self.user(item.owner),
-            "public": own is None or own.public,
-            "snapshot_id": f"0001{item.id}" if own is None else own.snapshot_id,
+            "public": item.public,
+            "snapshot_id": item.snapshot_id,
         }
 
     def device(self, device: Device) -> dict[str, Any]:
@@ -236,7 +226,7 @@ class Views:
         }
 
     def currently_playing(self) -> dict[str, Any] | None:
-        """What plays now, or None if nothing does."""
+        """The item that plays now, or None if nothing does."""
         player = self._account.player
         if player.track is None or self._account.active_device is None:
             return None
@@ -259,11 +249,11 @@ class Views:
             "is_playing": player.is_playing,
             "item": item,
             "progress_ms": player.progress_ms,
-            "timestamp": int(self._account.now.timestamp() * 1000),
+            "timestamp": milliseconds(self._account.now),
         }
 
     def playback(self) -> dict[str, Any] | None:
-        """What plays now, where and how, or None if nothing does."""
+        """The playback with its device and modes, or None if nothing plays."""
         device, playing = self._account.active_device, self.currently_playing()
         if device is None or playing is None:
             return None
@@ -291,6 +281,10 @@ class Views:
         reference = _reference(kind, key)
         reference.pop("id")
         return reference
+
+
+def _named(item: Item | Playlist) -> dict[str, Any]:
+    return _reference(item.type, item.id, name=item.name)
 
 
 def _reference(kind: str, key: str, **more: Any) -> dict[str, Any]:

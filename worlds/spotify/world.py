@@ -31,10 +31,6 @@ class Spotify(World[Account]):
         """The account with names beside the URIs."""
         return self.state.dump()
 
-    def initial(self) -> Json:
-        """What `dump` gave right after the last reset."""
-        return self.build(self.fixture).dump()
-
     def error(self, refusal: RefusalError) -> Json:
         """Status and message, and a reason for player commands."""
         message = "Invalid access token" if refusal.status == 401 else refusal.message

@@ -1,4 +1,4 @@
-"""Growing the shows: the named ones with decoys, careers, inventions, and their seasons and episodes."""
+"""Builds the shows: the named ones with decoys, careers, inventions, and their seasons and episodes."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -87,7 +87,7 @@ class Station:
         for name in item.decoys:
             self._show(name, (6,)).popularity = self.pools.below(show.popularity)
         if item.not_seasons:
-            # As many seasons as the seed says, but never as many as the real show has.
+            # The number of seasons comes from the seed, and is never that of the real show.
             count = self.draw.choice([number for number in range(3, 9) if number != item.not_seasons])
             self.sizes[show.id] = tuple(self.draw.randint(4, 7) for _ in range(count))
 

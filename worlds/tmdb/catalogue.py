@@ -1,6 +1,6 @@
-"""The simulated film database: its records, and the questions that handlers and checks ask of it."""
+"""The records of the simulated film database, and the look-ups that handlers and checks share."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
@@ -9,10 +9,13 @@ from typing import Protocol, TypeVar
 
 from restgpt.worlds.tmdb.words import DIRECTOR
 
+STAR_VOTES = 300
+"""A title with fewer votes is in no list of the best rated."""
+
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A part in a cast: who plays whom; `order` 0 is the lead."""
+    """A part in a cast: a person plays a character; `order` 0 is the lead."""
 
     person: int
     character: str
@@ -42,31 +45,31 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Company:
-    """A production company."""
+class Maker:
+    """A production company or a television network."""
 
     id: int
     name: str
     headquarters: str
     country: str
-    founded: int
     homepage: str
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
-    """A television network."""
+class Company(Maker):
+    """A production company."""
 
-    id: int
-    name: str
-    headquarters: str
-    country: str
-    homepage: str
+    founded: int
+
+
+@dataclass(frozen=True, slots=True)
+class Network(Maker):
+    """A television network."""
 
 
 @dataclass(slots=True)
 class Title:
-    """What films and shows have in common; `name` is the title, `released` the first date."""
+    """The base of films and shows; `name` is the title, `released` the first date."""
 
     id: int
     name: str
@@ -138,7 +141,7 @@ class Season:
 
 @dataclass(slots=True)
 class Show(Title):
-    """A television show; its `cast` is the main cast of all seasons, its `crew` that of the whole series."""
+    """A television show; `cast` is the main cast of all seasons, `crew` the crew of the whole series."""
 
     networks: tuple[int, ...] = ()
     country: str = "US"
@@ -151,6 +154,9 @@ class Show(Title):
     def episodes(self) -> int:
         """The number of episodes of all seasons."""
         return sum(len(season.episodes) for season in self.seasons.values())
+
+
+AnyTitle = TypeVar("AnyTitle", bound=Title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,24 +181,31 @@ class Charts:
 
 @dataclass(frozen=True, slots=True)
 class Credit:
-    """What one person did in one title: a role, or a job."""
+    """The part or the job of one person in one title."""
 
     title: Title
-    role: Role | None = None
-    job: Job | None = None
+    part: Role | Job
     episodes: int = 1
 
     @property
     def code(self) -> str:
         """The credit id, of 24 hexadecimal digits."""
-        kind = "movie" if isinstance(self.title, Movie) else "tv"
-        part = self.role or self.job
-        return digest(f"credit {kind} {self.title.id} {part}")
+        return digest(f"credit {kind_of(self.title)} {self.title.id} {self.part}")
+
+    @property
+    def acts(self) -> bool:
+        """Whether the person plays a role."""
+        return isinstance(self.part, Role)
+
+    @property
+    def directs(self) -> bool:
+        """Whether the person's job is Director."""
+        return isinstance(self.part, Job) and self.part.job == DIRECTOR
 
 
 @dataclass(slots=True)
 class Catalogue:
-    """Everything that the simulated API knows; never changed once it is built."""
+    """All data of the simulated API; nothing changes it once it is built."""
 
     seed: int
     people: dict[int, Person]
@@ -207,24 +220,32 @@ class Catalogue:
     charts: Charts
     credits: "CreditIndex"
 
+    def titles(self, kind: str) -> Mapping[int, Title]:
+        """The films (`movie`) or the shows (`tv`)."""
+        return self.movies if kind == "movie" else self.shows
+
+    def genres(self, kind: str) -> dict[int, str]:
+        """The genres of films (`movie`) or of shows (`tv`)."""
+        return self.movie_genres if kind == "movie" else self.tv_genres
+
     def movie(self, name: str) -> Movie:
-        """The film of exactly this title; LookupError if there is none."""
+        """The film of exactly this title; LookupError without one."""
         return _named(self.movies.values(), name)
 
     def show(self, name: str) -> Show:
-        """The show of exactly this name; LookupError if there is none."""
+        """The show of exactly this name; LookupError without one."""
         return _named(self.shows.values(), name)
 
     def person(self, name: str) -> Person:
-        """The person of exactly this name; LookupError if there is none."""
+        """The person of exactly this name; LookupError without one."""
         return _named(self.people.values(), name)
 
     def collection(self, name: str) -> Collection:
-        """The collection of exactly this name; LookupError if there is none."""
+        """The collection of exactly this name; LookupError without one."""
         return _named(self.collections.values(), name)
 
     def company(self, name: str) -> Company:
-        """The company of exactly this name; LookupError if there is none."""
+        """The company of exactly this name; LookupError without one."""
         return _named(self.companies.values(), name)
 
 
@@ -232,18 +253,8 @@ class CreditIndex:
     """All credits by person: films acted in and made, shows acted in and made."""
 
     def __init__(self, movies: Iterable[Movie], shows: Iterable[Show]) -> None:
-        self._movies: dict[int, list[Credit]] = {}
-        self._shows: dict[int, list[Credit]] = {}
-        for movie in movies:
-            for role in movie.cast:
-                self._movies.setdefault(role.person, []).append(Credit(movie, role=role))
-            for job in movie.crew:
-                self._movies.setdefault(job.person, []).append(Credit(movie, job=job))
-        for show in shows:
-            for credit in _show_credits(show):
-                part = credit.role or credit.job
-                if part is not None:
-                    self._shows.setdefault(part.person, []).append(credit)
+        self._movies = _by_person(credit for movie in movies for credit in _credits(movie))
+        self._shows = _by_person(credit for show in shows for credit in _show_credits(show))
 
     def movies(self, person: int) -> Sequence[Credit]:
         """The film credits of a person, in no order."""
@@ -255,19 +266,19 @@ class CreditIndex:
 
     def directed(self, person: int) -> list[Title]:
         """The films that a person directed, each once."""
-        return _each_once(credit.title for credit in self.movies(person) if credit.job and credit.job.job == DIRECTOR)
+        return _each_once(credit.title for credit in self.movies(person) if credit.directs)
 
     def directed_shows(self, person: int) -> list[Title]:
         """The shows of which a person directed an episode, each once."""
-        return _each_once(credit.title for credit in self.shows(person) if credit.job and credit.job.job == DIRECTOR)
+        return _each_once(credit.title for credit in self.shows(person) if credit.directs)
 
     def acted(self, person: int) -> list[Title]:
         """The films in whose cast a person is, each once."""
-        return _each_once(credit.title for credit in self.movies(person) if credit.role)
+        return _each_once(credit.title for credit in self.movies(person) if credit.acts)
 
     def acted_shows(self, person: int) -> list[Title]:
         """The shows in whose cast a person is, each once."""
-        return _each_once(credit.title for credit in self.shows(person) if credit.role)
+        return _each_once(credit.title for credit in self.shows(person) if credit.acts)
 
     @cached_property
     def by_code(self) -> dict[str, Credit]:
@@ -277,24 +288,45 @@ class CreditIndex:
 
 
 def digest(text: str) -> str:
-    """24 hexadecimal digits that stand for `text`, as object ids do."""
+    """A digest of `text` in 24 hexadecimal digits, like an object id."""
     return blake2b(text.encode(), digest_size=12).hexdigest()
 
 
-def _show_credits(show: Show) -> Iterable[Credit]:
-    for role in show.cast:
-        yield Credit(show, role=role, episodes=show.episodes)
-    for job in show.crew:
-        yield Credit(show, job=job, episodes=show.episodes)
+def kind_of(title: Title) -> str:
+    """The media type of a title: movie or tv."""
+    return "movie" if isinstance(title, Movie) else "tv"
+
+
+def best_rated(titles: Iterable[AnyTitle]) -> list[AnyTitle]:
+    """The titles with enough votes, the best rated first."""
+    counted = [title for title in titles if title.vote_count >= STAR_VOTES]
+    return sorted(counted, key=lambda title: -title.vote_average)
+
+
+def _credits(title: Title, episodes: int = 1) -> Iterator[Credit]:
+    parts: list[Role | Job] = [*title.cast, *title.crew]
+    for part in parts:
+        yield Credit(title, part, episodes)
+
+
+def _show_credits(show: Show) -> Iterator[Credit]:
+    yield from _credits(show, show.episodes)
     counts: dict[Job, int] = {}
     for season in show.seasons.values():
         for episode in season.episodes:
             for guest in episode.guests:
-                yield Credit(show, role=guest)
+                yield Credit(show, guest)
             for job in episode.crew:
                 counts[job] = counts.get(job, 0) + 1
     for job, count in counts.items():
-        yield Credit(show, job=job, episodes=count)
+        yield Credit(show, job, count)
+
+
+def _by_person(credits: Iterable[Credit]) -> dict[int, list[Credit]]:
+    found: dict[int, list[Credit]] = {}
+    for credit in credits:
+        found.setdefault(credit.part.person, []).append(credit)
+    return found
 
 
 def _each_once(titles: Iterable[Title]) -> list[Title]:

@@ -1,14 +1,14 @@
-"""What a true answer says, for the published instructions by index; the instructions are published elsewhere.
+"""The true answers to the published instructions, by index; the instructions are published elsewhere.
 
-Everything is computed from the catalogue of the world's seed, so the answer is never one that a model remembers.
+Each is computed from the catalogue of the world's seed, so no model can know it from memory.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 
 from restgpt.worlds.answer import AllOf, AnyOf, Dates, Expectation, Number, YesNo
-from restgpt.worlds.tmdb import movies, shows, views
-from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Movie, Show, Title
+from restgpt.worlds.tmdb import movies, views
+from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Movie, Show, Title, best_rated, kind_of
 from restgpt.worlds.tmdb.expectations import (
     AGE,
     COUNT,
@@ -39,7 +39,7 @@ from restgpt.worlds.world import TODAY
 Truth = Callable[[Catalogue], Expectation]
 
 
-# What is true of a catalogue.
+# Facts about a catalogue.
 
 
 def popular(catalogue: Catalogue) -> list[Movie]:
@@ -54,7 +54,7 @@ def popular_show(catalogue: Catalogue) -> Show:
 
 
 def trending_show(catalogue: Catalogue, window: str = "day") -> Show:
-    """The show that most people look at today, or this week."""
+    """The first show in the trends of today, or of this week."""
     return catalogue.shows[catalogue.charts.trending["tv", window][0]]
 
 
@@ -90,7 +90,7 @@ def episode(catalogue: Catalogue, name: str, season: int, number: int) -> Episod
 
 
 def season_directors(catalogue: Catalogue, name: str, season: int) -> list[int]:
-    """Who directed an episode of a season."""
+    """The directors of the episodes of a season."""
     jobs = catalogue.show(name).seasons[season].crew
     return list(dict.fromkeys(job.person for job in jobs if job.job == DIRECTOR))
 
@@ -101,16 +101,12 @@ def _newest_first(titles: Iterable[Title]) -> list[Title]:
 
 def similar(catalogue: Catalogue, title: Title) -> list[Title]:
     """The similar titles."""
-    return [_same_table(catalogue, title)[number] for number in title.similar]
+    return [catalogue.titles(kind_of(title))[number] for number in title.similar]
 
 
 def recommended(catalogue: Catalogue, title: Title) -> list[Title]:
     """The recommended titles."""
-    return [_same_table(catalogue, title)[number] for number in title.recommended]
-
-
-def _same_table(catalogue: Catalogue, title: Title) -> Mapping[int, Title]:
-    return catalogue.movies if isinstance(title, Movie) else catalogue.shows
+    return [catalogue.titles(kind_of(title))[number] for number in title.recommended]
 
 
 # Single instructions that need more than a line.
@@ -244,7 +240,7 @@ def _most_popular_person(catalogue: Catalogue) -> int:
 PUBLISHED: Mapping[int, Truth] = {
     0: lambda c: Number(len(directed(c, "Sofia Coppola"))),
     1: lambda c: lead(c, c.movie("The Dark Knight")),
-    2: lambda c: people(c, movies.best_rated(c)[0].directors),
+    2: lambda c: people(c, best_rated(c.movies.values())[0].directors),
     3: lambda c: pictures(c, "collection", [c.collection("Star Wars Collection").id], "poster", "backdrop"),
     4: _logos_of_disney,
     5: lambda c: profiles(c, c.movie("Titanic").lead),
@@ -258,7 +254,7 @@ PUBLISHED: Mapping[int, Truth] = {
     13: lambda c: people(c, c.movies[c.charts.trending["movie", "day"][0]].directors),
     14: lambda c: people(c, c.movie("Twilight").directors),
     15: lambda c: stills(c, episode(c, "The Witcher", 1, 2)),
-    16: lambda c: titles(c, movies.best_rated(c)[:1]),
+    16: lambda c: titles(c, best_rated(c.movies.values())[:1]),
     17: lambda c: Dates((c.movie("The Matrix").released,)),
     18: lambda c: people(c, [_most_popular_person(c)]),
     19: lambda c: covers(c, directed(c, "Christopher Nolan")),
@@ -292,7 +288,7 @@ PUBLISHED: Mapping[int, Truth] = {
     47: lambda c: titles(c, recommended(c, c.show("The Last of Us")), 2),
     48: lambda c: people(c, [role.person for role in episode(c, "Friends", 3, 24).guests]),
     49: lambda c: lead(c, popular_show(c)),
-    50: lambda c: keywords(c, shows.best_rated(c)[:1], 1),
+    50: lambda c: keywords(c, best_rated(c.shows.values())[:1], 1),
     51: lambda c: covers(c, [c.show("2 Broke Girls")]),
     52: lambda c: Number(c.show("2 Broke Girls").episodes),
     53: _founded,
@@ -333,7 +329,7 @@ PUBLISHED: Mapping[int, Truth] = {
     88: _earlier_film,
     89: _same_director,
     90: lambda c: town(c.people[c.movie("Mulholland Drive").directors[0]].place_of_birth),
-    91: lambda c: YesNo(c.movie("Mulholland Drive") in movies.best_rated(c)[:10]),
+    91: lambda c: YesNo(c.movie("Mulholland Drive") in best_rated(c.movies.values())[:10]),
     92: _masters,
     93: lambda c: titles(c, directed_shows(c, c.movie("Mulholland Drive").directors[0]), forbidden=c.shows.values()),
     94: lambda c: birthday(c, c.person("Scarlett Johansson").id),
@@ -347,7 +343,7 @@ PUBLISHED: Mapping[int, Truth] = {
 OWN: Mapping[str, Truth] = {
     "airing": lambda c: titles(c, [c.shows[number] for number in c.charts.airing_today], forbidden=c.shows.values()),
     "trending-person": lambda c: people(c, c.charts.trending["person", "week"][:1]),
-    "twenty-fifth": lambda c: titles(c, movies.best_rated(c)[24:25]),
+    "twenty-fifth": lambda c: titles(c, best_rated(c.movies.values())[24:25]),
     "japanese": lambda c: titles(c, _japanese(c), 2, forbidden=[s for s in c.shows.values() if s not in _japanese(c)]),
     "birthday": lambda c: birthday(c, c.person("Agnès Varda").id),
     "count": lambda c: Number(len(directed(c, "Satyajit Ray"))),

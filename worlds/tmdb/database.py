@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 from restgpt.worlds.exchange import Json, RefusalError
 from restgpt.worlds.routing import Routes
-from restgpt.worlds.tmdb import discover, movies, people, search, shows
+from restgpt.worlds.tmdb import discover, movies, people, search, shows, titles
 from restgpt.worlds.tmdb.catalogue import Catalogue
 from restgpt.worlds.tmdb.seeding import grow
 from restgpt.worlds.world import World
 
 ROUTES = Routes()
-for module in (movies, shows, people, search, discover):
+for module in (titles, movies, shows, people, search, discover):
     ROUTES.update(module.ROUTES)
 CODES = {401: 7, 403: 3, 404: 34, 405: 12, 422: 5, 429: 25, 500: 11, 503: 9}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from restgpt.worlds.exchange import Call, Json
 from restgpt.worlds.routing import Routes
-from restgpt.worlds.tmdb import views
+from restgpt.worlds.tmdb import titles
 from restgpt.worlds.tmdb.catalogue import Catalogue, Movie, Show, Title
 
 ROUTES = Routes()
@@ -48,9 +48,7 @@ def _offers(title: Title) -> list[str]:
 
 SHARED: Mapping[str, Filter] = {
     "vote_average.gte": lambda title, value: title.vote_average >= value,
-    "vote_average.lte": lambda title, value: title.vote_average <= value,
     "vote_count.gte": lambda title, value: title.vote_count >= value,
-    "vote_count.lte": lambda title, value: title.vote_count <= value,
     "with_companies": lambda title, value: _holds(title.companies, value),
     "without_companies": lambda title, value: _lacks(title.companies, value),
     "with_genres": lambda title, value: _holds(title.genres, value),
@@ -61,8 +59,11 @@ SHARED: Mapping[str, Filter] = {
     "with_watch_providers": lambda title, value: _holds(_providers(title), value),
     "with_watch_monetization_types": lambda title, value: _holds(_offers(title), value),  # type: ignore[arg-type]
 }
+# The document declares these two for films only; an undeclared argument arrives as text.
 MOVIE: Mapping[str, Filter] = {
     **SHARED,
+    "vote_average.lte": lambda title, value: title.vote_average <= value,
+    "vote_count.lte": lambda title, value: title.vote_count <= value,
     "year": lambda movie, value: movie.released.year == value,
     "primary_release_year": lambda movie, value: movie.released.year == value,
     "primary_release_date.gte": lambda movie, value: movie.released.isoformat() >= value,
@@ -117,22 +118,13 @@ def _status(show: Show) -> str:
     return "Returning Series" if show.running else "Ended"
 
 
-def _discover(titles: Iterable[Title], call: Call, filters: Mapping[str, Filter]) -> list[Any]:
-    wanted = [(filters[name], value) for name, value in call.query.items() if name in filters and value != ""]
-    kept = [title for title in titles if all(test(title, value) for test, value in wanted)]
-    field, _, direction = call.query.get("sort_by", "popularity.desc").partition(".")
-    return sorted(kept, key=FIELDS[field], reverse=direction == "desc")
-
-
 @ROUTES.on("GET /discover/movie")
-def movies(catalogue: Catalogue, call: Call) -> Json:
-    """Films that pass all filters."""
-    found = _discover(catalogue.movies.values(), call, MOVIE)
-    return views.paged(found, call, lambda movie: views.movie_row(catalogue, movie))
-
-
 @ROUTES.on("GET /discover/tv")
-def shows(catalogue: Catalogue, call: Call) -> Json:
-    """Shows that pass all filters."""
-    found = _discover(catalogue.shows.values(), call, TV)
-    return views.paged(found, call, lambda show: views.show_row(catalogue, show))
+def discover(catalogue: Catalogue, call: Call) -> Json:
+    """A page of the films or shows that pass all filters."""
+    kind = titles.kind_in(call)
+    filters = MOVIE if kind == "movie" else TV
+    wanted = [(filters[name], value) for name, value in call.query.items() if name in filters and value != ""]
+    kept = [title for title in catalogue.titles(kind).values() if all(test(title, value) for test, value in wanted)]
+    field, _, direction = call.query.get("sort_by", "popularity.desc").partition(".")
+    return titles.listed(catalogue, sorted(kept, key=FIELDS[field], reverse=direction == "desc"), call)

@@ -1,4 +1,4 @@
-"""The entities that tasks name; who made what, when and how well is drawn from the seed, never from reality.
+"""The entities that tasks name; their makers, dates and ratings are drawn from the seed, never from reality.
 
 Two disjoint sets: those of the published instructions, and further ones for the tasks of this project.
 """
@@ -37,9 +37,9 @@ class Saga:
 
 @dataclass(frozen=True, slots=True)
 class Artist:
-    """A person that a task names, with the ranges of what they did.
+    """A person that a task names, with the ranges of the numbers of their works.
 
-    `decoy` is somebody of nearly the same name; if empty, somebody bears the name with one more surname.
+    `decoy` is a person of nearly the same name; if empty, the decoy has the name with one more surname.
     """
 
     name: str
@@ -165,25 +165,25 @@ OWN = Cast(
     idle_companies=("Studio Ghibli Museum",),
 )
 
-# What tasks compare or combine, so that chance alone will not do.
+# Entities that tasks compare or combine, and that need more than chance.
 
 VETERAN = "Clint Eastwood"
-"""Who has a film to come."""
+"""The director who has a film to come."""
 
 RIVALS = ("Akira Kurosawa", "Steven Spielberg")
-"""Who never directed equally many films."""
+"""Two directors with different numbers of films."""
 
 COUPLE = ("Yui Aragaki", "Gen Hoshino")
-"""Of whom both or one play in the film and the show of this name."""
+"""Two actors: both, or only one, play in the film and in the show of the title below."""
 COUPLES_TITLE = "We Married as Job"
 
 AGED = ("Barbie", "Death Note")
-"""The film whose director and the show whose lead have ages that differ by whole years however one counts."""
+"""A film and a show: the ages of its director and of its lead differ by the same years however one counts."""
 
 RANKED = "Mulholland Drive"
-"""The film that is or is not among the ten best rated, and whose director also made television ..."""
+"""A film near the tenth place of the best rated; its director also made television, perhaps the first season of ..."""
 RANKED_PARTNER = "Twin Peaks"
-"""... and perhaps the first season of this show."""
+"""... this show."""
 
 SEQUELS = ("Avatar", "Avatar: The Way of Water")
 """A film and its sequel, which is rated higher and less popular."""

@@ -1,4 +1,4 @@
-"""What an answer must say of things in the catalogue: people, titles, reviews, pictures, places, episodes."""
+"""Expectations of answers about the catalogue: people, titles, reviews, pictures, places, episodes."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from urllib.parse import urlsplit
 
 from restgpt.worlds.answer import AllOf, Dates, Names, Pictures, Prefers, Quotes, Text
 from restgpt.worlds.tmdb import views, words, writing
-from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Movie, Show, Title
+from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Show, Title, kind_of
 
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """What two things are compared in: the comparatives both ways, and how one says it."""
+    """A property in which two things are compared: the comparatives both ways, and a phrase for it."""
 
     phrase: str
     more: tuple[str, ...]
@@ -54,12 +54,12 @@ def _others(every: Iterable[str], *known: Iterable[str]) -> tuple[str, ...]:
 
 
 def lead(catalogue: Catalogue, title: Title) -> Names:
-    """Who plays the lead."""
+    """The person who plays the lead."""
     return people(catalogue, [title.lead])
 
 
 def stars(catalogue: Catalogue, title: Title) -> AllOf:
-    """Who plays the lead, and one more of the first five."""
+    """The person who plays the lead, and one more of the first five."""
     cast = [role.person for role in title.cast]
     others = [role.person for role in title.cast if 0 < role.order < 5]
     return AllOf((people(catalogue, [title.lead], beside=cast), people(catalogue, others, 1, beside=cast)))
@@ -96,7 +96,7 @@ def keywords(catalogue: Catalogue, found: Iterable[Title], least: int) -> Names:
 
 
 def quotes(catalogue: Catalogue, found: Iterable[Title]) -> Quotes:
-    """A mark of a review of any of these titles, and none of a review of another one."""
+    """A quote of a review of any of these titles, and no quote of a review of another title."""
     wanted = list(found)
     others = [title for table in (catalogue.movies, catalogue.shows) for title in table.values() if title not in wanted]
     return Quotes(tuple(_reviews(catalogue, wanted)), tuple(_reviews(catalogue, others)))
@@ -104,7 +104,7 @@ def quotes(catalogue: Catalogue, found: Iterable[Title]) -> Quotes:
 
 def _reviews(catalogue: Catalogue, found: Iterable[Title]) -> Iterator[Text]:
     for title in found:
-        for _, text in writing.reviews(catalogue.seed, views.kind_of(title), title.id, title.reviews):
+        for _, text in views.reviews(catalogue, title):
             yield text
 
 
@@ -123,7 +123,7 @@ def pictures(catalogue: Catalogue, kind: str, numbers: Iterable[int], *whats: st
 def covers(catalogue: Catalogue, found: Iterable[Title]) -> Pictures:
     """The path of a poster or backdrop of any of these titles."""
     found = list(found)
-    return pictures(catalogue, views.kind_of(found[0]), [title.id for title in found], "poster", "backdrop")
+    return pictures(catalogue, kind_of(found[0]), [title.id for title in found], "poster", "backdrop")
 
 
 def profiles(catalogue: Catalogue, person: int) -> Pictures:
@@ -137,7 +137,7 @@ def stills(catalogue: Catalogue, shown: Episode) -> Pictures:
 
 
 def birthday(catalogue: Catalogue, person: int) -> Dates:
-    """When a person was born."""
+    """The day of a person's birth."""
     return Dates((catalogue.people[person].birthday,))
 
 
@@ -148,7 +148,7 @@ def town(place: str) -> Names:
 
 
 def headquarters(catalogue: Catalogue, title: Title) -> Names:
-    """Where the only company that made a title sits."""
+    """The town of the only company that made a title."""
     return town(catalogue.companies[title.companies[0]].headquarters)
 
 
@@ -165,7 +165,7 @@ def network_page(catalogue: Catalogue, show: Show) -> Names:
 
 def genres(catalogue: Catalogue, title: Title) -> Names:
     """All genres of a title."""
-    table = catalogue.movie_genres if isinstance(title, Movie) else catalogue.tv_genres
+    table = catalogue.genres(kind_of(title))
     names = tuple(table[number] for number in title.genres)
     return Names(names, rivals=_others(table.values(), names))
 
@@ -185,7 +185,7 @@ def plot(catalogue: Catalogue, shown: Episode) -> Names:
 
 
 def episode_title(catalogue: Catalogue, shown: Episode) -> Names:
-    """What an episode is called."""
+    """The name of an episode."""
     every = [
         writing.title_of(catalogue.seed, other.id)
         for season in catalogue.shows[shown.show].seasons.values()
@@ -196,6 +196,6 @@ def episode_title(catalogue: Catalogue, shown: Episode) -> Names:
 
 
 def ahead(names: tuple[str, str], scores: tuple[float, float], contest: Contest) -> Prefers:
-    """That the name with the greater score is ahead."""
+    """The name with the greater score is ahead."""
     winner, loser = names if scores[0] > scores[1] else names[::-1]
     return Prefers(winner, loser, contest.more, contest.less, contest.phrase)

@@ -1,4 +1,4 @@
-"""Growing the films: the named ones, collections, careers, inventions, films to come, and decoys."""
+"""Builds the films: the named ones, collections, careers, inventions, films to come, and decoys."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -49,7 +49,7 @@ class Studio:
         return next(movie for movie in self.movies.values() if movie.name == title)
 
     def film_everything(self) -> None:
-        """All films, in an order in which each kind finds what it builds upon."""
+        """All films, in the order of their dependencies."""
         for item in FILMS:
             self._film_named(item)
         for saga in SAGAS:
@@ -104,7 +104,7 @@ class Studio:
         movie.language = "en"
         movie.vote_count = max(movie.vote_count, 900)
         movie.companies = movie.companies[:1]
-        # A director whose age is compared is nobody whom another task asks about.
+        # A task compares this director's age, so no other task may name the director.
         choice = self.pools.directing_makers if item.title == AGED[0] else self.directors
         pool = [person for person in choice if self.pools.people[person].name != item.not_by]
         self._staff(movie, [self.draw.choice(pool)], self.couple if item.title == COUPLES_TITLE else ())
@@ -171,12 +171,12 @@ class Studio:
         return movie
 
     def _film_recent(self) -> None:
-        """The films in theatres, near misses for one who looks for good new ones, and the newest film of all."""
+        """The films in theatres, near misses in a search for good new films, and the newest film of all."""
         days = self.draw.sample(range(1, 40), IN_THEATRES)
         self.in_theatres = [self._film_invented(TODAY - timedelta(days=day)).id for day in days]
         for language, score, day in NEAR_MISSES:
             movie = self._film_invented(day)
-            # So popular that it comes first as long as the filters do not keep it out.
+            # So popular that it comes first unless the filters exclude it.
             movie.language, movie.vote_average, movie.popularity = language, score, movie.popularity + 700
         self._film_invented(TODAY, number=NEWEST_ID + self.draw.randint(0, 999))
 
@@ -193,7 +193,7 @@ class Studio:
             movie.crew = [Job(director, words.DIRECTING, words.DIRECTOR), Job(people[0], "Writing", "Writer")]
 
     def _film_decoys(self, item: Film) -> None:
-        """Films with almost the same title, less popular than the one that is meant."""
+        """Films with almost the same title, less popular than the named one."""
         meant = self.named(item.title)
         for title in item.decoys:
             decoy = self._movie(title)

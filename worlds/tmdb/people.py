@@ -1,12 +1,12 @@
-"""The operations on people, companies and single credits, and what is trending."""
+"""The operations on people, companies, single credits and trends."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from restgpt.worlds.exchange import Call, Json, RefusalError
 from restgpt.worlds.routing import Routes
-from restgpt.worlds.tmdb import views, writing
-from restgpt.worlds.tmdb.catalogue import Catalogue, Person, Show
-from restgpt.worlds.tmdb.movies import appended
+from restgpt.worlds.tmdb import views
+from restgpt.worlds.tmdb.catalogue import Catalogue, Credit, Job, Person, Role, Show, kind_of
 
 ROUTES = Routes()
 
@@ -19,38 +19,34 @@ def _person(catalogue: Catalogue, call: Call) -> Person:
 def details(catalogue: Catalogue, call: Call) -> Json:
     """A person in full."""
     parts = {"movie_credits": movie_credits, "tv_credits": tv_credits, "images": images}
-    return appended(catalogue, call, views.person_details(catalogue, _person(catalogue, call)), parts)
+    return views.appended(catalogue, call, views.person_details(catalogue, _person(catalogue, call)), parts)
 
 
 @ROUTES.on("GET /person/{person_id}/movie_credits")
 def movie_credits(catalogue: Catalogue, call: Call) -> Json:
     """The films a person acted in (cast) or made (crew), in no order; a job per row."""
-    person = _person(catalogue, call)
-    credits = catalogue.credits.movies(person.id)
-    return {
-        "id": person.id,
-        "cast": [views.credit_row(catalogue, credit) for credit in credits if credit.role],
-        "crew": [views.credit_row(catalogue, credit) for credit in credits if credit.job],
-    }
+    return _credits(catalogue, _person(catalogue, call), catalogue.credits.movies)
 
 
 @ROUTES.on("GET /person/{person_id}/tv_credits")
 def tv_credits(catalogue: Catalogue, call: Call) -> Json:
     """The shows a person acted in (cast) or made (crew), in no order; a job per row."""
-    person = _person(catalogue, call)
-    credits = catalogue.credits.shows(person.id)
+    return _credits(catalogue, _person(catalogue, call), catalogue.credits.shows)
+
+
+def _credits(catalogue: Catalogue, person: Person, credits_of: Callable[[int], Sequence[Credit]]) -> Json:
+    found = credits_of(person.id)
     return {
         "id": person.id,
-        "cast": [views.credit_row(catalogue, credit) for credit in credits if credit.role],
-        "crew": [views.credit_row(catalogue, credit) for credit in credits if credit.job],
+        "cast": [views.credit_row(catalogue, credit) for credit in found if credit.acts],
+        "crew": [views.credit_row(catalogue, credit) for credit in found if not credit.acts],
     }
 
 
 @ROUTES.on("GET /person/{person_id}/images")
 def images(catalogue: Catalogue, call: Call) -> Json:
     """Pictures of a person."""
-    person = _person(catalogue, call)
-    return {"id": person.id, "profiles": writing.images(catalogue.seed, "profile", "person", person.id)}
+    return views.images(catalogue, "person", _person(catalogue, call).id, "profile")
 
 
 @ROUTES.on("GET /person/popular")
@@ -65,7 +61,7 @@ def company_details(catalogue: Catalogue, call: Call) -> Json:
     """A company in full; the year of its foundation is in the description."""
     company = views.found(catalogue.companies, call.path["company_id"])
     return {
-        **views.company_row(catalogue, company),
+        **views.maker_row(catalogue, company),
         "description": f"{company.name} was founded in {company.founded} and makes films and television.",
         "headquarters": company.headquarters,
         "homepage": company.homepage,
@@ -77,33 +73,33 @@ def company_details(catalogue: Catalogue, call: Call) -> Json:
 def company_images(catalogue: Catalogue, call: Call) -> Json:
     """Logos of a company."""
     company = views.found(catalogue.companies, call.path["company_id"])
-    return {"id": company.id, "logos": writing.logos(catalogue.seed, "company", company.id)}
+    return views.images(catalogue, "company", company.id, "logo")
 
 
 @ROUTES.on("GET /credit/{credit_id}")
 def credit(catalogue: Catalogue, call: Call) -> Json:
-    """One credit: who did what in which title."""
+    """One credit: a person's role or job in a title."""
     found = catalogue.credits.by_code.get(call.path["credit_id"])
-    part = None if found is None else found.role or found.job
-    if found is None or part is None:
-        raise RefusalError(404, "The resource you requested could not be found.")
-    media = {**views.marked_row(catalogue, found.title), "character": found.role.character if found.role else ""}
+    if found is None:
+        raise RefusalError(404, views.NOT_FOUND)
+    part = found.part
+    media = {**views.marked_row(catalogue, found.title), "character": part.character if isinstance(part, Role) else ""}
     if isinstance(found.title, Show):
         media.update(episodes=[], seasons=[])
     return {
         "id": found.code,
-        "credit_type": "cast" if found.role else "crew",
-        "department": found.job.department if found.job else "Acting",
-        "job": found.job.job if found.job else "Actor",
+        "credit_type": "cast" if found.acts else "crew",
+        "department": part.department if isinstance(part, Job) else "Acting",
+        "job": part.job if isinstance(part, Job) else "Actor",
         "media": media,
-        "media_type": views.kind_of(found.title),
+        "media_type": kind_of(found.title),
         "person": views.person_row(catalogue, catalogue.people[part.person]),
     }
 
 
 @ROUTES.on("GET /trending/{media_type}/{time_window}")
 def trending(catalogue: Catalogue, call: Call) -> Json:
-    """A page of what most people look at today or this week, the first most."""
+    """A page of the trends of today or this week, in order."""
     kind, window = call.path["media_type"], call.path["time_window"]
     charts = catalogue.charts.trending
     if kind == "all":
@@ -117,7 +113,7 @@ def trending(catalogue: Catalogue, call: Call) -> Json:
 def _ranked(catalogue: Catalogue, kind: str, numbers: tuple[int, ...]) -> list[views.Later]:
     if kind == "person":
         return [partial(_marked_person, catalogue, catalogue.people[number]) for number in numbers]
-    titles = catalogue.movies if kind == "movie" else catalogue.shows
+    titles = catalogue.titles(kind)
     return [partial(views.marked_row, catalogue, titles[number]) for number in numbers]
 
 

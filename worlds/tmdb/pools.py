@@ -1,4 +1,4 @@
-"""The pools from which the film database is grown: one random source, values given out once each, people hired."""
+"""The pools for building the film database: one random source, values that are used once, people."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -20,12 +20,12 @@ FIRST_DAY = date(1955, 1, 1)
 # Later days are left to the films in theatres.
 LAST_DAY = date(2023, 9, 30)
 KINDS_OF_COMPANY = ("Films", "Pictures", "Studio", "Productions")
-# Films in the wrong language, with too low a rating, and a day too old, for one who looks for good new ones.
+# Films in the wrong language, with too low a rating, and a day too old, for a search for good new films.
 NEAR_MISSES = (("fr", 8.301, date(2022, 4, 9)), ("en", 6.9, date(2022, 8, 2)), ("en", 8.203, date(2020, 12, 31)))
 
 
 class Pools:
-    """Everything that is drawn from: numbers and names that are used once, people, companies, networks, genres."""
+    """The random source, numbers and names that are used once, people, companies, networks, genres."""
 
     def __init__(self, seed: int) -> None:
         self.draw = random.Random(f"tmdb {seed}")
@@ -96,7 +96,7 @@ class Pools:
     def _company(self, name: str) -> Company:
         country, town = self._place()
         founded = self.draw.randint(1908, 2012)
-        return Company(next(self.ids), name, f"{town}, {country}", words.COUNTRIES[country], founded, self._site(name))
+        return Company(next(self.ids), name, f"{town}, {country}", words.COUNTRIES[country], self._site(name), founded)
 
     def _network(self, name: str) -> Network:
         country, town = self._place()

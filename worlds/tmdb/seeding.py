@@ -1,17 +1,15 @@
-"""Growing the simulated film database from a seed: who made what, when, and how well it is liked."""
+"""Builds the simulated film database from a seed: makers, dates, ratings, trends."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from restgpt.worlds.tmdb.broadcasting import Station
-from restgpt.worlds.tmdb.catalogue import Catalogue, Charts, CreditIndex, Person, Title
+from restgpt.worlds.tmdb.catalogue import Catalogue, Charts, CreditIndex, Person, Title, best_rated
 from restgpt.worlds.tmdb.entities import AGED, RANKED, SEQUELS
 from restgpt.worlds.tmdb.filming import Studio
 from restgpt.worlds.tmdb.pools import Pools
 from restgpt.worlds.world import TODAY
 
-STAR_VOTES = 300
-"""A title with fewer votes is in no list of the best rated."""
 SIMILAR = 24
 RELATED = 37
 TRENDING = 45
@@ -55,7 +53,7 @@ def _relate(pools: Pools, titles: Mapping[int, Title]) -> None:
 
 
 def _arrange(studio: Studio, station: Station) -> None:
-    """What the tasks rely on beyond chance."""
+    """Arrange what tasks need and chance does not give: ranks, ratings, ages."""
     first, sequel = (studio.named(title) for title in SEQUELS)
     if first.vote_average > sequel.vote_average:
         first.vote_average, sequel.vote_average = sequel.vote_average, first.vote_average
@@ -66,9 +64,7 @@ def _arrange(studio: Studio, station: Station) -> None:
 def _rank(studio: Studio) -> None:
     """Give a film one of the places in the list of the best rated."""
     film = studio.named(RANKED)
-    counted = [movie for movie in studio.movies.values() if movie.vote_count >= STAR_VOTES]
-    best = sorted(counted, key=lambda movie: -movie.vote_average)
-    other = best[studio.draw.choice(studio.draw.choice(PLACES))]
+    other = best_rated(studio.movies.values())[studio.draw.choice(studio.draw.choice(PLACES))]
     film.vote_average, other.vote_average = other.vote_average, film.vote_average
 
 
@@ -99,7 +95,7 @@ def _charts(studio: Studio, station: Station) -> Charts:
 def _trends(
     pools: Pools, kind: str, records: Mapping[int, Title] | Mapping[int, Person]
 ) -> dict[tuple[str, str], tuple[int, ...]]:
-    """What is trending today and this week, of which neither begins as the list by popularity does."""
+    """The trends of today and of this week; neither holds one of the ten most popular."""
     famous = _most_popular(list(records.values()), 10)
     drawn = [number for number in pools.draw.sample(list(records), 100) if number not in famous]
     week = [*drawn[20:], *drawn[:20]]

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
-from importlib import resources
 from typing import Any
 
-import yaml
-
 from restgpt.worlds.answer import Verdict
+from restgpt.worlds.data import read_data
 from restgpt.worlds.log import LogEntry
 from restgpt.worlds.task import Step, Task, shape
 from restgpt.worlds.tmdb.checks import OWN, PUBLISHED, Truth
@@ -17,24 +15,19 @@ from restgpt.worlds.world import World
 @cache
 def published() -> tuple[Task, ...]:
     """The published instructions in order; their texts are read elsewhere, so `instruction` is None."""
-    entries = _read("published.yaml")
+    entries = read_data("tmdb", "published.yaml")
     return tuple(_task(str(index), entries[index], truth) for index, truth in PUBLISHED.items())
 
 
 @cache
 def own() -> tuple[Task, ...]:
     """Our own instructions, over other entities than the published ones."""
-    entries = _read("tasks.yaml")
+    entries = read_data("tmdb", "tasks.yaml")
     return tuple(_task(key, entries[key], truth) for key, truth in OWN.items())
 
 
-def _read(name: str) -> Mapping[Any, Any]:
-    source = resources.files("restgpt.worlds.tmdb").joinpath(name).read_text(encoding="utf-8")
-    return dict(yaml.load(source, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
-
-
 def _task(key: str, entry: Mapping[str, Any], truth: Truth) -> Task:
-    steps = tuple(Step(item["call"], item.get("path", {}), item.get("query", {})) for item in entry["steps"])
+    steps = tuple(map(Step.read, entry["steps"]))
     alternatives = tuple(map(tuple, entry.get("alternatives", ())))
     paths = (tuple(step.operation for step in steps), *alternatives)
     telling = [path[-1] for path in paths] if entry.get("decisive") else [step for path in paths for step in path]
@@ -50,13 +43,13 @@ def _task(key: str, entry: Mapping[str, Any], truth: Truth) -> Task:
 
 
 def _check(truth: Truth, telling: frozenset[str], world: World[Any], log: Sequence[LogEntry], answer: str) -> Verdict:
-    """Success is a true answer of one who asked: a call that can tell must have been fulfilled."""
+    """Pass a true answer after a fulfilled call that can give it."""
     if not any(telling.intersection(map(shape, asked(entry))) for entry in log if entry.ok):
         return Verdict(False, "no fulfilled call could have told")
     return truth(world.state).judge(answer)
 
 
 def asked(entry: LogEntry) -> list[str]:
-    """The operations that one request stands for: its own, and those that append_to_response adds."""
+    """The operations that one request covers: its own, and those that append_to_response adds."""
     extra = str(entry.query.get("append_to_response", "")).split(",")
     return [entry.operation, *(f"{entry.operation}/{part.strip()}" for part in extra if part.strip())]

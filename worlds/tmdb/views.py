@@ -1,10 +1,11 @@
-"""How records of the film database look as JSON."""
+"""Builds the JSON of the film database's records."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from restgpt.worlds.answer import Text
 from restgpt.worlds.exchange import Call, RefusalError
+from restgpt.worlds.routing import Handler
 from restgpt.worlds.tmdb import words, writing
 from restgpt.worlds.tmdb.catalogue import (
     Catalogue,
@@ -13,18 +14,20 @@ from restgpt.worlds.tmdb.catalogue import (
     Credit,
     Episode,
     Job,
+    Maker,
     Movie,
-    Network,
     Person,
     Role,
     Season,
     Show,
     Title,
     digest,
+    kind_of,
 )
 from restgpt.worlds.world import TODAY
 
 PAGE = 20
+NOT_FOUND = "The resource you requested could not be found."
 Row = dict[str, Any]
 Later = Callable[[], Row]
 T = TypeVar("T")
@@ -33,7 +36,7 @@ T = TypeVar("T")
 def found(table: Mapping[int, T], number: int) -> T:
     """The record with an id, or the 404 of this API."""
     if number not in table:
-        raise RefusalError(404, "The resource you requested could not be found.")
+        raise RefusalError(404, NOT_FOUND)
     return table[number]
 
 
@@ -48,9 +51,10 @@ def paged(items: Sequence[T], call: Call, row: Callable[[T], Row]) -> Row:
     }
 
 
-def kind_of(title: Title) -> str:
-    """The media type of a title: movie or tv."""
-    return "movie" if isinstance(title, Movie) else "tv"
+def appended(catalogue: Catalogue, call: Call, row: Row, parts: Mapping[str, Handler]) -> Row:
+    """`row` with the sub-requests named in append_to_response under their names; unknown ones are ignored."""
+    wanted = str(call.query.get("append_to_response", "")).split(",")
+    return {**row, **{name.strip(): parts[name.strip()](catalogue, call) for name in wanted if name.strip() in parts}}
 
 
 def _shared(catalogue: Catalogue, title: Title) -> Row:
@@ -155,62 +159,59 @@ def person_details(catalogue: Catalogue, person: Person) -> Row:
 
 def cast_row(catalogue: Catalogue, title: Title, role: Role) -> Row:
     """A member of a cast."""
-    person = catalogue.people[role.person]
-    return {
-        "id": person.id,
-        "name": person.name,
-        "character": role.character,
-        "order": role.order,
-        "credit_id": Credit(title, role=role).code,
-        "gender": person.gender,
-        "profile_path": profile(catalogue, person.id),
-    }
+    return _credited(catalogue, Credit(title, role), {"character": role.character, "order": role.order})
 
 
 def crew_row(catalogue: Catalogue, title: Title, job: Job) -> Row:
     """A member of a crew."""
-    person = catalogue.people[job.person]
+    return _credited(catalogue, Credit(title, job), {"department": job.department, "job": job.job})
+
+
+def _credited(catalogue: Catalogue, credit: Credit, part: Row) -> Row:
+    person = catalogue.people[credit.part.person]
     return {
         "id": person.id,
         "name": person.name,
-        "department": job.department,
-        "job": job.job,
-        "credit_id": Credit(title, job=job).code,
+        **part,
+        "credit_id": credit.code,
         "gender": person.gender,
         "profile_path": profile(catalogue, person.id),
     }
 
 
+def credits(catalogue: Catalogue, title: Title, number: int, crew: Iterable[Job]) -> Row:
+    """The main cast of a title, and the crew of the record with id `number`: the title, a season or an episode."""
+    return {
+        "id": number,
+        "cast": [cast_row(catalogue, title, role) for role in title.cast],
+        "crew": [crew_row(catalogue, title, job) for job in crew],
+    }
+
+
 def credit_row(catalogue: Catalogue, credit: Credit) -> Row:
-    """What a person did, in the list of their credits."""
+    """A role or job, in the list of a person's credits."""
     row = {**title_row(catalogue, credit.title), "credit_id": credit.code}
     if isinstance(credit.title, Show):
         row["episode_count"] = credit.episodes
-    if credit.role is not None:
-        return {**row, "character": credit.role.character}
-    if credit.job is not None:
-        return {**row, "department": credit.job.department, "job": credit.job.job}
-    raise TypeError("a credit is a role or a job")
+    if isinstance(credit.part, Role):
+        return {**row, "character": credit.part.character}
+    return {**row, "department": credit.part.department, "job": credit.part.job}
 
 
-def company_row(catalogue: Catalogue, company: Company) -> Row:
-    """A company in a list."""
+def maker_row(catalogue: Catalogue, maker: Maker) -> Row:
+    """A company or network in a list."""
+    kind = "company" if isinstance(maker, Company) else "network"
     return {
-        "id": company.id,
-        "logo_path": writing.image_path(catalogue.seed, "logo", "company", company.id),
-        "name": company.name,
-        "origin_country": company.country,
+        "id": maker.id,
+        "logo_path": writing.image_path(catalogue.seed, "logo", kind, maker.id),
+        "name": maker.name,
+        "origin_country": maker.country,
     }
 
 
-def network_row(catalogue: Catalogue, network: Network) -> Row:
-    """A network in a list."""
-    return {
-        "id": network.id,
-        "logo_path": writing.image_path(catalogue.seed, "logo", "network", network.id),
-        "name": network.name,
-        "origin_country": network.country,
-    }
+def images(catalogue: Catalogue, kind: str, number: int, *whats: str) -> Row:
+    """All images of a record of `kind`, under the plural of each sort."""
+    return {"id": number, **{f"{what}s": writing.images(catalogue.seed, what, kind, number) for what in whats}}
 
 
 def collection_row(catalogue: Catalogue, collection: Collection) -> Row:
@@ -241,7 +242,7 @@ def movie_details(catalogue: Catalogue, movie: Movie) -> Row:
         "genres": named(catalogue.movie_genres, movie.genres),
         "homepage": f"{writing.SITE}/movie/{movie.id}",
         "imdb_id": f"tt{movie.id:07d}",
-        "production_companies": [company_row(catalogue, company) for company in companies],
+        "production_companies": [maker_row(catalogue, company) for company in companies],
         "production_countries": _countries(companies),
         "revenue": movie.revenue,
         "runtime": movie.runtime,
@@ -274,10 +275,10 @@ def show_details(catalogue: Catalogue, show: Show) -> Row:
         "last_air_date": aired[-1].air_date.isoformat(),
         "last_episode_to_air": _aired(catalogue, aired[-1]),
         "next_episode_to_air": _aired(catalogue, coming[0]) if coming else None,
-        "networks": [network_row(catalogue, catalogue.networks[number]) for number in show.networks],
+        "networks": [maker_row(catalogue, catalogue.networks[number]) for number in show.networks],
         "number_of_episodes": show.episodes,
         "number_of_seasons": len(show.seasons),
-        "production_companies": [company_row(catalogue, catalogue.companies[number]) for number in show.companies],
+        "production_companies": [maker_row(catalogue, catalogue.companies[number]) for number in show.companies],
         "seasons": [_season_summary(catalogue, season) for season in reversed(show.seasons.values())],
         "status": "Returning Series" if show.running else "Ended",
         "type": show.kind,
@@ -336,6 +337,11 @@ def episode_details(catalogue: Catalogue, episode: Episode) -> Row:
         "crew": [crew_row(catalogue, show, job) for job in episode.crew],
         "guest_stars": [cast_row(catalogue, show, role) for role in episode.guests],
     }
+
+
+def reviews(catalogue: Catalogue, title: Title) -> tuple[tuple[str, Text], ...]:
+    """All reviews of a title, each with its id."""
+    return writing.reviews(catalogue.seed, kind_of(title), title.id, title.reviews)
 
 
 def review_row(review: tuple[str, Text]) -> Row:

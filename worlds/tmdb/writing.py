@@ -8,6 +8,7 @@ from typing import Any
 
 from restgpt.worlds.answer import Text
 from restgpt.worlds.tmdb import words
+from restgpt.worlds.tmdb.catalogue import digest
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 SITE = "https://films.example"
@@ -22,7 +23,7 @@ SIZES = {
 
 @dataclass(frozen=True, slots=True)
 class Synopsis:
-    """What happens, and the words in it by which it is told from others."""
+    """A plot, and the words in it that other plots rarely share."""
 
     text: str
     marks: tuple[str, ...]
@@ -75,7 +76,7 @@ def reviews(seed: int, kind: str, number: int, count: int) -> tuple[tuple[str, T
     authors = draw.sample(words.FIRST_NAMES, count)
     found = []
     for index, author in enumerate(authors):
-        code = blake2b(f"{seed} {kind} {number} review {index}".encode(), digest_size=12).hexdigest()
+        code = digest(f"{seed} {kind} {number} review {index}")
         thing, other = draw.sample(words.OBJECTS, 2)
         content = draw.choice(words.PRAISE).format(
             thing=thing,
@@ -90,7 +91,7 @@ def reviews(seed: int, kind: str, number: int, count: int) -> tuple[tuple[str, T
 
 
 def image_path(seed: int, what: str, kind: str, number: int, index: int = 0) -> str:
-    """The file path of an image, such as /aB3…x.jpg."""
+    """The file path of an image, for instance /aB3…x.jpg."""
     value = int.from_bytes(blake2b(f"{seed} {what} {kind} {number} {index}".encode(), digest_size=16).digest())
     letters = ""
     while len(letters) < 21:
@@ -100,10 +101,10 @@ def image_path(seed: int, what: str, kind: str, number: int, index: int = 0) -> 
 
 
 def images(seed: int, what: str, kind: str, number: int) -> list[dict[str, Any]]:
-    """Two to five images of a kind, the first of which is the main one."""
+    """Two to five images of a kind, the first of which is the main one; logos have ids and a file type too."""
     draw = _draw(seed, f"images {what} {kind} {number}")
     width, height = SIZES[what]
-    return [
+    found: list[dict[str, Any]] = [
         {
             "aspect_ratio": round(width / height, 3),
             "file_path": image_path(seed, what, kind, number, index),
@@ -115,14 +116,8 @@ def images(seed: int, what: str, kind: str, number: int) -> list[dict[str, Any]]
         }
         for index in range(draw.randint(2, 5))
     ]
-
-
-def logos(seed: int, kind: str, number: int) -> list[dict[str, Any]]:
-    """The logos of a company or network."""
-    found = []
-    for index, image in enumerate(images(seed, "logo", kind, number)):
-        code = blake2b(f"{seed} logo {kind} {number} {index}".encode(), digest_size=12).hexdigest()
-        found.append({**image, "id": code, "file_type": ".png"})
+    for index, image in enumerate(found if what == "logo" else ()):
+        image.update(id=digest(f"{seed} logo {kind} {number} {index}"), file_type=".png")
     return found
 
 

@@ -15,13 +15,13 @@ from restgpt.worlds.world import World
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """What the answer must say, and how the board must have changed; None: nothing to say, nothing to change."""
+    """Judges the answer by `says` and the board by `becomes`; None: no answer is needed, nothing may change."""
 
     says: Callable[[Board], Expectation] | None = None
     becomes: Callable[[Board], None] | None = None
 
     def check(self, world: World[Any], log: Sequence[LogEntry], answer: str) -> Verdict:
-        """Success is a true answer of one who asked, and a board that changed as wanted and in nothing else."""
+        """Pass a true answer after a fulfilled call, if the board has the wanted changes and no others."""
         if not any(entry.ok for entry in log):
             return Verdict(False, "nothing was asked")
         start = Toy(seed=world.seed)

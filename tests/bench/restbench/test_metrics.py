@@ -3,7 +3,7 @@
 import pytest
 from benchrecords import CHANGE, FIND, OTHER, READ, entry, record
 
-from restgpt.bench.restbench.metrics import Proportion, by, by_length, is_correct, is_relaxed_correct, score
+from restgpt.bench.restbench.metrics import Proportion, by_length, is_correct, is_relaxed_correct, score
 
 
 def called(*operations: str, **more: object):
@@ -94,4 +94,3 @@ def test_scores_are_told_apart_by_length() -> None:
     records = [called(FIND, gold=(FIND,), success=True), called(FIND, READ), called(FIND, READ, success=True)]
     found = by_length(records)
     assert {length: (part.success.hits, part.n) for length, part in found.items()} == {1: (1, 1), 2: (1, 2)}
-    assert set(by(records, lambda item: item.key)) == {"1"}
