@@ -1,0 +1,78 @@
+"""Guards the state against what does not belong there: garbage, a newer version's checkpoints, settings given twice."""
+
+from typing import Any
+
+import pytest
+from board import Board
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from roles import by_role, end, plan, select
+from roles import call as calls
+
+from restgpt.graph.build import build_graph
+from restgpt.graph.channels import FORMAT, NewerThreadError, StateError
+from restgpt.graph.methods.build import build_method
+from restgpt.nodes.context import Context
+from restgpt.nodes.resources import Resources
+
+READER = {
+    "planner": [plan("List the projects"), end("Done."), end("Done again.")],
+    "selector": [select("list_projects")],
+    "caller": [calls({})],
+}
+
+
+@pytest.mark.parametrize(
+    ("values", "place"),
+    [
+        ({"steps": "garbage"}, "steps"),
+        ({"steps": [{"turn": 1}]}, r"steps\[0\]\['task'\]"),
+        ({"requests": [{"id": 7}]}, r"requests\[0\]"),
+        ({"decision": {"kind": "dance", "text": ""}}, r"decision\['kind'\]"),
+        ({"api_plan": []}, "api_plan"),
+        ({"usage": {"roles": "many"}}, r"usage\['roles'\]"),
+        ({"baseline": 5}, "baseline"),
+        ({"turn": "first"}, "turn"),
+        ({"round": None}, "round"),
+    ],
+)
+def test_garbage_written_into_the_state_is_refused_by_its_place(board: Board, values: Any, place: str) -> None:
+    agent = board.agent(by_role(READER))
+    agent.ask("List the projects")
+    before = agent.state
+    with pytest.raises(StateError, match=f"at {place}.*get_state"):
+        agent.graph.update_state(agent.config, values)
+    assert agent.state == before
+    assert agent.ask("And again")["answer"] == "Done again."
+
+
+def test_what_the_state_holds_may_be_written_back(board: Board) -> None:
+    agent = board.agent(by_role(READER))
+    agent.ask("List the projects")
+    agent.graph.update_state(agent.config, {"plan": "another", "decision": {"kind": "plan", "text": "another"}})
+    assert agent.state["plan"] == "another"
+
+
+def test_a_thread_of_a_newer_version_is_refused_and_kept(board: Board) -> None:
+    agent = board.agent(by_role(READER))
+    agent.ask("List the projects")
+    assert agent.state["format"] == FORMAT
+    saver = agent.graph.checkpointer
+    assert isinstance(saver, InMemorySaver)
+    agent.graph.update_state(agent.config, {"format": FORMAT + 1})
+    kept = len(list(saver.list(None)))
+    for touch in (lambda: agent.ask("And again"), lambda: agent.state, lambda: agent.graph.update_state(agent.config, {})):
+        with pytest.raises(NewerThreadError, match=f"format {FORMAT + 1}, and this version reads formats up to {FORMAT}"):
+            touch()
+    assert len(list(saver.list(None))) == kept
+
+
+@pytest.mark.parametrize("build", [build_graph, lambda *given, **options: build_method("react", *given, **options)])
+def test_resources_beside_what_they_hold_are_refused(board: Board, build: Any) -> None:
+    resources = Resources([board.api])
+    for twice in ({"model": "openai:x"}, {"models": {"planner": "openai:x"}}, {"context": Context(writes="deny")}):
+        with pytest.raises(ValueError, match=f"{next(iter(twice))} cannot be given beside resources"):
+            build(resources=resources, **twice)
+    with pytest.raises(ValueError, match="apis and model cannot be given beside resources"):
+        build([board.api], model="openai:x", resources=resources)
+    assert build(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())

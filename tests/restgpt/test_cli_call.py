@@ -1,0 +1,121 @@
+"""Guards that a change by `restgpt call` goes the agent's road: journalled, asked about if cut off, and undone."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from cli import TOY, Cli, at
+
+from restgpt.specs.bundled import bundled_document
+from restgpt.worlds.faults import Fault, FaultKind
+from restgpt.worlds.server import WorldServer
+
+ARGUMENTS = ["--args", '{"path": {"project_id": 1}, "body": {"title": "Moss"}}']
+MADE = "POST /projects/{project_id}/tasks 201"
+
+
+def change(toy: WorldServer, *more: str) -> list[str]:
+    return ["call", "create_task", *at(toy), *ARGUMENTS, *more]
+
+
+def changes(toy: WorldServer) -> list[str]:
+    return [f"{entry.method} {entry.template} {entry.status}" for entry in toy.world.log if entry.method != "GET"]
+
+
+@pytest.fixture
+def cut_off(cli: Cli, toy: WorldServer) -> WorldServer:
+    """A change that was carried out, by a command that was killed before the answer came."""
+    toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=2.0)])
+    started = cli.start(*change(toy, "--approve"))
+    while not changes(toy):
+        assert started.poll() is None
+        time.sleep(0.01)
+    started.kill()
+    started.wait()
+    toy.settle()
+    return toy
+
+
+def test_a_change_is_journalled_and_undone(cli: Cli, toy: WorldServer) -> None:
+    made = cli(*change(toy, "--approve", "--json")).document
+    assert (made["status"], made["response"]["body"]["title"]) == ("done", "Moss")
+    thread = made["thread"]
+    assert f"call POST {toy.url}/projects/1/tasks" in cli("threads").out
+    undone = cli("undo", thread, "--yes")
+    assert undone.code == 0, undone.err
+    assert changes(toy) == [MADE, "DELETE /tasks/{task_id} 204"]
+
+
+def test_the_same_change_can_be_made_again_and_undone_again(cli: Cli, toy: WorldServer) -> None:
+    first = cli(*change(toy, "--approve", "--json")).document
+    second = cli(*change(toy, "--approve", "--json")).document
+    assert first["thread"] == second["thread"]
+    assert changes(toy) == [MADE, MADE]
+    assert cli("undo", first["thread"], "--steps", "1", "--yes").code == 0
+    kept = [task["title"] for task in toy.world.dump()["tasks"].values()]
+    assert kept.count("Moss") == 1
+
+
+def test_a_change_that_was_cut_off_is_asked_about_and_shows_in_undo(cli: Cli, cut_off: WorldServer) -> None:
+    again = cli(*change(cut_off, "--approve"))
+    assert again.code == 3
+    assert "may or may not have been carried out" in again.err
+    assert changes(cut_off) == [MADE]
+    thread = cli("threads", "--json").document["threads"][0]
+    assert thread["status"] == "killed"
+    undo = cli("undo", thread["thread"], "--json")
+    assert (undo.code, undo.document["left"][0]["reason"]) == (1, "whether it was carried out is not known")
+
+
+def test_a_change_that_was_cut_off_is_sent_again_if_the_user_says_so(cli: Cli, cut_off: WorldServer) -> None:
+    assert cli(*change(cut_off, "--again")).code == 0
+    assert changes(cut_off) == [MADE, MADE]
+    assert cli(*change(cut_off, "--approve")).code == 0
+
+
+def test_a_change_that_was_cut_off_can_be_left_at_that(cli: Cli, cut_off: WorldServer) -> None:
+    left = cli(*change(cut_off, "--no-again", "--json"))
+    assert (left.code, left.document["status"]) == (1, "failed")
+    assert changes(cut_off) == [MADE]
+    assert cli(*change(cut_off)).code == 3
+    assert cli(*change(cut_off, "--approve")).code == 0
+    assert changes(cut_off) == [MADE, MADE]
+
+
+def test_a_dry_run_and_a_denied_change_leave_no_thread(cli: Cli, toy: WorldServer) -> None:
+    assert cli(*change(toy, "--dry-run")).code == 0
+    assert cli(*change(toy, "--writes", "deny")).code == 1
+    assert cli(*change(toy)).code == 3
+    assert cli("call", "list_projects", *at(toy)).code == 0
+    assert cli("threads", "--json").document == {"threads": []}
+
+
+def test_a_single_call_has_nothing_to_resume(cli: Cli, toy: WorldServer) -> None:
+    thread = cli(*change(toy, "--approve", "--json")).document["thread"]
+    resumed = cli("resume", thread)
+    assert resumed.code == 2
+    assert "is a single call" in resumed.err
+
+
+def test_a_documented_idempotency_key_is_sent_and_another_one_the_next_time(
+    cli: Cli, toy: WorldServer, tmp_path: Path
+) -> None:
+    document = yaml.safe_load(bundled_document("toy").read_bytes())
+    header = {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}}
+    document["paths"]["/projects/{project_id}/tasks"]["post"].setdefault("parameters", []).append(header)
+    (tmp_path / "keyed.json").write_text(json.dumps(document))
+    keyed = ["call", "create_task", "--spec", "keyed.json", "--base-url", toy.url, *ARGUMENTS, "--approve", "--json"]
+    first, second = (cli(*keyed).document["request"]["headers"]["Idempotency-Key"] for _ in range(2))
+    assert first
+    assert first != second
+
+
+def test_a_person_sees_the_target_and_what_changed_in_it(cli: Cli, toy: WorldServer) -> None:
+    renamed = ["call", "update_project", *at(toy), "--args", '{"path": {"project_id": 2}, "body": {"owner": "Noor"}}']
+    code, screen = cli.on_a_terminal(*renamed, prompt="Send it? [y/N]", answer="y")
+    assert code == 0
+    assert "What changes: owner: " in screen
+    assert [entry.method for entry in toy.world.log] == ["GET", "GET", "PATCH"]
+    assert TOY in cli("threads", "--json").document["threads"][0]["sources"]["specs"]
