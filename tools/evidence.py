@@ -158,7 +158,7 @@ class Evidence:
         parts = [part for part in re.split(r"[,\s]+", text) if part]
         if len(parts) > 1:
             return all(self.has_id(part) for part in parts)
-        return self.says(re.split(r"[:/]", text)[-1], "exact")
+        return re.split(r"[:/]", text)[-1] in self._words_in("exact")
 
     def has_number(self, value: float) -> bool:
         """Whether a number is said, in digits or words, as a percentage, or in a unit that converts to it."""

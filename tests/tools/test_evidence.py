@@ -44,6 +44,7 @@ def test_a_value_is_said_by_whole_words_in_a_row(value: str, spelling: Spelling,
         ("spotify:track:made-up", False),
         ("ab-9", False),
         ("Ab", False),
+        (":,", False),
     ],
 )
 def test_an_id_is_said_exactly_alone_in_a_list_or_as_the_end_of_a_uri(value: object, said: bool) -> None:
