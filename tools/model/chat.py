@@ -8,14 +8,16 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Generic, Literal, TypeVar
 
 import openai
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.messages.utils import convert_to_messages
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableSequence
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from restgpt.tools.errors import StoppingError
@@ -284,8 +286,13 @@ def _invoke(model: BaseChatModel, conversation: list[BaseMessage], schema: type[
             HumanMessage(f"Reply with one JSON object and nothing else. It must fit this JSON Schema:\n{wanted}"),
         ]
         return _message(model.invoke(asked))
-    runnable: Runnable[Any, Any] = model.with_structured_output(schema_of(schema), method=way, include_raw=True)
-    return _message(runnable.invoke(conversation)["raw"])
+    structured: Runnable[Any, Any] = model.with_structured_output(schema_of(schema), method=way)
+    if isinstance(structured, RunnableSequence):
+        # Only the model, and no parser after it. LangChain's own way to the raw message, `include_raw`, starts two
+        # threads for each call, and a thread that starts holds a lock on which every executor of the process waits.
+        return _message(structured.first.invoke(conversation))
+    both: Runnable[Any, Any] = model.with_structured_output(schema_of(schema), method=way, include_raw=True)
+    return _message(both.invoke(conversation)["raw"])
 
 
 def _message(reply: object) -> AIMessage:
@@ -296,6 +303,12 @@ def _message(reply: object) -> AIMessage:
 
 def schema_of(schema: type[BaseModel]) -> dict[str, Any]:
     """The JSON Schema that a model sees; its title and description are the tool's name and purpose."""
+    # Copied, because a provider's package may write into it.
+    return deepcopy(_schema_of(schema))
+
+
+@lru_cache(maxsize=64)
+def _schema_of(schema: type[BaseModel]) -> dict[str, Any]:
     wanted = schema.model_json_schema()
     wanted.setdefault("description", schema.__name__)
     return wanted
