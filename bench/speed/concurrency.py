@@ -264,8 +264,10 @@ COLUMNS: dict[str, Callable[[HostFigures], str]] = {
 
 def table(found: Sequence[HostFigures]) -> str:
     """The figures as a table of Markdown, a line for each host."""
-    lines = [list(COLUMNS), ["---"] * len(COLUMNS), *([cell(one) for cell in COLUMNS.values()] for one in found)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    head, *rows = (
+        f"| {' | '.join(line)} |" for line in [COLUMNS, *([cell(one) for cell in COLUMNS.values()] for one in found)]
+    )
+    return "\n".join([head, "|---" * len(COLUMNS) + "|", *rows])
 
 
 def main() -> int:
