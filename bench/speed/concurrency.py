@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.store.memory import InMemoryStore
 
 from restgpt.bench.errand import DONE, Errand, ErrandModel, Step
 from restgpt.graph.build import Graph, build_graph
@@ -35,6 +34,7 @@ from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.specs import load_api
 from restgpt.tools.http.client import HttpClient
+from restgpt.tools.response.memory_store import BoundedMemory
 from restgpt.tools.settings import Settings
 from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.server import serve
@@ -148,7 +148,7 @@ def _answer(result: Any) -> str:
 
 def _memory(stack: ExitStack, kept_in: Path | None) -> tuple[Any, Any]:
     if kept_in is None:
-        return InMemorySaver(), InMemoryStore()
+        return InMemorySaver(), BoundedMemory()
     kept = stack.enter_context(open_persistence(Settings(home=kept_in)))
     return kept.checkpointer, kept.store
 
@@ -185,7 +185,7 @@ def _measure(url: str, count: int, seconds: float, mode: Mode) -> HostFigures:
     # The first run in a process imports modules, so it is made before the clock starts.
     _graph(url).invoke(*_given(count + ALONE + 1))
     return asyncio.run(
-        _host(_graph(url, seconds=seconds, checkpointer=InMemorySaver(), store=InMemoryStore()), count, mode)
+        _host(_graph(url, seconds=seconds, checkpointer=InMemorySaver(), store=BoundedMemory()), count, mode)
     )
 
 
