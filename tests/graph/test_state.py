@@ -61,8 +61,14 @@ def test_a_thread_of_a_newer_version_is_refused_and_kept(board: Board) -> None:
     assert isinstance(saver, InMemorySaver)
     agent.graph.update_state(agent.config, {"format": FORMAT + 1})
     kept = len(list(saver.list(None)))
-    for touch in (lambda: agent.ask("And again"), lambda: agent.state, lambda: agent.graph.update_state(agent.config, {})):
-        with pytest.raises(NewerThreadError, match=f"format {FORMAT + 1}, and this version reads formats up to {FORMAT}"):
+    for touch in (
+        lambda: agent.ask("And again"),
+        lambda: agent.state,
+        lambda: agent.graph.update_state(agent.config, {}),
+    ):
+        with pytest.raises(
+            NewerThreadError, match=f"format {FORMAT + 1}, and this version reads formats up to {FORMAT}"
+        ):
             touch()
     assert len(list(saver.list(None))) == kept
 
