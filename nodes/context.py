@@ -1,11 +1,13 @@
 """The settings of a run: what Studio shows as configuration and a host passes as `context`."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from restgpt.calling.policy import Writes
 from restgpt.nodes.day import Day
+from restgpt.tools.errors import SettingsError
 from restgpt.tools.model.role import ROLES
 from restgpt.tools.model.structured import Method
 
@@ -106,3 +108,13 @@ class Context(BaseModel):
 
 
 Context.model_rebuild()
+
+
+def checked_context(given: Mapping[str, Any]) -> Context:
+    """The settings of a run; raises `SettingsError` that names each one that is wrong, and the settings there are."""
+    try:
+        return Context(**given)
+    except ValidationError as error:
+        problems = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False)]
+        known = ", ".join(name for name in Context.model_fields if name != "apis")
+        raise SettingsError(f"Settings that cannot be used: {'; '.join(problems)}. Known: {known}") from None

@@ -1,10 +1,9 @@
 """The agent as the command line runs it: made from flags, driven until it is done or waits, traced as it goes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from restgpt.commands.failure import UsageError
 from restgpt.commands.review import Pending
 from restgpt.commands.terminal import Terminal
 from restgpt.nodes.records import Request, Step, Usage, no_usage, spent_since
@@ -50,20 +49,6 @@ class Outcome:
             "pending": [pause.to_dict() for pause in self.pending],
             **told,
         }
-
-
-def make_context(given: Mapping[str, Any]) -> "Context":
-    """The settings of a run; raises `UsageError` naming each that is wrong."""
-    from pydantic import ValidationError
-
-    from restgpt.nodes.context import Context
-
-    try:
-        return Context(**given)
-    except ValidationError as error:
-        problems = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False)]
-        known = ", ".join(name for name in Context.model_fields if name != "apis")
-        raise UsageError(f"Settings that cannot be used: {'; '.join(problems)}. Known: {known}") from None
 
 
 class Agent:

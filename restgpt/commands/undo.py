@@ -53,8 +53,8 @@ class _Undoing:
         steps: int | None,
     ) -> None:
         from restgpt.calling.journal import Journal
-        from restgpt.commands.agent import make_context
         from restgpt.graph.undo import build_undo, undo_thread
+        from restgpt.nodes.context import checked_context
         from restgpt.nodes.resources import Resources
 
         self._terminal = terminal
@@ -63,7 +63,7 @@ class _Undoing:
         self._journal = Journal(persistence.store, record.thread)
         self._resources: Resources = Resources(record.sources.load(settings), settings=settings)
         # What a person has approved here is sent, whatever the thread's own runs may do.
-        self._context = make_context({**record.context, "writes": "ask"})
+        self._context = checked_context({**record.context, "writes": "ask"})
         self._graph: UndoGraph = build_undo(
             self._resources, checkpointer=persistence.checkpointer, store=persistence.store
         )

@@ -1,5 +1,6 @@
 """Guards what importing does: no name outside `restgpt`, no connection, no written file, a light core path."""
 
+import ast
 import json
 import os
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import grimp
 
 ROOT = Path(__file__).parents[2]
-ROOMS = {"bench", "graph", "nodes", "prompts", "specs", "tools", "worlds"}
+ROOMS = {"bench", "calling", "functions", "graph", "nodes", "prompts", "specs", "tools", "worlds"}
 WATCHED = """
 import json, sys
 seen = []
@@ -91,12 +92,24 @@ def test_every_room_stands_in_the_import_contract() -> None:
     named = {name.strip().removeprefix("restgpt.") for layer in layers for name in layer.split(":")}
     assert named >= ROOMS
     forbidden = next(contract for contract in contracts if "answer key" in contract["name"])
-    assert {name.removeprefix("restgpt.") for name in forbidden["source_modules"]} == {
-        "calling",
-        "functions",
-        "graph",
-        "nodes",
-        "prompts",
-        "specs",
-        "tools",
+    agent = {name.removeprefix("restgpt.") for name in forbidden["source_modules"]}
+    assert agent == ROOMS - {"bench", "worlds"}
+
+
+def test_calling_knows_neither_the_graph_nor_models() -> None:
+    """The road of a call stores through LangGraph's `BaseStore`, and uses nothing else of it."""
+    allowed = {"langgraph.store.base"}
+    found = {
+        (path.name, module)
+        for path in (ROOT / "calling").glob("*.py")
+        for module in _imported(path)
+        if module.partition(".")[0] in ("langgraph", "langchain", "langchain_core", "langchain_openai")
     }
+    assert {module for _, module in found} == allowed
+
+
+def _imported(path: Path) -> set[str]:
+    """The modules that a file imports anywhere in it."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return plain | {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
