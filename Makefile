@@ -9,8 +9,9 @@ WORKERS ?= 3
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# A worker that has nothing left takes over tests of the busiest one.
-PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+# How tests go to workers is the target's: quick ones may be taken over by whoever has nothing left (worksteal); a file
+# that starts a server stays with one worker, or each would start its own (loadfile).
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
 
 # Python keeps what it compiled, or every worker and every child process of a test would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -37,11 +38,11 @@ demo: $(READY) ## set up, then three instructions on simulated APIs, with record
 
 .PHONY: test
 test: $(READY) ## set up, then the offline test suite without its slow tests (TESTS=path: all of that part)
-	$(PYTEST) $(or $(TESTS),-m "not slow")
+	$(PYTEST) --dist worksteal $(or $(TESTS),-m "not slow")
 
 .PHONY: test-all
 test-all: $(READY) ## the whole suite, with the tests that start servers, kill processes or sweep many cases
-	$(PYTEST) $(TESTS)
+	$(PYTEST) --dist loadfile $(TESTS)
 
 .PHONY: crash-test
 crash-test: $(READY) ## kill a run at 200 random moments and every border, on SQLite and PostgreSQL: nothing lost or doubled
