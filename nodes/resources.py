@@ -288,8 +288,8 @@ def _chosen(apis: Sequence[Api] | None, names: Sequence[str], settings: Settings
         raise SettingsError(f"There is no API {unknown[0]!r}. Configured are: {listed}. Add it to apis.yaml.")
     if not wanted:
         raise SettingsError(
-            "No API is configured. List APIs in apis.yaml, in the working folder or in RESTGPT_HOME; or name a document, "
-            "with --spec on the command line or build_graph([load_api(…)]) in Python."
+            "No API is configured. List APIs in apis.yaml, in the working folder or in RESTGPT_HOME; or name a "
+            "document, with --spec on the command line or build_graph([load_api(…)]) in Python."
         )
     if apis is not None:
         return [api for api in apis if slug(api.name) in wanted]

@@ -239,7 +239,7 @@ def test_settings_come_with_the_run_and_a_wrong_one_is_explained(platform: Platf
     assert platform.changes() == []
     with pytest.raises(Exception, match="'ask', 'allow', 'deny' or 'dry-run'"):
         platform.run(platform.new_thread(), input={"instruction": READ}, context={"writes": "sometimes"})
-    with pytest.raises(Exception, match="wrietes: Extra inputs are not permitted.*Known: model, "):
+    with pytest.raises(Exception, match=r"wrietes: Extra inputs are not permitted.*Known: model, "):
         platform.run(platform.new_thread(), input={"instruction": READ}, context={"wrietes": "deny"})
 
 
