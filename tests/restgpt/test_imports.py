@@ -7,6 +7,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 ROOMS = {"bench", "graph", "nodes", "prompts", "specs", "tools", "worlds"}
 WATCHED = """
@@ -46,6 +48,7 @@ def test_importing_the_package_is_light(tmp_path: Path) -> None:
     assert [name for name in ("langgraph", "langchain_core", "openai", "requests", "rich") if name in modules] == []
 
 
+@pytest.mark.slow
 def test_a_host_may_have_folders_named_like_our_rooms(tmp_path: Path) -> None:
     for room in sorted(ROOMS):
         (tmp_path / room).mkdir()
