@@ -72,20 +72,16 @@ class _Undoing:
     def run(self, *, yes: bool) -> None:
         """Go on with an undo that was broken off, else begin one; ends the command with its exit code."""
         from restgpt.calling.reversal import settle_reversals
-        from restgpt.nodes.records import FORMAT, placed
+        from restgpt.graph.undo import undo_input
 
         found: list[Reversal] = []
         if not self._graph.get_state(self._config).tasks:
             found = self._found()
-            drafts = [reversal.draft for reversal in found if reversal.draft]
-            if not drafts:
+            if not any(reversal.draft for reversal in found):
                 self._nothing(found)
             self._show(found)
             number = int(self._graph.get_state(self._config).values.get("round", 0)) + 1
-            requests = [
-                placed(drafted.to_json(), round_number=number, call=call) for call, drafted in enumerate(drafts, 1)
-            ]
-            self._invoke({"format": FORMAT, "requests": requests, "round": number})
+            self._invoke(undo_input(found, round_number=number))
         elif not self._pending():
             self._invoke(None)
         while pending := self._pending():

@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import grimp
+import pytest
 
 ROOT = Path(__file__).parents[2]
 ROOMS = {"bench", "calling", "functions", "graph", "nodes", "prompts", "specs", "tools", "worlds"}
@@ -49,6 +50,7 @@ def test_importing_the_package_is_light(tmp_path: Path) -> None:
     assert [name for name in ("langgraph", "langchain_core", "openai", "requests", "rich") if name in modules] == []
 
 
+@pytest.mark.slow
 def test_a_host_may_have_folders_named_like_our_rooms(tmp_path: Path) -> None:
     for room in sorted(ROOMS):
         (tmp_path / room).mkdir()
