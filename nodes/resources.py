@@ -36,7 +36,7 @@ from restgpt.tools.model.reply import read_text
 from restgpt.tools.model.role import Role
 from restgpt.tools.model.structured import ask
 from restgpt.tools.model.usage import ModelUsage
-from restgpt.tools.response.memory_store import BoundedMemory
+from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import BodyCache, ResponseStore
 from restgpt.tools.settings import ApiEntry, Settings
 
@@ -109,7 +109,7 @@ class Resources:
         store = runtime.store or self._store
         check_store(configured.get("__pregel_checkpointer"), store)
         thread = str(configured.get("thread_id") or "no-thread")
-        return Run(self, context, store or self._memory, thread, started=self.clock())
+        return Run(self, context, locked(store) if store else self._memory, thread, started=self.clock())
 
     @property
     def settings(self) -> Settings:

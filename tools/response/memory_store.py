@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 from threading import RLock
+from weakref import WeakKeyDictionary
 
-from langgraph.store.base import Op, PutOp, Result
+from langgraph.store.base import BaseStore, Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
 
 from restgpt.tools.response.store import NAMESPACE, ResponseStore
@@ -44,3 +45,28 @@ class BoundedMemory(InMemoryStore):
             # Counted out at once, since of a body that is just being kept nothing can be removed yet.
             self._total -= self._sizes.pop(oldest)
             ResponseStore(self).remove(oldest)
+
+
+class LockedStore(BaseStore):
+    """A host's `InMemoryStore`, one operation at a time: alone it fails when runs read and write it at once."""
+
+    def __init__(self, store: InMemoryStore) -> None:
+        self._store = store
+        self._lock = _LOCKS.setdefault(store, RLock())
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do what the store does."""
+        with self._lock:
+            return self._store.batch(ops)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do the same on the event loop: nothing here waits for longer than an operation in memory takes."""
+        return self.batch(ops)
+
+
+_LOCKS: WeakKeyDictionary[InMemoryStore, RLock] = WeakKeyDictionary()
+
+
+def locked(store: BaseStore) -> BaseStore:
+    """The store as several threads can use it at once: LangGraph's own in memory behind a lock, any other as it is."""
+    return LockedStore(store) if type(store) is InMemoryStore else store
