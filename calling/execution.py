@@ -4,7 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from restgpt.calling.call import Ask, Done, Draft, Ready
+from restgpt.calling.call import Ask, Done, Draft, Held, Ready, Refused
+from restgpt.calling.decision import decide
 from restgpt.calling.journal import Entry, entry_id
 from restgpt.calling.question import present
 from restgpt.calling.session import UNREACHABLE, Session
@@ -25,25 +26,31 @@ UNSURE = "Whether the API carried it out is not known: look before it is done ag
 
 def carry_out(
     session: Session, ready: Ready, *, deadline: float | None = None, touched: Collection[str] = ()
-) -> Done | Ask:
+) -> Done | Ask | Held | Refused:
     """Send a call and keep what came of it; it comes back as an Ask where a person has to decide again.
 
     That is a change whose earlier try has no known outcome, and a change whose target is not any more what the person
-    saw. `touched` are the readers of targets that the same approval let other calls change in the meantime: these are
+    saw. What the rules bar by now is not sent: a run may have been killed between the decision and the sending.
+    `touched` are the readers of targets that the same approval let other calls change in the meantime: these are
     not compared. `deadline` is a moment of the session's clock. Raises `HttpFault` where nothing that a model could
     say would help, and `StoppingError`; both leave the journal true.
     """
     is_read = ready.draft.operation.is_safe
-    done = _read(session, ready.draft, deadline) if is_read else _change(session, ready, deadline, touched)
+    done = _read(session, ready, deadline) if is_read else _change(session, ready, deadline, touched)
     return replace(done, note=ready.note) if isinstance(done, Done) and not done.note else done
 
 
-def _change(session: Session, ready: Ready, deadline: float | None, touched: Collection[str]) -> Done | Ask:
+def _change(
+    session: Session, ready: Ready, deadline: float | None, touched: Collection[str]
+) -> Done | Ask | Held | Refused:
     """Send a change with its intent noted before and its outcome after, so that no crash can double it."""
     draft, journal = ready.draft, session.journal
     entry = journal.look_up(draft.id, draft.fingerprint)
     if entry.known == "answered":
         return _answered(draft, entry)
+    checked = decide(replace(ready, sends=max(ready.sends, entry.tries + 1)), session.rules)
+    if isinstance(checked, Done | Held | Refused):
+        return checked
     if entry.known == "unknown" and entry.tries >= ready.sends:
         return present(session, Ask(draft, unsure=entry.tries))
     now = _look(session, ready, deadline, is_first=not entry.tries)
@@ -122,8 +129,11 @@ def _undo(session: Session, draft: Draft, earlier: Earlier, made: Made) -> dict[
     return {"operation": name, "arguments": storable_value(found.arguments), "caution": found.caution}
 
 
-def _read(session: Session, draft: Draft, deadline: float | None) -> Done:
+def _read(session: Session, ready: Ready, deadline: float | None) -> Done | Held | Refused:
     """Send a safe request, and follow its pages."""
+    draft, checked = ready.draft, decide(ready, session.rules)
+    if isinstance(checked, Done | Held | Refused):
+        return checked
     try:
         first = session.send(draft.request, draft.operation, deadline=deadline)
     except HttpFault as fault:
