@@ -90,15 +90,15 @@ def _answered(draft: Draft, entry: Entry) -> Done:
 def _look(session: Session, ready: Ready, deadline: float | None, *, is_first: bool) -> Target:
     """The target right before sending, where a person saw it before, or where an undo will need it."""
     draft = ready.draft
-    wanted = session.keep_earlier and is_first and needs_earlier(draft.operation, draft.arguments)
+    wanted = session.keep_earlier and is_first and needs_earlier(draft.operation, draft.settled)
     if not (ready.target.is_known or wanted):
         return NO_TARGET
-    return session.look(draft.operation, draft.arguments, deadline=deadline, firm=ready.target.is_known)
+    return session.look(draft.operation, draft.settled, deadline=deadline, firm=ready.target.is_known)
 
 
 def _changed_since(session: Session, ready: Ready, now: Target, touched: Collection[str]) -> Ask | None:
     """The question anew, if the target is not any more what the person saw."""
-    seen, body = ready.target, ready.draft.arguments.get("body")
+    seen, body = ready.target, ready.draft.settled.get("body")
     if not seen.is_known or seen.reader in touched:
         return None
     if now.is_known and now.reader != seen.reader:
@@ -110,7 +110,7 @@ def _changed_since(session: Session, ready: Ready, now: Target, touched: Collect
         return None
     if not now.is_known:
         return present(session, Ask(ready.draft, unsure=ready.sends - 1), changed=())
-    restless = seen.restless | {change["field"] for change in changed if change["field"]}
+    restless = seen.restless | {change["field"] for change in changed}
     question = Ask(ready.draft, target=replace(now, restless=restless), unsure=ready.sends - 1)
     return present(session, question, changed=changed)
 
@@ -122,7 +122,7 @@ def _made(reply: Reply) -> Made:
 
 def _undo(session: Session, draft: Draft, earlier: Earlier, made: Made) -> dict[str, Any]:
     """What would reverse a change, or why nothing would, for the journal."""
-    found = remedy(draft.operation, draft.arguments, earlier, made)
+    found = remedy(draft.operation, draft.settled, earlier, made)
     if isinstance(found, Irreversible):
         return {"reason": found.reason}
     name = session.catalogue.name_of(found.operation)
