@@ -37,10 +37,10 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         return replace(decided, action={**decided.action, "description": "\n".join(told)})
     draft, target = decided.draft, decided.target
     if not target.is_known and changed is None:
-        target = session.look(draft.operation, draft.arguments)
+        target = session.look(draft.operation, draft.settled)
     shown = storable_value(session.shown(draft.request))
-    there = shown_target(draft.operation, draft.arguments, target)
-    undo = outlook(draft.operation, draft.arguments, target.earlier)
+    there = shown_target(draft.operation, draft.settled, target)
+    undo = outlook(draft.operation, draft.settled, target.earlier)
     lines = [
         *_unusable_lines(decided.note),
         *(_unsure_lines(draft.operation) if decided.unsure else []),

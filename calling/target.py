@@ -51,7 +51,8 @@ class Target:
 
     `reader` is the fingerprint of the request that looked, empty if there was none. `digest` is that of the state. The
     state itself is left out of `value` where it is longer than `KEPT`. `restless` are fields that changed between two
-    looks although nobody asked for it, such as a counter of views: they make no further question. `is_exact` is false
+    looks although nobody asked for it, such as a counter of views: they make no further question; an empty name stands
+    for a state that is too large to tell its fields. `is_exact` is false
     for a state that lost something in keeping, which must not be restored.
     """
 
@@ -112,16 +113,35 @@ class Target:
             return [{"field": "", "before": _whole(self), "after": _whole(now)}]
         before, after = storable_value(self.value), storable_value(now.value)
         names = [*before, *(name for name in after if name not in before)]
-        return [
+        found: list[FieldChange] = [
             {"field": name, "before": before.get(name), "after": after.get(name)}
             for name in names
-            if before.get(name) != after.get(name)
+            if _spelled(before, name) != _spelled(after, name)
         ]
+        # What differs only in what keeping takes out differs all the same.
+        return found or [{"field": "", "before": before, "after": after}]
 
     def changed(self, now: "Target", *, written: frozenset[str] = frozenset()) -> list[FieldChange]:
         """The differences that a person has to see again: not those of restless fields, unless they are `written`."""
-        still = self.restless - written
-        return [change for change in self.differences(now) if change["field"] not in still or not change["field"]]
+        is_both_large = self.is_large and now.is_large
+        return [
+            change
+            for change in self.differences(now)
+            if change["field"] not in self.restless
+            or (not change["field"] and not is_both_large)
+            or _is_written(change, written)
+        ]
+
+
+def _spelled(state: Mapping[str, Any], name: str) -> str:
+    """A field as JSON, in which `true` is not 1 and null is not nothing."""
+    return json.dumps(state[name], sort_keys=True) if name in state else ""
+
+
+def _is_written(change: FieldChange, written: frozenset[str]) -> bool:
+    """Whether a request that writes these fields writes this one, or one in it: some APIs wrap what they answer."""
+    inside = [value for value in (change["before"], change["after"]) if isinstance(value, Mapping)]
+    return change["field"] in written or any(written & value.keys() for value in inside)
 
 
 _NULL = sha256(b"null").hexdigest()

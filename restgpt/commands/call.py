@@ -137,7 +137,7 @@ class _Road:
             raise drafted.error
         return drafted
 
-    def sent(self, ready: "Ready") -> "Done | Ask":
+    def sent(self, ready: "Ready") -> "Decided | Done":
         """Send the call; its thread is listed from then on, however this ends."""
         from restgpt.calling.execution import carry_out
 
@@ -155,7 +155,7 @@ class _Road:
         self.session.journal.note(unknown.entry, left=True)
 
 
-def _standing(done: "Done | Ask") -> Literal["done", "failed", "paused"]:
+def _standing(done: "Decided | Done") -> Literal["done", "failed", "paused"]:
     succeeded: bool | None = getattr(done, "succeeded", None)
     return "paused" if succeeded is None else "done" if succeeded else "failed"
 

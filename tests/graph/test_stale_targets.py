@@ -76,6 +76,16 @@ def test_a_field_that_the_request_writes_is_compared_every_time(board: Board) ->
     assert board.calls() == [GET, PATCH, GET, PATCH, GET]
 
 
+def test_a_field_that_the_request_writes_as_json_text_is_compared_every_time(board: Board) -> None:
+    agent = changer(board, {"path": {"project_id": 2}, "body": '{"owner": "Noor"}'})
+    [action] = agent.ask("Let Noor own project 2")["__interrupt__"][0].value["action_requests"]
+    assert "What changes: owner: " in action["description"]
+    assert action["undo"] == "It can be undone with update_project."
+    for owner in ("Ada", "Ben"):
+        elsewhere(board, owner=owner)
+        assert "__interrupt__" in approve(agent)
+
+
 def test_a_field_that_never_rests_makes_one_more_question_only(board: Board) -> None:
     agent = changer(board)
     agent.ask("Let Noor own project 2")

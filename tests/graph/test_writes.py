@@ -111,6 +111,28 @@ def test_what_a_person_approved_is_not_sent_where_it_is_barred_by_then(board: Bo
     assert board.calls() == []
 
 
+@pytest.mark.parametrize("writes", ["deny", "dry-run"])
+def test_what_the_rules_allowed_is_not_sent_where_they_bar_it_before_it_went_out(board: Board, writes: str) -> None:
+    agent = writer(board)
+    given = {"instruction": "Add the task 'Count the chairs' to project 1"}
+    allowed, barred = Context(writes="allow"), Context(writes=writes)  # type: ignore[arg-type]
+    agent.graph.invoke(given, agent.config, context=allowed, interrupt_before=["sender"])
+    agent.graph.invoke(None, agent.config, context=barred)
+    assert board.calls() == []
+
+
+@pytest.mark.parametrize("writes", ["deny", "dry-run"])
+def test_a_change_of_unknown_outcome_is_not_sent_again_where_it_is_barred_by_then(board: Board, writes: str) -> None:
+    agent = writer(board)
+    agent.ask("Add the task 'Count the chairs' to project 1")
+    [waiting] = agent.state["requests"]
+    Journal(agent.graph.store, agent.thread).intend(waiting["id"], waiting["fingerprint"], {})  # type: ignore[arg-type]
+    assert "__interrupt__" in agent.graph.invoke(decide(type="approve"), agent.config)
+    agent.graph.invoke(decide(type="approve"), agent.config, context=Context(writes=writes))  # type: ignore[arg-type]
+    assert board.calls() == []
+    assert "whether it was carried out is not known. It was not sent again" in agent.state["steps"][-1]["result"]
+
+
 @pytest.mark.parametrize(("kind", "sent"), [("reject", []), ("approve", ["POST /projects/{project_id}/tasks 201"])])
 def test_an_answer_is_for_what_was_shown_though_the_rules_are_others_by_then(
     board: Board, kind: str, sent: list[str]
