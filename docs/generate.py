@@ -1,7 +1,7 @@
 """Generates parts of the documentation from the code: the picture of the graph, the settings, the tree, the examples.
 
-A page marks the place of a generated part with `<!-- NAME -->` and `<!-- end of NAME -->`. `make docs` writes all parts;
-a test asserts that they are up to date.
+A page marks the place of a generated part with `<!-- NAME -->` and `<!-- end of NAME -->`. `make docs` writes all
+parts, and a test asserts that they are up to date.
 """
 
 import ast
