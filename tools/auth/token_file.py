@@ -24,10 +24,6 @@ class TokenFile:
         """The token of a scheme; raises SettingsError if the file cannot be read."""
         return self._read().get(f"{api}/{scheme}")
 
-    def of_api(self, api: str) -> list[Token]:
-        """All tokens of an API."""
-        return [token for key, token in self._read().items() if key.startswith(f"{api}/")]
-
     def put(self, api: str, scheme: str, token: Token) -> None:
         """Store a token; it replaces the earlier one."""
         with self._lock:
