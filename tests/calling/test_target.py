@@ -1,4 +1,4 @@
-"""Guards the comparison of two looks at a target: nothing that differs is overlooked, and no look is asked for forever."""
+"""Guards the comparison of two looks at a target: no difference is overlooked, none is asked for forever."""
 
 import json
 from dataclasses import replace
