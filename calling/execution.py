@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from restgpt.calling.call import Ask, Done, Draft, Held, Ready, Refused
-from restgpt.calling.decision import decide
+from restgpt.calling.decision import EDITED, decide
 from restgpt.calling.journal import Entry, entry_id
 from restgpt.calling.question import present
 from restgpt.calling.session import UNREACHABLE, Session
@@ -25,28 +25,30 @@ UNSURE = "Whether the API carried it out is not known: look before it is done ag
 
 
 def carry_out(
-    session: Session, ready: Ready, *, deadline: float | None = None, touched: Collection[str] = ()
+    session: Session, ready: Ready, *, deadline: float | None = None, touched: set[str] | None = None
 ) -> Done | Ask | Held | Refused:
     """Send a call and keep what came of it; it comes back as an Ask where a person has to decide again.
 
     That is a change whose earlier try has no known outcome, and a change whose target is not any more what the person
     saw. What the rules bar by now is not sent: a run may have been killed between the decision and the sending.
-    `touched` are the readers of targets that the same approval let other calls change in the meantime: these are
-    not compared. `deadline` is a moment of the session's clock. Raises `HttpFault` where nothing that a model could
-    say would help, and `StoppingError`; both leave the journal true.
+    `touched` are the readers of targets that the same approval let other calls change in the meantime: these are not
+    compared, and the reader of what this call changes is added. `deadline` is a moment of the session's clock. Raises
+    `HttpFault` where nothing that a model could say would help, and `StoppingError`; both leave the journal true.
     """
-    is_read = ready.draft.operation.is_safe
-    done = _read(session, ready, deadline) if is_read else _change(session, ready, deadline, touched)
+    done: Done | Ask | Held | Refused
+    if ready.draft.operation.is_safe:
+        done = _read(session, ready, deadline)
+    else:
+        done = _change(session, ready, deadline, set() if touched is None else touched)
     return replace(done, note=ready.note) if isinstance(done, Done) and not done.note else done
 
 
-def _change(
-    session: Session, ready: Ready, deadline: float | None, touched: Collection[str]
-) -> Done | Ask | Held | Refused:
+def _change(session: Session, ready: Ready, deadline: float | None, touched: set[str]) -> Done | Ask | Held | Refused:
     """Send a change with its intent noted before and its outcome after, so that no crash can double it."""
     draft, journal = ready.draft, session.journal
     entry = journal.look_up(draft.id, draft.fingerprint)
     if entry.known == "answered":
+        touched |= {ready.target.reader} if ready.note != EDITED else set()
         return _answered(draft, entry)
     checked = decide(replace(ready, sends=max(ready.sends, entry.tries + 1)), session.rules)
     if isinstance(checked, Done | Held | Refused):
@@ -56,6 +58,8 @@ def _change(
     now = _look(session, ready, deadline, is_first=not entry.tries)
     if question := _changed_since(session, ready, now, touched):
         return question
+    # Not that of the target that was shown: an edit may have sent the call to another one.
+    touched.add(now.reader)
     earlier = cast(Earlier, entry.earlier or UNREAD) if entry.tries else now.earlier
     # A copy that lost something in keeping would restore something else.
     kept = earlier if storable_value(earlier) == earlier else UNREAD

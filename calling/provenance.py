@@ -12,6 +12,7 @@ from typing import Any
 from restgpt.calling.record import Provenance
 from restgpt.specs import Operation
 from restgpt.tools.evidence import Evidence, text_of
+from restgpt.tools.storable import storable_value
 
 MOST_TRACED = 100
 """How many arguments of one request are traced."""
@@ -47,6 +48,19 @@ def trace(
         if (where := places.get(text_of(value))) is not None:
             found[pointer] = {"pointer": pointer, "origin": "response", "handle": where[0], "at": where[1]}
     return list(found.values())
+
+
+def owned(arguments: Mapping[str, Any]) -> list[Provenance]:
+    """The provenance of arguments that are all a person's own."""
+    return [{"pointer": pointer, "origin": "user"} for pointer, _ in _traced(arguments)]
+
+
+def is_traceable(arguments: Mapping[str, Any]) -> bool:
+    """Whether every argument can be named after keeping: names with control characters and the depths of values go."""
+    before, after = (
+        sorted(pointer for pointer, _ in _scalars(form)) for form in (arguments, storable_value(arguments))
+    )
+    return before == after
 
 
 def _traced(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

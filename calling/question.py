@@ -68,7 +68,7 @@ UNUSABLE = "That decision cannot be used: "
 
 
 def _unusable_lines(note: str) -> list[str]:
-    return [f"{UNUSABLE}{note}"] if note else []
+    return [on_one_line(f"{UNUSABLE}{note}")] if note else []
 
 
 def on_one_line(text: str) -> str:

@@ -54,11 +54,10 @@ def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
 
 
 def _sent(session: Session, request: Request, deadline: float, touched: set[str]) -> Request:
-    """One request carried out, or asked about again; the reader of a target that it changed is added to `touched`."""
+    """One request carried out, or asked about again; `touched` as `carry_out` takes it."""
     try:
         ready = read_ready(request, session.catalogue)
     except OutdatedCallError as error:
         return advanced(request, failed(request, str(error)))
     done = carry_out(session, ready, deadline=deadline, touched=touched)
-    touched |= {ready.target.reader} if ready.target.is_known else set()
     return advanced(request, present(session, done).to_json())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from uuid import uuid4
 
 import typer
 
@@ -78,7 +79,8 @@ def call(
             _check_output(output)
         wish = _Wish(writes="dry-run" if dry_run else writes, is_dry=dry_run, approve=approve, again=again)
         with _opened(found, given, apis, sources, settings, wish) as road:
-            _finish(terminal, road, road.drafted((Path.cwd(), *(files or ()))), wish, output)
+            road.roots = (Path.cwd(), *(files or ()))
+            _finish(terminal, road, road.drafted(), wish, output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,24 +116,23 @@ class _Road:
     unknown: _Unknown | None = None
     record: "ThreadRecord | None" = None
     threads: "Threads | None" = None
+    roots: tuple[Path, ...] = ()
 
-    def drafted(self, roots: tuple[Path, ...]) -> "Draft":
+    def drafted(self) -> "Draft":
         """The draft of the call; raises `ArgumentError`."""
         from restgpt.calling.call import Problems
         from restgpt.calling.draft import draft
         from restgpt.tools.request.files import FilePolicy
 
-        # Everything on a command line is the user's own word.
-        said = json.dumps(self.arguments, ensure_ascii=False)
-        is_traced = not self.operation.is_safe or self.session.rules.restricts(self.operation)
         drafted = draft(
             self.operation,
             self.arguments,
             id=self.id,
             name=self.session.catalogue.name_of(self.operation),
-            said=said if is_traced else None,
+            # Everything on a command line is the user's own word.
+            is_own=True,
             description="It was typed on the command line.",
-            files=FilePolicy(roots=roots),
+            files=FilePolicy(roots=self.roots),
         )
         if isinstance(drafted, Problems):
             raise drafted.error
@@ -149,6 +150,19 @@ class _Road:
         done = carry_out(self.session, ready)
         self.threads.mark(record, _standing(done))
         return done
+
+    def renewed(self, draft: "Draft") -> "Draft":
+        """The call to send although an earlier try may have been carried out: that one again, if it is still the same.
+
+        A file that it sends may have changed since; then it is another call, with an idempotency key of its own.
+        """
+        from restgpt.calling.journal import entry_id
+
+        if self.unknown is None or self.record is None or entry_id(draft.id, draft.fingerprint) == self.unknown.entry:
+            return draft
+        self.leave(self.unknown)
+        self.unknown, self.id = None, _new_id(self.record.thread)
+        return self.drafted()
 
     def leave(self, unknown: _Unknown) -> None:
         """Note that the user does not want an earlier try repeated; whether it was carried out stays unknown."""
@@ -205,18 +219,23 @@ def _thread_of(operation: "Operation", arguments: Mapping[str, Any]) -> str:
 
 def _place(journal: Any, thread: str) -> tuple[str, _Unknown | None]:
     """The id of the next call of a thread, or of the one that was cut off, which is to be decided first."""
-    entries = journal.entries()
-    for entry in entries:
+    for entry in journal.entries():
         if entry.get("outcome") is None and not entry.get("left"):
             call = entry["id"].rpartition("-")[0]
             return call, _Unknown(call, entry["id"], entry.get("tries") or 1)
-    return f"{thread}.{len(entries) + 1}", None
+    return _new_id(thread), None
+
+
+def _new_id(thread: str) -> str:
+    """An id that no other call has, on any machine: the idempotency key is made from it."""
+    return f"{thread}.{uuid4().hex}"
 
 
 def _finish(terminal: Terminal, road: _Road, draft: "Draft", wish: _Wish, output: Path | None) -> None:
     """Decide, send and tell, until the call is over; ends the command with its exit code."""
     from restgpt.calling.call import Ask, Done, Held, Ready
     from restgpt.calling.decision import decide
+    from restgpt.calling.question import present
 
     shown = road.session.shown(draft.request)
     decided: Decided | Done = Held(draft) if wish.is_dry else decide(draft, road.session.rules)
@@ -226,9 +245,14 @@ def _finish(terminal: Terminal, road: _Road, draft: "Draft", wish: _Wish, output
         if isinstance(decided, Ready):
             decided = road.sent(decided)
             continue
-        answer = _answer(terminal, road, decided, wish)
+        answer = _chosen(decided, wish)
+        if answer is None and terminal.is_interactive:
+            decided = present(road.session, decided)
+            answer = _answered(terminal, decided)
         if answer is None:
             _wait(terminal, decided, shown)
+        if answer == "approve" and decided.unsure and (draft := road.renewed(decided.draft)) is not decided.draft:
+            decided, shown = Ask(draft), road.session.shown(draft.request)
         decided = decide(decided, road.session.rules, {"type": answer})
         # An option answers one question; what is asked after it, such as about a changed target, is another.
         wish = replace(wish, approve=False, again=None)
@@ -241,17 +265,15 @@ def _finish(terminal: Terminal, road: _Road, draft: "Draft", wish: _Wish, output
         _refuse(terminal, shown, decided.reason)
 
 
-def _answer(terminal: Terminal, road: _Road, ask: "Ask", wish: _Wish) -> Literal["approve", "reject"] | None:
-    """The decision by option or by a person; None if there is neither."""
-    from restgpt.calling.question import present
-
+def _chosen(ask: "Ask", wish: _Wish) -> Literal["approve", "reject"] | None:
+    """The decision by option; None if there is none."""
     said = wish.again if ask.unsure else (wish.approve or None)
-    if said is not None:
-        return "approve" if said else "reject"
-    if not terminal.is_interactive:
-        return None
-    shown = present(road.session, ask)
-    terminal.say(str(shown.action["description"]))
+    return None if said is None else "approve" if said else "reject"
+
+
+def _answered(terminal: Terminal, ask: "Ask") -> Literal["approve", "reject"] | None:
+    """The decision of the person at the terminal; None if they leave it open."""
+    terminal.say(str(ask.action["description"]))
     if not ask.unsure:
         return "approve" if terminal.ask("Send it? [y/N] ").lower() in ("y", "yes") else None
     typed = terminal.ask("Send it again? [y/n, or empty to decide later] ").lower()

@@ -119,6 +119,17 @@ def test_what_the_same_approval_changed_is_not_asked_about(board: Board) -> None
     assert board.calls().count(PATCH) == 2
 
 
+def test_a_change_that_an_edit_sent_elsewhere_leaves_the_target_of_the_next_to_be_compared(board: Board) -> None:
+    agent = changer(board, RENAME, {"path": {"project_id": 2}, "body": {"name": "Moss"}})
+    agent.ask("Let Noor own project 2, and call it Moss")
+    elsewhere(board, name="Somebody else's")
+    action = {"name": "update_project", "args": {"path": {"project_id": 1}, "body": {"owner": "Noor"}}}
+    edit = {"type": "edit", "edited_action": action}
+    paused = agent.graph.invoke(Command(resume={"decisions": [edit, {"type": "approve"}]}), agent.config)
+    assert "Somebody else's → Moss" in paused["__interrupt__"][0].value["action_requests"][0]["description"]
+    assert board.calls().count(PATCH) == 2
+
+
 def test_a_target_that_is_gone_is_asked_about_again(board: Board) -> None:
     agent = changer(board, {"path": {"task_id": 101}, "body": {"hours": 3}}, operation="update_task")
     agent.ask("Set the hours of task 101 to 3")
