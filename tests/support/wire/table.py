@@ -33,7 +33,7 @@ PYTHONPATH=tests/support python -m wire.table wire.ours:RestgptAdapter your_modu
 `make test` runs every case for this project. `PYTHONPATH=tests/support python -m wire.table --page docs/wire.md` writes this
 page.
 
-## Rules that the standard leaves open
+## Rules that are not obvious
 
 - Arguments are grouped by place, `{{"path", "query", "header", "cookie", "body"}}`. A file is `{{"@file": PATH}}` inside an
   allowed folder, or `{{"@bytes": BASE64, "filename": NAME}}`. RestGPT refuses an unknown name and names the nearest known one.
