@@ -37,7 +37,7 @@ class Limits:
     """The limits of one run.
 
     `wall` and `cpu` are seconds; `memory` (None: by the size of the data), `output`, `errors`, `data` and `code` are
-    bytes; `shown` is the characters of output that a result keeps.
+    bytes; `shown` is the number of characters of output in a result.
     """
 
     wall: float = 5.0

@@ -5,8 +5,8 @@ the extra `restgpt[sandbox-wasi]` or `restgpt[sandbox-monty]`. A run never falls
 hostile code could provoke the fallback and so choose the weakest one.
 
 Covered: the code reaches no file, environment variable, process, network, host memory or inherited descriptor; the
-limits of time, memory and output stop it; none of its processes outlives its run. Not covered: flaws of the kernel,
-side channels of the processor, and the correctness of the output. `docs/sandbox.md` names the test of each claim.
+limits of time, memory and output stop it; no process or file of a run remains. Not covered: flaws of the kernel, side
+channels of the processor, and the correctness of the output. `docs/sandbox.md` names the test of each claim.
 """
 
 import atexit

@@ -14,7 +14,7 @@ DESCRIPTION = (
 
 
 class PythonInput(BaseModel):
-    """What the model writes."""
+    """The argument of the tool `python`."""
 
     code: str = Field(description="Python source that reads `data` and prints the answer.")
 
