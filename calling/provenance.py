@@ -36,7 +36,7 @@ def trace(
     open_ends: dict[str, Any] = {}
     for pointer, value in islice(_traced(arguments), MOST_TRACED):
         place, _, name = pointer[1:].partition("/")
-        if evidence.says(text_of(value).strip()):
+        if evidence.contains(text_of(value).strip()):
             found[pointer] = {"pointer": pointer, "origin": "user"}
         elif value in fixed.get((place, _unescaped(name)), ()):
             found[pointer] = {"pointer": pointer, "origin": "document"}

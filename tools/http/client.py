@@ -73,7 +73,7 @@ USER_AGENT = "restgpt"
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
-    """Bounds of one `send`: seconds, bytes and counts."""
+    """The limits of one `send`: seconds, bytes and counts."""
 
     connect_seconds: float = 10.0
     read_seconds: float = 30.0
@@ -87,7 +87,7 @@ class HttpLimits:
 
 
 class HttpClient:
-    """Sends prepared requests; one instance serves all threads and keeps connections, rate limits and secrets.
+    """Sends prepared requests. Thread-safe: threads share the connections, rate limits and secrets of one instance.
 
     Seams: `adapter` (a requests adapter, for tests), `clock` and `sleep`, `resolver`, `tokens`.
     """

@@ -59,7 +59,7 @@ class _View:
     items: Sequence[Any]
 
     def find(self, names: frozenset[str]) -> Any:
-        """The first value under one of these names that is not null, names compared by letters and digits."""
+        """The first value that is not null under one of these names; names are compared by letters and digits only."""
         for holder in self.holders:
             for key, value in holder.items():
                 if _plain(str(key)) in names and value is not None:

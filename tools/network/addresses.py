@@ -343,8 +343,8 @@ def _guarded_pools(adapter: GuardedAdapter) -> dict[str, type[HTTPConnectionPool
 def _prepare(exchange: Exchange, connection: Any, method: str) -> None:
     """Close a pooled connection that must not be reused for this request, so that a new one is opened.
 
-    A POST or PATCH needs a new connection: if the server is just closing the old one, its outcome would be unknown. And
-    the connection may have been opened under the address policy of another API, which allows more.
+    A POST or PATCH needs a new connection: if the server is just closing the old one, the outcome would be unknown. And
+    the old connection may have been opened for another API, whose address policy allows more.
     """
     if connection.sock is not None and (
         (method in ("POST", "PATCH") and connection.is_used) or not _is_allowed(exchange, connection.sock)

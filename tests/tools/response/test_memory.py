@@ -1,4 +1,4 @@
-"""Guards the store of runs whose host gives none: it holds the newest bodies, and no more of them than it may."""
+"""Guards the in-memory store: it keeps the newest bodies, within its limit."""
 
 import sys
 from threading import Thread
