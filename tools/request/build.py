@@ -251,7 +251,7 @@ class _Builder:
                 self._add(pointer, "is set by the program; leave it out")
             return
         value = coerce(value, schema, schema)
-        found = [*unwritable(value, pointer), *validate(value, schema, pointer)]
+        found = [*unencodable(value, pointer), *validate(value, schema, pointer)]
         self._problems += found
         if not found and _lookup(given, parameter) is not None:
             self._given.setdefault(group, {})[parameter.name] = value
@@ -302,7 +302,7 @@ class _Builder:
             is_structured = _is_structured(media.media_type)
             value = coerce(value, schema, schema) if is_structured else value
             # JSON text may hold in its escapes what no text can.
-            self._problems += unwritable(value, "/body")
+            self._problems += unencodable(value, "/body")
             self._given["body"] = coerce(raw, schema, schema) if is_structured else raw
             self._problems += unknown_fields(self._operation, media, value)
             if _is_validated(media.media_type, value):
