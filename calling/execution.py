@@ -8,9 +8,9 @@ from restgpt.calling.call import Ask, Done, Draft, Held, Ready, Refused
 from restgpt.calling.decision import EDITED, decide
 from restgpt.calling.journal import Entry, entry_id
 from restgpt.calling.question import present
+from restgpt.calling.remedy import Irreversible, Made, needs_earlier, remedy
 from restgpt.calling.session import UNREACHABLE, Session
 from restgpt.calling.target import NO_TARGET, UNREAD, Earlier, Target
-from restgpt.calling.undo import Irreversible, Made, needs_earlier, remedy
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError, BoundFault, HttpFault, RedirectFault, StoppingError
 from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request
@@ -79,7 +79,7 @@ def _change(session: Session, ready: Ready, deadline: float | None, touched: set
     else:
         done = Done(draft, "sent", response=_kept(session, draft.operation, [reply]), reply=reply)
         made = _made(reply)
-    # First, so that nothing that goes wrong with the way back can lose what became of the change.
+    # Before the remedy is looked for, so that no error in that can lose the outcome.
     journal.conclude(draft.id, draft.fingerprint, done.outcome())
     if done.succeeded:
         journal.note(entry_id(draft.id, draft.fingerprint), undo=_undo(session, draft, earlier, made))

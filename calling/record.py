@@ -8,7 +8,7 @@ Origin = Literal["user", "document", "response", "model"]
 
 
 class Provenance(TypedDict):
-    """Where one argument stands (`pointer`, into the grouped arguments) and where its value comes from.
+    """The origin of one argument; `pointer` is its JSON pointer in the grouped arguments.
 
     `handle` and `at` name the kept response and the JSON pointer in it. "model" is what no source holds as such.
     """

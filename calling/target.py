@@ -19,7 +19,7 @@ from restgpt.tools.storable import storable_value
 CHANGING = frozenset({"PUT", "PATCH", "DELETE"})
 
 SHOWN = 2000
-"""How many characters of the present state a person is shown."""
+"""How many characters of the present state a question shows."""
 
 KEPT = 200_000
 """How many characters of a target's state are kept: in the question, and in the journal for an undo."""
@@ -47,7 +47,7 @@ class FieldChange(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a look at the target found.
+    """The result of a look at the target of a change.
 
     `reader` is the fingerprint of the request that looked, empty if there was none. `digest` is that of the state. The
     state itself is left out of `value` where it is longer than `KEPT`. `restless` are fields that changed between two
@@ -74,7 +74,7 @@ class Target:
 
     @property
     def is_known(self) -> bool:
-        """Whether a look found something out."""
+        """Whether the look told the state of the target, absence included."""
         return self.known != "unread"
 
     @property
@@ -106,7 +106,7 @@ class Target:
         return cls(data["known"], data["value"], data["reader"], data["digest"], restless, data["exact"])
 
     def differences(self, now: "Target") -> list[FieldChange]:
-        """What differs in a later look at the same target, field by field where both are objects."""
+        """The differences of a later look at the same target, field by field if both states are objects."""
         if (self.known, self.digest) == (now.known, now.digest):
             return []
         if not (isinstance(self.value, Mapping) and isinstance(now.value, Mapping)):
@@ -122,7 +122,7 @@ class Target:
         return found or [{"field": "", "before": before, "after": after}]
 
     def changed(self, now: "Target", *, written: frozenset[str] = frozenset()) -> list[FieldChange]:
-        """The differences that a person has to see again: not those of restless fields, unless they are `written`."""
+        """The differences that need another question: all but restless fields that the call does not write."""
         is_both_large = self.is_large and now.is_large
         return [
             change
@@ -162,7 +162,7 @@ class ShownTarget(TypedDict):
 
 
 def shown_target(operation: Operation, arguments: Mapping[str, Any], target: Target) -> ShownTarget | None:
-    """The target of a change for a person; None where nothing was found or could be read."""
+    """The target of a change as a question shows it; None if nothing was there, or if it could not be read."""
     if target.known != "present":
         return None
     body = arguments.get("body")
@@ -183,7 +183,7 @@ def _would_change(present: Any, body: Mapping[str, Any]) -> list[FieldChange]:
 
 
 def target_lines(shown: ShownTarget | None) -> list[str]:
-    """A target in a line or a few, for a person."""
+    """The target in one line of a question: the fields that would change, or the present state."""
     if shown is None:
         return []
     if shown["changes"]:
@@ -210,7 +210,7 @@ def reader_of(operation: Operation) -> Operation | None:
 
 
 def reader_arguments(operation: Operation, reader: Operation, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The reader's arguments out of a change's; None where the change has query values that the reader lacks.
+    """The arguments of the GET for the target of a change; None if the GET lacks a query parameter of the change.
 
     Such a value may choose the target, as in `/settings?user=bob`: without it the reader would show another one.
     """
@@ -222,13 +222,13 @@ def reader_arguments(operation: Operation, reader: Operation, arguments: Mapping
 
 
 def given(arguments: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """What is given in one place of the arguments, such as `query`, nulls left out."""
+    """The arguments in one place, such as `query`, without nulls."""
     group = arguments.get(place)
     return {name: value for name, value in group.items() if value is not None} if isinstance(group, Mapping) else {}
 
 
 def shared(arguments: Mapping[str, Any], place: str, other: Operation) -> dict[str, Any]:
-    """What is given in one place and another operation takes there too."""
+    """The arguments in one place that another operation declares there too."""
     fold = str.lower if place == "header" else str
     declared = {fold(item.name) for item in other.parameters if item.location == place}
     return {name: value for name, value in given(arguments, place).items() if fold(str(name)) in declared}
