@@ -31,6 +31,41 @@ Status = Literal[
 ]
 
 
+class RequestRecord(TypedDict):
+    """A built request; the body is text, or Base64 where it is none that every store takes."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: str | dict[str, str] | None
+    api: str
+    operation: str
+    security: list[dict[str, list[str]]]
+
+
+class TargetRecord(TypedDict):
+    """A look at a target."""
+
+    known: Literal["present", "absent", "unread"]
+    value: Any
+    reader: str
+    digest: str
+    restless: list[str]
+    exact: bool
+
+
+class Question(TypedDict):
+    """What a person sees of a call, as an action request of LangChain's human-in-the-loop middleware, with more."""
+
+    name: str
+    args: dict[str, Any]
+    description: str
+    request: dict[str, Any]
+    target: Any
+    undo: str
+    provenance: list[Provenance]
+
+
 class CallRecord(TypedDict):
     """The JSON form of a call at any stage.
 
@@ -54,9 +89,9 @@ class CallRecord(TypedDict):
     response: dict[str, Any]
     provenance: NotRequired[list[Provenance]]
     settled: NotRequired[dict[str, Any]]
-    request: NotRequired[dict[str, Any]]
+    request: NotRequired[RequestRecord]
     confirm: NotRequired[bool]
-    target: NotRequired[dict[str, Any]]
-    question: NotRequired[dict[str, Any]]
+    target: NotRequired[TargetRecord]
+    question: NotRequired[Question]
     unsure: NotRequired[int]
     sends: NotRequired[int]

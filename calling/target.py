@@ -13,6 +13,7 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 from restgpt.calling.idempotency import HEADERS
+from restgpt.calling.record import TargetRecord
 from restgpt.specs import Operation
 from restgpt.tools.storable import storable_value
 
@@ -87,7 +88,7 @@ class Target:
         """Whether the state is too long to be kept."""
         return self.known == "present" and self.value is None and self.digest != _NULL
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> TargetRecord:
         """The JSON form."""
         value = storable_value(self.value)
         return {
@@ -100,7 +101,7 @@ class Target:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Target":
+    def from_json(cls, data: TargetRecord) -> "Target":
         """Read what `to_json` gave."""
         restless = frozenset(data["restless"])
         return cls(data["known"], data["value"], data["reader"], data["digest"], restless, data["exact"])

@@ -141,13 +141,18 @@ class _Road:
     def sent(self, ready: "Ready") -> "Decided | Done":
         """Send the call; its thread is listed from then on, however this ends."""
         from restgpt.calling.execution import carry_out
+        from restgpt.tools.errors import RestgptError
 
         if self.threads is None or self.record is None:
             return carry_out(self.session, ready)
         shown = self.session.shown(ready.draft.request)
         record = replace(self.record, instruction=f"call {shown['method']} {shown['url']}")
         self.threads.mark(record, "running")
-        done = carry_out(self.session, ready)
+        try:
+            done = carry_out(self.session, ready)
+        except RestgptError:
+            self.threads.mark(record, "failed")
+            raise
         self.threads.mark(record, _standing(done))
         return done
 
@@ -334,7 +339,7 @@ def _arguments(text: str) -> dict[str, Any]:
         text = _read(Path(text[1:]))
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f'--args is not JSON ({error}). Write it like \'{{"path": {{"id": 1}}}}\'.') from None
     if not isinstance(value, dict):
         raise UsageError('--args is an object of places: {"path": {…}, "query": {…}, "body": …}.')

@@ -9,6 +9,7 @@ import yaml
 from cli import TOY, Cli, at
 from wire.echo import EchoServer
 
+from restgpt.bench.rigs.port import held_port
 from restgpt.calling.journal import Journal
 from restgpt.commands.terminal import Terminal
 from restgpt.specs.bundled import bundled_document
@@ -100,6 +101,27 @@ def test_a_single_call_has_nothing_to_resume(cli: Cli, toy: WorldServer) -> None
     resumed = cli("resume", thread)
     assert resumed.code == 2
     assert "is a single call" in resumed.err
+
+
+def test_a_single_call_is_no_beginning_of_a_conversation(cli: Cli, toy: WorldServer) -> None:
+    thread = cli(*change(toy, "--approve", "--json")).document["thread"]
+    asked = cli("ask", "How many tasks are there?", "--thread", thread, *at(toy))
+    assert (asked.code, "is a single call" in asked.err) == (2, True)
+    assert cli("threads", "--json").document["threads"][0]["turn"] == 0
+
+
+def test_a_change_that_did_not_reach_its_api_failed_and_may_be_made_later(cli: Cli, toy: WorldServer) -> None:
+    with held_port() as port:
+        closed = ["call", "create_task", "--spec", TOY, "--base-url", f"http://127.0.0.1:{port}", *ARGUMENTS]
+        assert cli(*closed, "--approve").code == 1
+    thread = cli("threads", "--json").document["threads"][0]
+    assert thread["status"] == "failed"
+    assert "resume" not in cli("threads", thread["thread"]).err
+    assert not cli(*closed, "--json").document["outcome_unknown"]
+
+
+def test_arguments_of_any_depth_are_no_crash(cli: Cli, toy: WorldServer) -> None:
+    assert cli("call", "create_task", *at(toy), "--args", "[" * 5000).code == 2
 
 
 def test_a_documented_idempotency_key_is_sent_and_another_one_the_next_time(
