@@ -61,7 +61,7 @@ def test_the_same_change_can_be_made_again_and_undone_again(cli: Cli, toy: World
 def test_a_change_that_was_cut_off_is_asked_about_and_shows_in_undo(cli: Cli, cut_off: WorldServer) -> None:
     again = cli(*change(cut_off, "--approve"))
     assert again.code == 3
-    assert "may or may not have been carried out" in again.err
+    assert "may or may not have been made" in again.err
     assert changes(cut_off) == [MADE]
     thread = cli("threads", "--json").document["threads"][0]
     assert thread["status"] == "killed"
@@ -114,7 +114,7 @@ def test_a_documented_idempotency_key_is_sent_and_another_one_the_next_time(
 
 def test_a_person_sees_the_target_and_what_changed_in_it(cli: Cli, toy: WorldServer) -> None:
     renamed = ["call", "update_project", *at(toy), "--args", '{"path": {"project_id": 2}, "body": {"owner": "Noor"}}']
-    code, screen = cli.on_a_terminal(*renamed, prompt="Send it? [y/N]", answer="y")
+    code, screen = cli.on_a_terminal(*renamed, prompt="Send this request? [y/N]", answer="y")
     assert code == 0
     assert "What changes: owner: " in screen
     assert [entry.method for entry in toy.world.log] == ["GET", "GET", "PATCH"]
