@@ -261,5 +261,5 @@ def test_the_remote_graph_example_works_on_the_server(platform: Platform) -> Non
 def test_what_stops_a_run_is_told_to_the_client(platform: Platform) -> None:
     with pytest.raises(Exception, match="nowhere"):
         platform.run(platform.new_thread(), input={"instruction": READ}, context={"apis": ["nowhere"]})
-    with pytest.raises(Exception, match="There is no instruction"):
+    with pytest.raises(Exception, match="The input has no instruction"):
         platform.run(platform.new_thread(), input={"instruction": ""})
