@@ -20,7 +20,8 @@ from restgpt.functions.docs.loading import load_functions
 from restgpt.functions.judge import Judge, Judged, Proposal, ask_for, keep_known, with_value
 from restgpt.functions.prompting import shown_calls, speak
 from restgpt.functions.shortlist import shortlist
-from restgpt.prompts import dated, render
+from restgpt.nodes.today import today_text
+from restgpt.prompts import render
 from restgpt.specs.problem import SpecError
 from restgpt.tools.errors import ArgumentError, StoppingError
 from restgpt.tools.model.completion import PREFIX, resolve_completion_model
@@ -102,7 +103,7 @@ class FunctionResources:
 
     def today(self, context: FunctionContext) -> str:
         """The day taken for today, as prompts name it."""
-        return dated(date.fromisoformat(context.today) if context.today else self._today())
+        return today_text(context.today, self._today)
 
 
 def make_intake(resources: FunctionResources) -> Node:

@@ -1,1 +1,1 @@
-"""How the roles are wired into one LangGraph state machine."""
+"""The LangGraph state machine that connects the roles."""

@@ -1,4 +1,4 @@
-"""The exported graphs: what `langgraph dev` serves. They have no checkpointer, since the server brings one."""
+"""The graphs that `langgraph dev` serves. They have no checkpointer, because the server adds its own."""
 
 from restgpt.graph.build import build_graph
 from restgpt.graph.methods.build import build_method

@@ -1,4 +1,4 @@
-"""The state machine: planner, selector, caller, approval, sender and parser, joined as in section 3 of the paper."""
+"""The state machine: planner, selector, caller, approval, sender and parser, connected as in section 3 of the paper."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -36,7 +36,7 @@ from restgpt.tools.telemetry import observed
 Graph = CompiledStateGraph[State, Context, InputState, OutputState]
 
 NODES_PER_STEP = 6 + 6 * MAX_CALLS * (1 + MAX_REPAIRS)
-"""How many nodes one API plan can run through at most: its calls one by one, each repaired, and the planning."""
+"""The maximum number of node runs for one API plan: planning, and each call alone with all its repairs."""
 
 DESCRIPTION = "Fulfils an instruction in plain language by planning and calling operations of REST APIs."
 
@@ -53,14 +53,15 @@ def build_graph(
     concurrency: int | None = None,
     name: str = "RestGPT",
 ) -> Graph:
-    """Build the agent over `apis`; without any, over those that `apis.yaml` names.
+    """Build the agent for `apis`, or for the APIs of `apis.yaml` if `apis` is None.
 
-    `model` serves all roles, `models` single ones (planner, selector, caller, parser); `context` gives defaults for the
-    settings of a run. A subgraph takes `checkpointer=None` and uses its host's. Nothing is read or opened here: models,
-    documents and connections are made when a run first needs them. `resources` stands in for all of these.
-    `concurrency` gives the graph so many threads of its own for `ainvoke`, `astream` and `abatch`; without it, it
-    shares those of the process. Raises `ValueError` for `resources` beside what they hold, and for a checkpointer that
-    outlives the process without a store beside it: the write journal and the response bodies are in the store.
+    `model` is the model of all roles, `models` the models of single roles (planner, selector, caller, parser).
+    `context` gives defaults for the settings of a run. For a subgraph, leave `checkpointer=None`: it uses its parent's.
+    This function reads no file and opens no connection: a run loads models and documents when it first needs them.
+    `resources` replaces `apis`, `model`, `models` and `context`. `concurrency` is the number of threads that the graph
+    gets for `ainvoke`, `astream` and `abatch`; without it, the graph uses the thread pool that all graphs share.
+    Raises `ValueError` if `resources` is given with an argument that it replaces, and for a persistent checkpointer
+    without a store, because the store holds the write journal and the response bodies.
     """
     check_store(checkpointer, store)
     resources = make_resources(apis, model=model, models=models, context=context, store=store, resources=resources)
@@ -99,23 +100,23 @@ def make_resources(
     store: BaseStore | None,
     resources: Resources | None,
 ) -> Resources:
-    """The resources of a graph: those given, or new ones; raises `ValueError` for both, since one would be ignored."""
+    """Return the given resources, or create them from the other arguments; raises `ValueError` if both are given."""
     if resources is None:
         defaults = context if isinstance(context, Context) else Context(**(context or {}))
         return Resources(apis, model=model, models=models, defaults=defaults, store=store)
     given = {"apis": apis, "model": model, "models": models, "context": context}
     if twice := [name for name, value in given.items() if value is not None]:
         raise ValueError(
-            f"{' and '.join(twice)} cannot be given beside resources, which has its own. Give them to Resources: "
+            f"{' and '.join(twice)} cannot be given together with resources. Give them to Resources instead: "
             "build_graph(resources=Resources(apis, model=…, models=…, defaults=Context(…)))"
         )
     return resources
 
 
 def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources) -> None:
-    """Add caller, approval, sender and parser, and the edges between them, to any builder over `State`.
+    """Add caller, approval, sender and parser, and the edges between them, to a builder with `State`.
 
-    The edges out of `caller` and `parser` are the builder's own: who plans differs from method to method.
+    It adds no edges out of `caller` and `parser`, because each method has other planning nodes.
     """
     builder.add_node(
         "caller",
@@ -140,7 +141,7 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources) 
 
 
 def recursion_limit(max_steps: int) -> int:
-    """The number of supersteps that `max_steps` API plans can take."""
+    """Return the maximum number of supersteps for `max_steps` API plans."""
     return 10 + max_steps * NODES_PER_STEP
 
 

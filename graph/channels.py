@@ -1,4 +1,4 @@
-"""The channels of the state: how a key takes in what is written to it, and what it refuses."""
+"""The channels of the state: each validates and stores the values that nodes write to one key."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -15,7 +15,7 @@ from restgpt.tools.errors import StoppingError
 
 
 class NewerThreadError(StoppingError):
-    """A checkpoint was written by a newer version."""
+    """A newer version of RestGPT wrote the checkpoint."""
 
     def __init__(self, found: int) -> None:
         super().__init__(
@@ -25,66 +25,66 @@ class NewerThreadError(StoppingError):
 
 
 class StateError(ValueError):
-    """Something was written to a key of the state that does not belong there; nothing of it was kept."""
+    """A value written to a key of the state does not have the key's type; the state was not changed."""
 
     def __init__(self, key: str, error: ValidationError) -> None:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = "".join(f"[{part!r}]" for part in first["loc"])
         super().__init__(
-            f"The state's {key!r} was not changed: at {key}{place}: {first['msg']}. Read its present value with "
-            "get_state, and write one of the same form."
+            f"The state key {key!r} was not changed. The new value is invalid at {key}{place}: {first['msg']}. Read "
+            "the current value with get_state, and write a value of the same form."
         )
 
 
 class FormatChannel(LastValue[int]):
-    """The format number of a thread's checkpoints; raises `NewerThreadError` when a newer one is opened."""
+    """The format number of a thread's checkpoints; raises `NewerThreadError` for a newer format than `FORMAT`."""
 
     def from_checkpoint(self, checkpoint: Any) -> "FormatChannel":
-        """The channel as it was kept."""
+        """Return the channel with the value of a checkpoint."""
         if isinstance(checkpoint, int) and checkpoint > FORMAT:
             raise NewerThreadError(checkpoint)
         return super().from_checkpoint(checkpoint)
 
 
 class Checked(LastValue[Any]):
-    """A key that keeps its newest value, which must be of its type; raises `StateError`."""
+    """A channel that keeps the newest value; raises `StateError` for a value of another type."""
 
     def update(self, values: Sequence[Any]) -> bool:
-        """Take in what was written."""
+        """Store the written values."""
         check(self.key, self.typ, values)
         return super().update(values)
 
 
 class Aggregate(BinaryOperatorAggregate[Any]):
-    """A key whose value a reducer makes of everything that is written, each of its type; raises `StateError`."""
+    """A channel that merges written values with a reducer; raises `StateError` for a value of another type."""
 
     def update(self, values: Sequence[Any]) -> bool:
-        """Take in what was written."""
+        """Store the written values."""
         check(self.key, self.typ, values)
         return super().update(values)
 
 
 class Instruction(BinaryOperatorAggregate[str]):
-    """The channel of the instruction: its newest text, which is `Given` for the one step after it was written."""
+    """The channel of the instruction: keeps the newest text, as `Given` in the one superstep after it was written."""
 
     def update(self, values: Sequence[str]) -> bool:
-        """Take in what was written; nothing, when a step went by without."""
+        """Store the newest text; without a new text, make the old one a plain string."""
         was_given = isinstance(self.value, Given)
         is_given = super().update(values)
         self.value = Given(self.value) if is_given else str(self.value)
         return is_given or was_given
 
     def checkpoint(self) -> Any:
-        """The text as JSON, in a list while it is `Given`."""
+        """Return the text for a checkpoint, in a list if it is `Given`."""
         return [str(self.value)] if isinstance(self.value, Given) else self.value
 
     def from_checkpoint(self, checkpoint: Any) -> "Instruction":
-        """The channel as it was kept."""
+        """Return the channel with the value of a checkpoint."""
         return super().from_checkpoint(Given(checkpoint[0]) if isinstance(checkpoint, list) else checkpoint)
 
 
 def check(key: str, kind: Any, values: Sequence[object]) -> None:
-    """Raise `StateError` unless all values written to a key are of its type."""
+    """Raise `StateError` unless all values written to a key have its type."""
     for value in values:
         try:
             _adapter(kind).validate_python(value.value if isinstance(value, Overwrite) else value)
@@ -94,5 +94,5 @@ def check(key: str, kind: Any, values: Sequence[object]) -> None:
 
 @lru_cache(maxsize=64)
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    """The validator of a type, made once."""
+    """Return the cached validator of a type."""
     return TypeAdapter(kind)

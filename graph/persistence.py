@@ -1,4 +1,4 @@
-"""Where threads live between runs: one SQLite file, or PostgreSQL, and one run at a time on each thread."""
+"""Saves threads between runs in a SQLite file or PostgreSQL, and locks a thread for one run at a time."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -17,44 +17,44 @@ from restgpt.tools.settings import Settings
 
 FILE = "restgpt.db"
 
-PATIENCE_S = 30.0
-"""How long one process waits for another's write to the SQLite file, in seconds."""
+BUSY_TIMEOUT_S = 30.0
+"""SQLite's busy timeout: how long a process waits for another's write to the file, in seconds."""
 
-SHRINK_PATIENCE_S = 1.0
-"""How long the shrinking of the SQLite file waits for another process, in seconds; it can be done any time."""
+VACUUM_TIMEOUT_S = 1.0
+"""The busy timeout of `VACUUM`, in seconds; short, because `VACUUM` can run at any later time."""
 
 Locker = Callable[[str], AbstractContextManager[None]]
 
 
 class PersistenceError(StoppingError):
-    """The threads cannot be kept or read; the message names the place and the remedy."""
+    """Threads cannot be saved or read; the message names the database and the remedy."""
 
 
 class ThreadBusyError(StoppingError):
-    """Another process is working on the thread."""
+    """Another process has locked the thread."""
 
     def __init__(self, thread: str) -> None:
         super().__init__(
-            f"Thread {thread} is in use by another process. Wait until it is done, or end it; what it has done so far "
-            "is kept."
+            f"Thread {thread} is in use by another process. Wait until that process ends, or stop it; its finished "
+            "steps are saved."
         )
         self.thread = thread
 
 
 @dataclass(frozen=True, slots=True)
 class Persistence:
-    """An open home of threads: `checkpointer` and `store` are what `build_graph` takes, `place` is for messages."""
+    """An open database of threads: `checkpointer` and `store` for `build_graph`, and `place`, its name in messages."""
 
     checkpointer: BaseCheckpointSaver[Any]
     store: BaseStore
     place: str
     lock: Locker
-    """`with lock(thread):` holds a thread for this process alone; raises `ThreadBusyError` if another has it."""
+    """`with lock(thread):` locks a thread for this process; raises `ThreadBusyError` if another has locked it."""
     shrink: Callable[[], bool] = lambda: True
-    """Give the room of what was removed back to the system; whether that was possible just now."""
+    """Return the disk space of deleted rows to the system; returns False if the database is in use."""
 
     def is_busy(self, thread: str) -> bool:
-        """Whether a process is working on the thread right now."""
+        """Return whether a process has locked the thread."""
         try:
             with self.lock(thread):
                 return False
@@ -66,7 +66,8 @@ class Persistence:
 def open_persistence(settings: Settings) -> Iterator[Persistence]:
     """Open PostgreSQL if `settings.database_url` is set, else `restgpt.db` in `settings.home`.
 
-    Folder and file are for their owner only. Raises `PersistenceError`, `SettingsError` without PostgreSQL's packages.
+    Only the owner can read the folder and the file. Raises `PersistenceError`, and `SettingsError` if the packages for
+    PostgreSQL are missing.
     """
     url = settings.database_url
     with _postgres(url.reveal()) if url is not None else _sqlite(settings.home) as opened:
@@ -89,7 +90,7 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
             store.setup()
         except (OSError, sqlite3.Error) as error:
             raise PersistenceError(
-                f"Threads cannot be kept in {path}: {error}. Set RESTGPT_HOME to a folder that you may write to."
+                f"Threads cannot be saved in {path}: {error}. Set RESTGPT_HOME to a folder that you may write to."
             ) from None
         yield Persistence(
             saver, store, str(path), lambda thread: _file_lock(home / "locks", thread), lambda: _shrink(path)
@@ -97,38 +98,38 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
 
 
 def _private(home: Path, path: Path) -> None:
-    """Make folder and file before SQLite does, since it would let others read them."""
+    """Create the folder and the file as private, because SQLite would create a file that other users can read."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     (home / "locks").mkdir(mode=0o700, exist_ok=True)
     path.touch(mode=0o600, exist_ok=True)
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Leave a database as it is that another program made; raises `PersistenceError`.
+    """Raise `PersistenceError` for the database of another program.
 
-    The table looked for is the first that is made, so that a file whose making was cut short is not foreign.
+    Our databases have the table `checkpoints`: it is created first, so even an unfinished database of ours has it.
     """
-    with closing(sqlite3.connect(path, timeout=PATIENCE_S)) as connection:
+    with closing(sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)) as connection:
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('checkpoints')")}
     if tables and "checkpoint_ns" not in columns:
         raise PersistenceError(
-            f"Threads cannot be kept in {path}: it is the database of another program. Set RESTGPT_HOME to another "
+            f"Threads cannot be saved in {path}: it is the database of another program. Set RESTGPT_HOME to another "
             "folder, or move the file away."
         )
 
 
 def _connect(path: Path, isolation: Literal["DEFERRED"] | None) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=PATIENCE_S, isolation_level=isolation, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=isolation, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
-    # A write of the journal must outlive a power cut, so the log is synced at each commit.
+    # A journal entry must survive a power failure, so SQLite syncs its write-ahead log at each commit.
     connection.execute("PRAGMA synchronous=FULL")
     return connection
 
 
 def _shrink(path: Path) -> bool:
-    """Write the file anew without its gaps, unless another process is writing or the disk has no room for a copy."""
-    with closing(sqlite3.connect(path, timeout=SHRINK_PATIENCE_S, isolation_level=None)) as connection:
+    """Run `VACUUM`; returns False if another process uses the file or the disk has no space for a copy."""
+    with closing(sqlite3.connect(path, timeout=VACUUM_TIMEOUT_S, isolation_level=None)) as connection:
         try:
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -138,13 +139,13 @@ def _shrink(path: Path) -> bool:
 
 
 def _serializer() -> JsonPlusSerializer:
-    """The state is plain JSON and messages, so nothing else is ever made from what the file says."""
+    """Return a serializer that creates only JSON values and messages, so a changed file cannot create other objects."""
     return JsonPlusSerializer(allowed_msgpack_modules=None)
 
 
 @contextmanager
 def _file_lock(folder: Path, thread: str) -> Iterator[None]:
-    """Hold an advisory lock that the system frees when the process ends, however it ends."""
+    """Hold an advisory file lock, which the operating system releases when the process ends for any reason."""
     import fcntl
 
     path = folder / f"{sha256(thread.encode()).hexdigest()[:32]}.lock"
@@ -165,7 +166,7 @@ def _postgres(url: str) -> Iterator[Persistence]:
     except ImportError:
         raise SettingsError(
             "RESTGPT_DATABASE_URL is set, but the packages for PostgreSQL are not installed. Install them with "
-            "pip install 'restgpt[postgres]', or unset the variable to keep threads in a file."
+            "pip install 'restgpt[postgres]', or unset the variable to save threads in a file."
         ) from None
     with ExitStack() as stack:
         try:
@@ -174,13 +175,13 @@ def _postgres(url: str) -> Iterator[Persistence]:
             saver.setup()
             store.setup()
         except psycopg.Error as error:
-            # Its text can hold the URL with the password, so only the kind of the error is told.
+            # The error's text may contain the URL with the password, so the message has only the error's class.
             raise PersistenceError(
                 f"The database of RESTGPT_DATABASE_URL cannot be used ({type(error).__name__}). Check that it runs, "
                 "that the URL is right and that its user may create tables."
             ) from None
-        # Nothing to shrink: the server's autovacuum makes room for new rows out of removed ones.
-        yield Persistence(saver, store, "the database of RESTGPT_DATABASE_URL", lambda thread: _row_lock(url, thread))
+        # No `shrink`: PostgreSQL's autovacuum reuses the space of deleted rows.
+        yield Persistence(saver, store, "the database of RESTGPT_DATABASE_URL", lambda thread: _pg_lock(url, thread))
 
 
 def _postgres_connection(stack: ExitStack, url: str) -> Any:
@@ -191,8 +192,8 @@ def _postgres_connection(stack: ExitStack, url: str) -> Any:
 
 
 @contextmanager
-def _row_lock(url: str, thread: str) -> Iterator[None]:
-    """Hold an advisory lock of the session, which the server frees when the connection ends, however it ends."""
+def _pg_lock(url: str, thread: str) -> Iterator[None]:
+    """Hold a session-level advisory lock, which PostgreSQL releases when the connection ends for any reason."""
     from psycopg import connect
 
     number = int.from_bytes(sha256(f"restgpt {thread}".encode()).digest()[:8], "big", signed=True)

@@ -1,4 +1,4 @@
-"""Removing threads for good: their checkpoints, their journal, and the response bodies that nothing else refers to."""
+"""Deletes threads: their checkpoints, their journals, and the response bodies that no other thread refers to."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -9,20 +9,20 @@ from restgpt.graph.undo import undo_thread
 from restgpt.tools.response.store import ResponseStore, handles_in
 
 PAGE = 200
-"""How many checkpoints are looked through at once: all would not fit into memory."""
+"""The number of checkpoints to load at a time, because all of them might not fit into memory."""
 
 
 def is_unsettled(persistence: Persistence, thread: str) -> bool:
-    """Whether a change of the thread was begun and nobody knows what became of it."""
+    """Return whether the journal has a change of the thread without an outcome."""
     return any(
         entry.get("outcome") is None for journal in _journals(persistence, thread) for entry in journal.entries()
     )
 
 
 def remove_thread(persistence: Persistence, thread: str) -> set[str]:
-    """Remove a thread that this process holds, and its undoing; gives the bodies that it referred to.
+    """Delete a thread that this process has locked, and its undo thread; returns the handles of its bodies.
 
-    The journal goes last: as long as there is a checkpoint to go on from, it says what must not be sent again.
+    Deletes the journal last: while a checkpoint can still be resumed, the journal prevents repeated changes.
     """
     handles = _handles(persistence, {"configurable": {"thread_id": thread}})
     for name in (thread, undo_thread(thread)):
@@ -34,7 +34,7 @@ def remove_thread(persistence: Persistence, thread: str) -> set[str]:
 
 
 def remove_bodies(persistence: Persistence, handles: Collection[str]) -> None:
-    """Remove those of the bodies that no checkpoint and no journal refers to any more."""
+    """Delete those of the bodies that no checkpoint and no journal refers to."""
     if not handles:
         return
     used = _handles(persistence, None) | handles_in(journals(persistence.store))
@@ -48,7 +48,7 @@ def _journals(persistence: Persistence, thread: str) -> Iterator[Journal]:
 
 
 def _handles(persistence: Persistence, config: Any) -> set[str]:
-    """The bodies that the checkpoints of a thread refer to, or those of all."""
+    """Return the handles of the bodies that the checkpoints of one thread, or of all threads, refer to."""
     found: set[str] = set()
     before = None
     while page := list(persistence.checkpointer.list(config, before=before, limit=PAGE)):

@@ -1,4 +1,4 @@
-"""The edges that depend on the state; their return values are the labels in the drawing."""
+"""The routing functions of the conditional edges; they return the labels of the edges in the drawing."""
 
 from typing import Literal
 
@@ -11,22 +11,22 @@ from restgpt.tools.executor import on_loop
 
 @on_loop
 def after_planner(state: State) -> Literal["plan / continue", "end"]:
-    """Planning goes on, with the next sub-task or the same one, or is over.
+    """Go to the selector with a new or an unfinished sub-task, or end.
 
-    One label for both ways on, since a server tells clients one label for each pair of nodes.
+    Plan and continue share one label, because a LangGraph server shows only one label for each pair of nodes.
     """
     return "end" if state["decision"]["kind"] == "end" else "plan / continue"
 
 
 @on_loop
 def after_selector(state: State) -> Literal["api plan", "no call needed"]:
-    """An API plan goes to the caller; without calls the round is over."""
+    """Go to the caller with an API plan; without calls, the round is over."""
     return "api plan" if state["api_plan"]["calls"] else "no call needed"
 
 
 @on_loop
 def after_caller(state: State) -> Literal["requests", "unknown value", "no request"]:
-    """Requests go to approval; a value that nothing gives goes back to the selector, then to the planner."""
+    """Go to approval with requests; for an unknown value, go to the selector, the second time to the planner."""
     if state["hint"]:
         return "unknown value"
     return "requests" if _this_round(state, "planned") else "no request"
@@ -34,7 +34,7 @@ def after_caller(state: State) -> Literal["requests", "unknown value", "no reque
 
 @on_loop
 def after_approval(state: State) -> list[Send] | Literal["asked", "not approved"]:
-    """Nothing goes out before a person has decided; then safe requests in parallel, changes one after the other."""
+    """After all decisions, send safe requests in parallel and changes one after the other."""
     if _this_round(state, "asked"):
         return "asked"
     approved = _this_round(state, "approved")
@@ -49,13 +49,13 @@ def after_approval(state: State) -> list[Send] | Literal["asked", "not approved"
 
 @on_loop
 def after_sender(state: State) -> Literal["asked again", "answered"]:
-    """A change of unknown outcome, or whose target has changed, goes back to a person before anything else."""
+    """Ask a person again about a change with an unknown outcome or a changed target; otherwise go to the parser."""
     return "asked again" if _this_round(state, "asked") else "answered"
 
 
 @on_loop
 def after_parser(state: State) -> Literal["next call or repair", "result"]:
-    """The round goes on until its step is written."""
+    """Go back to the caller until the state has the step of this round."""
     over = bool(state["steps"]) and state["steps"][-1]["round"] == state["round"]
     return "result" if over else "next call or repair"
 

@@ -1,4 +1,4 @@
-"""The state of a thread: plain JSON in every key, so that any checkpointer keeps it; response bodies are not in it."""
+"""The state of a thread: JSON in every key, so that any checkpointer can save it; response bodies are in the store."""
 
 from typing import Annotated
 
@@ -12,14 +12,14 @@ from restgpt.nodes.text import Text, newer
 
 
 class InputState(TypedDict, total=False):
-    """What a caller gives: a conversation, or just the instruction."""
+    """The input of the graph: a conversation, or only the instruction."""
 
     messages: Annotated[list[AnyMessage], add_messages]
     instruction: str
 
 
 class OutputState(TypedDict, total=False):
-    """What a caller gets."""
+    """The output of the graph."""
 
     messages: Annotated[list[AnyMessage], add_messages]
     answer: str
@@ -27,12 +27,12 @@ class OutputState(TypedDict, total=False):
 
 
 class State(TypedDict):
-    """Everything that a checkpoint holds; `format` is the number of its form.
+    """The state that a checkpoint saves; `format` is the version of its form.
 
-    `asked` is the id of the message that holds the instruction. `turn` counts instructions of the thread, `task`
-    sub-tasks of the turn, `round` API plans of the thread. `plan` is the current sub-task p_t, `api_plan` a_t, `steps`
-    the finished (p, a, r). `hint` is what the caller tells the selector when a value is not known. `baseline` is the
-    usage before this turn, against which budgets count.
+    `asked` is the id of the message with the instruction. `turn` counts the instructions of the thread, `task` the
+    sub-tasks of the turn, `round` the API plans of the thread. `plan` is the current sub-task p_t, `api_plan` is a_t,
+    `steps` are the finished (p, a, r). `hint` is the caller's message to the selector about an unknown value.
+    `baseline` is the usage before this turn; budgets count the usage since then.
     """
 
     format: Annotated[int, FormatChannel]

@@ -1,4 +1,4 @@
-"""Undoing what a thread changed: the same approval, sender and journal as the agent's, with no model in between."""
+"""The graph that reverses the changes of a thread, with the agent's approval, sender and journal, without a model."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -23,7 +23,7 @@ from restgpt.tools.telemetry import observed
 
 
 class UndoState(TypedDict):
-    """The requests that reverse changes, the newest change first."""
+    """The state of an undo: the requests that reverse changes, newest change first."""
 
     format: Annotated[int, FormatChannel]
     round: int
@@ -42,12 +42,12 @@ def undo_input(reversals: Sequence[Reversal], *, round_number: int) -> UndoState
 
 
 def undo_thread(thread: str) -> str:
-    """The thread that the undoing of a thread is kept under, with a journal of its own."""
+    """Return the id of the thread that saves the undo of a thread; it has its own journal."""
     return f"{thread}/undo"
 
 
 def build_undo(resources: Resources, *, checkpointer: BaseCheckpointSaver[Any], store: BaseStore) -> UndoGraph:
-    """Build the graph that has reversing requests approved and sends them in order."""
+    """Build the graph that asks for approval of the reversing requests and sends them in order."""
     builder = StateGraph(UndoState, context_schema=Context)
     builder.add_node("approval", observed("approval", make_approval(resources)))
     builder.add_node("sender", observed("sender", make_sender(resources)))
@@ -62,7 +62,7 @@ def build_undo(resources: Resources, *, checkpointer: BaseCheckpointSaver[Any], 
 
 @on_loop
 def _after_approval(state: UndoState) -> list[Send] | Literal["asked", "not approved"]:
-    """What was approved goes out in order once all is decided, and nothing else."""
+    """After all decisions, send the approved requests in order."""
     if any(request["status"] == "asked" for request in state["requests"]):
         return "asked"
     approved = [request for request in state["requests"] if request["status"] == "approved"]

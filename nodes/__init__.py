@@ -1,1 +1,1 @@
-"""Who decides: one file per role."""
+"""The nodes of the graph, one file per node, and the records, settings and resources that they share."""

@@ -1,7 +1,8 @@
-"""Approval: the rules decide on each drafted call, and the run pauses where a person has to.
+"""Approval: applies the policy to each drafted call, and interrupts the run if a person must decide.
 
-The payload of the pause is that of LangChain's human-in-the-loop middleware, so that every client of it can show and
-answer it. What a person is asked is in the state before the pause: the answer is for that, whatever the rules are then.
+The interrupt has the payload of LangChain's human-in-the-loop middleware, so every client of the middleware can show
+and answer it. The question is in the state before the interrupt, so the answer applies to that question, even if the
+policy has changed since.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,14 +25,14 @@ NOT_AFTER_UNKNOWN = "Not sent, because it is not known whether the change before
 
 
 class ApprovalState(TypedDict):
-    """What approval reads."""
+    """The state keys that the approval node reads."""
 
     round: int
     requests: list[Request]
 
 
 def make_approval(resources: Resources) -> Callable[..., dict[str, Any]]:
-    """The approval node over `resources`."""
+    """Make the approval node."""
 
     def approval(state: ApprovalState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)
@@ -60,7 +61,7 @@ def _decided_by_rules(session: Session, request: Request) -> Request:
 
 
 def _decided_by_person(session: Session, asked: Sequence[Request], waiting: Sequence[Request]) -> list[Request]:
-    """Pause until a person has decided on each; then look again at the calls that waited behind them."""
+    """Interrupt until a person has decided on each call; then decide again on the calls that waited behind them."""
     readable, outdated = [], []
     for request in asked:
         try:
@@ -76,7 +77,7 @@ def _decided_by_person(session: Session, asked: Sequence[Request], waiting: Sequ
 
 
 def _still_ready(session: Session, waiting: Sequence[Request], before: Sequence[Request]) -> list[Request]:
-    """The calls that wait behind those a person was asked about, as far as they are not sent after all."""
+    """Decide again on the calls that waited while a person was asked; a change after an unknown outcome is rejected."""
     is_unknown = any(request["status"] == "failed" for request in before)
     kept: list[Request] = []
     for request in waiting:
@@ -102,9 +103,9 @@ def _payload(asks: Sequence[Ask]) -> dict[str, Any]:
 
 
 def _decisions(answer: Any, wanted: int) -> list[dict[str, Any]]:
-    """The decisions in a resume value; an unreadable value is an empty decision, which is asked for again.
+    """Read the decisions from a resume value; an invalid value becomes empty decisions, and the node asks again.
 
-    Accepted are the middleware's `{"decisions": […]}`, one decision for all, and the plain words approve and reject.
+    Valid are the middleware's `{"decisions": […]}`, one decision for all calls, and the strings approve and reject.
     """
     if isinstance(answer, str):
         answer = {"type": answer}

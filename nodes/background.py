@@ -1,4 +1,4 @@
-"""What earlier rounds found, as text for a prompt: r_1 … r_t-1 of the paper's equations (1) and (2)."""
+"""The results of earlier rounds as text for a prompt: r_1 … r_t-1 of the paper's equations (1) and (2)."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -7,27 +7,27 @@ from restgpt.nodes.records import Request, Step
 from restgpt.prompts import fenced
 
 BACKGROUND_BUDGET = 12_000
-"""How many characters of background a prompt holds, the newest."""
+"""The maximum number of characters of background in a prompt; the newest are kept."""
 
 NOTHING_YET = "(nothing yet)"
 
 RESULT_BUDGET = 16_000
-"""How many characters of one result a prompt holds."""
+"""The maximum number of characters of one result in a prompt."""
 
 RESULTS_BUDGET = 64_000
-"""How many characters of results a conversation holds; the oldest are shortened first."""
+"""The maximum number of characters of all results in a prompt; the oldest are shortened first."""
 
 OLD_RESULT = 600
-"""What is left of a result that is shortened for that."""
+"""The number of characters that such a shortened result keeps."""
 
 ARGUMENTS_BUDGET = 600
-"""How many characters of a request's arguments a result repeats."""
+"""The maximum number of characters of a request's arguments in a result."""
 
 
 def result_of(requests: Sequence[Request], remark: str = "", *, numbered: bool = False) -> str:
-    """The result r_t of a round, assembled without a model: what was called, the status, what was extracted.
+    """Return the result r_t of a round, without a model: each call with its status and the extracted text.
 
-    `numbered` puts the call's number in the API plan before each line.
+    `numbered` starts each line with the number of the call in the API plan.
     """
     lines = [f"{request['call']}. {_line(request)}" if numbered else _line(request) for request in requests]
     if remark:
@@ -57,17 +57,17 @@ def _outcome(request: Request) -> str:
 
 
 def results_of(steps: Iterable[Step]) -> str:
-    """The results of some rounds, oldest first, without marks."""
+    """Join the results of rounds, oldest first, without fences."""
     return "\n".join(step["result"] for step in steps if step["result"])
 
 
 def shortened(text: str, limit: int) -> str:
-    """A text as far as `limit` goes, with a remark if that is not all of it."""
+    """Return the first `limit` characters of a text, with a remark if it is longer."""
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit} more characters left out)"
 
 
 def bounded_results(steps: Sequence[Step]) -> list[str]:
-    """The results of some rounds, each bounded, and together too: the newest stay whole."""
+    """Return the results of rounds, each cut to `RESULT_BUDGET`, the oldest further until all fit `RESULTS_BUDGET`."""
     results = [shortened(step["result"], RESULT_BUDGET) for step in steps]
     for number, result in enumerate(results):
         if sum(map(len, results)) <= RESULTS_BUDGET:
@@ -77,7 +77,7 @@ def bounded_results(steps: Sequence[Step]) -> list[str]:
 
 
 def background(steps: Sequence[Step], *, before_task: int, turn: int) -> str:
-    """The results of all rounds of the thread before the current sub-task, marked as data and bounded."""
+    """Return the results of all rounds of the thread before the current sub-task, fenced as data and bounded."""
     earlier = [step for step in steps if step["turn"] < turn or step["task"] < before_task]
     text = results_of(earlier)
     if not text:
@@ -88,5 +88,5 @@ def background(steps: Sequence[Step], *, before_task: int, turn: int) -> str:
 
 
 def attempts(steps: Sequence[Step], *, task: int, turn: int) -> list[Step]:
-    """The rounds that worked on the current sub-task already."""
+    """Return the earlier rounds of the current sub-task."""
     return [step for step in steps if step["turn"] == turn and step["task"] == task]

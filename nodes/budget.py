@@ -1,11 +1,11 @@
-"""Budgets: what one instruction may cost, and whether that is used up."""
+"""Budgets: checks whether an instruction has used up its API plans, requests, tokens or seconds."""
 
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import Usage, tokens
 
 
 def used_up(context: Context, steps: int, spent: Usage) -> str:
-    """Which budgets are used up, in words; empty if none is."""
+    """Return the budgets that are used up, in words; empty if there is budget left."""
     budgets = {
         f"{context.max_steps} API plans": steps >= context.max_steps,
         f"{context.max_requests} requests": spent["requests"] >= context.max_requests,
@@ -16,5 +16,5 @@ def used_up(context: Context, steps: int, spent: Usage) -> str:
 
 
 def allows_a_last_question(context: Context, spent: Usage) -> bool:
-    """Whether the model may still be asked once, for a summary."""
+    """Return whether tokens and seconds are left for one more model call, which writes the final answer."""
     return tokens(spent) < context.max_tokens and spent["seconds"] < context.max_seconds

@@ -1,4 +1,4 @@
-"""The caller: the arguments of the planned requests, and what the parser shall extract (paper, section 3.3)."""
+"""The caller: writes the arguments of the planned requests, and instructions for the parser (paper, section 3.3)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -27,16 +27,16 @@ from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.storable import storable_value
 
 MAX_REQUESTS = 60
-"""How many requests one reply may ask for."""
+"""The maximum number of requests in one reply."""
 
 MAX_PAGES = 20
-"""How many pages of one list a request may read."""
+"""The maximum number of pages that one request may read."""
 
 MAX_TRACED = 30
-"""How many responses are looked through for where a value comes from."""
+"""The maximum number of responses that are searched for the origin of an argument."""
 
 MAX_TRACED_SIZE = 4_000_000
-"""Up to how many bytes a response is looked through for that."""
+"""The maximum size of a response that is searched for that, in bytes."""
 
 
 class Call(BaseModel):
@@ -60,7 +60,7 @@ class CallerReply(BaseModel):
 
 
 class CallerState(TypedDict):
-    """What the caller reads."""
+    """The state keys that the caller reads."""
 
     messages: list[AnyMessage]
     instruction: str
@@ -78,7 +78,7 @@ class CallerState(TypedDict):
 
 
 def make_caller(resources: Resources) -> Callable[..., dict[str, Any]]:
-    """The caller node over `resources`."""
+    """Make the caller node."""
 
     def caller(state: CallerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)
@@ -106,7 +106,7 @@ def make_caller(resources: Resources) -> Callable[..., dict[str, Any]]:
 
 
 def _evidence(state: CallerState, requests: Sequence[Request]) -> Evidence:
-    """What the user said and what APIs answered; arguments and errors repeat a model's own words."""
+    """Return the user's texts and the results of successful calls, but no arguments or errors: a model wrote them."""
     answered = [*(request for step in state["steps"] for request in step["requests"]), *requests]
     return Evidence(_said(state), *(request["result"] for request in answered if succeeded(request)))
 
@@ -119,7 +119,7 @@ def _requests(
     refused: Sequence[Request],
     evidence: Evidence,
 ) -> list[Request]:
-    """The reply's requests, built and checked; raises `ValueError` with everything that is wrong."""
+    """Build and check the requests of a reply; raises `ValueError` with all problems."""
     problems: list[str] = []
     requests: list[Request] = []
     waiting = list(refused)
@@ -151,12 +151,12 @@ def _requests(
 
 
 def _given_up(request: Request) -> Request:
-    """A refused request that the caller did not make again: it stays as it is, and is not asked for again."""
+    """Mark a refused request that the caller did not repeat, so that no further repair is tried."""
     return {**request, "attempt": MAX_REPAIRS}
 
 
 def _left(run: Run, state: CallerState) -> int:
-    """How many requests the budget leaves; each page of a list is one."""
+    """Return the number of requests that the budget leaves; each page of a list counts as one."""
     return max(0, run.context.max_requests - spent_since(state["baseline"], state["usage"])["requests"])
 
 
@@ -168,7 +168,7 @@ def _request(
     before: Request | None,
     evidence: Evidence,
 ) -> Request:
-    """One request; `before` is the refused one that it makes again."""
+    """Build one request; `before` is the refused request that it repairs."""
     operation = run.catalogue.operation(planned["operation"])
     attempt = before["attempt"] + 1 if before else 0
     part = lineage(before) if before else run.new_id()
@@ -200,13 +200,13 @@ def _request(
 
 
 def _said(state: CallerState) -> str:
-    """What the user said in this thread; what the agent answered in between does not count."""
+    """Return the user's instruction and messages in this thread, without the agent's answers."""
     said = [str(message.text) for message in state["messages"] if isinstance(message, HumanMessage)]
     return "\n".join([state["instruction"], *said])
 
 
 def _responses(run: Run, state: CallerState) -> Iterator[tuple[str, Any]]:
-    """The kept responses of the thread, the newest first, as far as a look at them is worth its time."""
+    """Yield the saved responses of the thread, newest first, up to `MAX_TRACED` and without binary and large ones."""
     requests = [*(request for step in state["steps"] for request in step["requests"]), *state["requests"]]
     handles = dict.fromkeys(request["response"].get("handle") for request in reversed(requests))
     for handle in islice(filter(None, handles), MAX_TRACED):
@@ -221,18 +221,18 @@ def _responses(run: Run, state: CallerState) -> Iterator[tuple[str, Any]]:
 def _missing(
     run: Run, state: CallerState, requests: Sequence[Request], numbers: Sequence[int], missing: str
 ) -> dict[str, Any]:
-    """A value is not known: back to the selector with what would give it, once; then back to the planner."""
+    """Return to the selector with a hint about an unknown value; the second time, return to the planner."""
     reason = f"A required value is not known: {missing}"
-    givers = _givers(run, [state["api_plan"]["calls"][number - 1]["operation"] for number in numbers])
-    if givers:
-        reason += f"\nOperations that give such values: {givers}"
+    operations = _producers(run, [state["api_plan"]["calls"][number - 1]["operation"] for number in numbers])
+    if operations:
+        reason += f"\nOperations that give such values: {operations}"
     if requests or state["hint"]:
         return _finished(run, state, requests, reason)
     return {"hint": reason, "usage": run.usage()}
 
 
-def _givers(run: Run, operations: Sequence[str]) -> str:
-    """For each path parameter, the operations that yield it."""
+def _producers(run: Run, operations: Sequence[str]) -> str:
+    """Name, for each path parameter, the operations whose responses contain its values."""
     lines = []
     for name in operations:
         for parameter, producers in run.catalogue.producers(run.catalogue.operation(name)).items():
@@ -293,13 +293,13 @@ def _prompt(
 
 
 def _documentation(run: Run, name: str, planned: Sequence[PlannedCall]) -> str:
-    """What the document says of an operation; of its answer what the planned calls speak of."""
+    """Return the documentation of an operation; the purposes of the planned calls select the response fields."""
     purposes = " ".join(call["purpose"] for call in planned if call["operation"] == name)
     return documentation(run.catalogue.operation(name), budget=run.context.documentation_budget, focus=purposes)
 
 
 def _sub_task(state: CallerState) -> str:
-    """The sub-task and what it still lacks; nothing for a method that plans calls without sub-tasks."""
+    """Return the sub-task and its unfinished part; empty for a method without sub-tasks."""
     if not state["plan"]:
         return ""
     still = f"\nStill to be done: {state['decision']['text']}" if state["decision"]["kind"] == "continue" else ""
@@ -307,7 +307,7 @@ def _sub_task(state: CallerState) -> str:
 
 
 def _refusals(refused: Sequence[Request]) -> list[BaseMessage]:
-    """What was sent and what the API said of it."""
+    """Return the messages with the refused requests and the API's error responses."""
     sent = CallerReply(
         thought="",
         calls=[

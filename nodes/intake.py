@@ -1,4 +1,4 @@
-"""Intake: opens a turn. It finds the instruction, in the conversation or on its own, and sets the counters."""
+"""Intake: opens a turn. It reads the instruction from the conversation or its own key, and sets the counters."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,14 +13,14 @@ from restgpt.tools.errors import StoppingError
 
 
 class EmptyInstructionError(StoppingError):
-    """There is nothing to do."""
+    """The input has no instruction."""
 
     def __init__(self) -> None:
-        super().__init__('There is no instruction. Give {"messages": [("user", "…")]} or {"instruction": "…"}.')
+        super().__init__('The input has no instruction. Give {"messages": [("user", "…")]} or {"instruction": "…"}.')
 
 
 class IntakeState(TypedDict, total=False):
-    """What intake reads; on the first turn most of it is not there yet."""
+    """The state keys that intake reads; most are missing on the first turn."""
 
     messages: list[AnyMessage]
     instruction: str
@@ -33,8 +33,8 @@ class IntakeState(TypedDict, total=False):
 def intake(state: IntakeState) -> dict[str, Any]:
     """Open the turn. A new human message is the instruction; without one, `instruction` becomes a message.
 
-    A message that an earlier turn took in is not new, even if that turn failed and left it unanswered, and neither is
-    the instruction that it left: carried out again, its changes would be made twice.
+    A message or instruction that an earlier turn has read is not new, even if that turn failed without an answer:
+    a second turn with it could make the same changes twice.
     """
     message = _new_message(state.get("messages", []), taken=state.get("asked", ""))
     left = state.get("instruction")
@@ -64,7 +64,7 @@ def intake(state: IntakeState) -> dict[str, Any]:
 
 
 def _new_message(messages: Sequence[AnyMessage], *, taken: str) -> AnyMessage | None:
-    """The last message, if it is a person's and no turn took it in yet."""
+    """Return the last message if it is a human message that no turn has read yet."""
     if not messages or messages[-1].type != "human" or messages[-1].id == taken:
         return None
     return messages[-1]

@@ -1,4 +1,4 @@
-"""The parser: reads responses with generated Python, or directly as a backup (paper, section 3.3)."""
+"""The parser: extracts results with generated Python; if that fails, the model reads the body (paper, section 3.3)."""
 
 import json
 import re
@@ -20,16 +20,16 @@ from restgpt.specs.docs.documentation import response_documentation
 from restgpt.tools.response.store import Body, UnknownHandleError
 from restgpt.tools.sandbox.runner import SandboxResult, Status, run_python
 
-SMALL = 400
-"""A body of at most this many characters is its own extract: no model call."""
+SMALL_BODY = 400
+"""A body of at most this many bytes is the result as it is, without a model call."""
 
 ERROR_BODY = 1500
-"""How many characters of an error's body the planner and the caller see."""
+"""The maximum number of characters of an error response's body in a prompt."""
 
 REPAIRS = 1
-"""How often code that failed is sent back with its traceback."""
+"""How often the model gets failed code back with its traceback."""
 
-NOT_THE_CODE = frozenset(
+UNREPAIRABLE = frozenset(
     {
         Status.SANDBOX_UNAVAILABLE,
         Status.INTERNAL_ERROR,
@@ -38,11 +38,11 @@ NOT_THE_CODE = frozenset(
         Status.INPUT_TOO_DEEP,
     }
 )
-"""Failures that no other code would mend: the body is read directly at once."""
+"""Sandbox failures that other code cannot fix: the model reads the body instead."""
 
 
 class ParserState(TypedDict):
-    """What the parser reads."""
+    """The state keys that the parser reads."""
 
     turn: int
     task: int
@@ -54,7 +54,7 @@ class ParserState(TypedDict):
 
 
 def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
-    """The parser node over `resources`."""
+    """Make the parser node."""
 
     def parser(state: ParserState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)
@@ -92,7 +92,7 @@ def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
         return {**request, "status": "parsed", "result": _bounded(body.text(ERROR_BODY), ERROR_BODY)}
     if body.is_binary:
         return {**request, "status": "parsed", "result": f"A {body.media_type} of {body.size} bytes was received."}
-    if body.size <= SMALL:
+    if body.size <= SMALL_BODY:
         return {**request, "status": "parsed", "result": _small(run, request, body)}
     result, code = _by_code(run, request, body, others) if run.context.code else ("", "")
     if not result:
@@ -102,8 +102,8 @@ def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
 
 
 def _small(run: Run, request: Request, body: Body) -> str:
-    """A small body as it is; after a change with what the document says of it, which tells whether it was made."""
-    text = body.text(SMALL)
+    """Return a small body as it is; after a change, add the document's description of the response status."""
+    text = body.text(SMALL_BODY)
     return text if request["safe"] else f"{text} {_documented(run, request)}".rstrip()
 
 
@@ -112,7 +112,7 @@ def _without_body(run: Run, request: Request) -> str:
 
 
 def _documented(run: Run, request: Request) -> str:
-    """What the document says of a response of this status, if anything."""
+    """Return the document's description of this response status; empty if it has none."""
     documented = run.catalogue.operation(request["operation"]).response(request["response"]["status"])
     said = " ".join(documented.description.split())[:200] if documented else ""
     return f"Documented for this status: {said}" if said else ""
@@ -123,9 +123,9 @@ def _bounded(text: str, limit: int) -> str:
 
 
 def _by_code(run: Run, request: Request, body: Body, others: Sequence[Request]) -> tuple[str, str]:
-    """What the model's code printed, and the code; empty when no code worked.
+    """Return the output of the model's code, and the code; the output is empty if no code worked.
 
-    Code that read another response of the same operation for the same query is tried first, without asking again.
+    Code that read another response of the same operation for the same query is run first, without a model call.
     """
     code = _same_query(request, others)
     if code and (outcome := _run(code, body)).ok:
@@ -136,7 +136,7 @@ def _by_code(run: Run, request: Request, body: Body, others: Sequence[Request]) 
         outcome = _run(code, body)
         if outcome.ok:
             return outcome.output.strip(), code
-        if outcome.status in NOT_THE_CODE:
+        if outcome.status in UNREPAIRABLE:
             break
         feedback = fenced("feedback", outcome.feedback())
         prompt = [*prompt, AIMessage(code), HumanMessage(render("parser_repair", feedback=feedback))]
@@ -148,7 +148,7 @@ def _run(code: str, body: Body) -> SandboxResult:
 
 
 def _same_query(request: Request, others: Sequence[Request]) -> str:
-    """Code that read another response for the same query, unless it names what that one alone is about."""
+    """Return code that read another response for the same query, unless the code has words specific to that request."""
     wanted = (request["operation"], request["output_instruction"])
     for other in others:
         its_own = _subject(other) - _subject(request)
@@ -158,7 +158,7 @@ def _same_query(request: Request, others: Sequence[Request]) -> str:
 
 
 def _subject(request: Request) -> set[str]:
-    """The words and values that tell a request from another of the same operation."""
+    """Return the words of a request's description and arguments, which differ between requests of one operation."""
     return _words(f"{request['description']} {json.dumps(request['arguments'], ensure_ascii=False)}")
 
 
@@ -194,7 +194,7 @@ def _prompt(run: Run, request: Request, body: Body) -> list[BaseMessage]:
 
 
 def _directly(run: Run, request: Request, body: Body) -> str:
-    """The backup: the model reads the body, as far as the budget goes."""
+    """Let the model read the body, cut to the budget, when code did not work."""
     operation = run.catalogue.operation(request["operation"])
     limit = run.context.result_budget * 4
     text = body.text(limit + 1)

@@ -1,4 +1,4 @@
-"""The planner P: what to do next, whether the last result finished it, and the final answer (paper, section 3.2)."""
+"""The planner P: decides on the next sub-task, on its continuation, or on the final answer (paper, section 3.2)."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from restgpt.nodes.resources import Resources, Run
 from restgpt.prompts import fenced, render
 
 CONVERSATION_BUDGET = 6000
-"""How many characters of earlier conversation the planner sees, the newest."""
+"""The maximum number of characters of earlier conversation in the prompt; the newest are kept."""
 
 
 class PlannerReply(BaseModel):
@@ -33,7 +33,7 @@ class PlannerReply(BaseModel):
 
 
 class PlannerState(TypedDict):
-    """What the planner reads."""
+    """The state keys that the planner reads."""
 
     messages: list[AnyMessage]
     instruction: str
@@ -46,7 +46,7 @@ class PlannerState(TypedDict):
 
 
 def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
-    """The planner node over `resources`."""
+    """Make the planner node."""
 
     def planner(state: PlannerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)
@@ -81,7 +81,7 @@ def _ended(run: Run, steps: Sequence[Step], answer: str, *, fulfilled: bool) -> 
 
 
 def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> list[BaseMessage]:
-    """The rules as a stable prefix, then the turn so far, append-only, so that a provider's prompt cache is hit."""
+    """Return the prompt: the constant rules, then the growing turn, so that the provider can cache the prefix."""
     prompt: list[BaseMessage] = [
         SystemMessage(
             render("planner", apis=fenced("document", run.describe_apis()), examples=run.examples("planner"))
@@ -105,11 +105,11 @@ def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> 
 
 
 def _conversation(messages: Sequence[AnyMessage]) -> str:
-    """Everything said before this instruction, bounded; the instruction itself is the last message."""
+    """Return the conversation before this instruction, bounded; the instruction is the last message."""
     earlier = [f"{message.type}: {message.text}" for message in messages[:-1] if message.type in ("human", "ai")]
     if not earlier:
         return ""
-    # Answers quote what APIs said, so all of it is marked as data.
+    # The agent's answers quote API responses, so the whole conversation is fenced as data.
     return f"\nEarlier in this conversation:\n{fenced('conversation', chr(10).join(earlier)[-CONVERSATION_BUDGET:])}\n"
 
 
@@ -120,7 +120,7 @@ def _partial(over: str, steps: Sequence[Step]) -> str:
 
 
 def _held(run: Run, steps: Sequence[Step]) -> str:
-    """The list that a dry run ends with."""
+    """Return the list of held requests for the answer of a dry run."""
     if run.context.writes != "dry-run":
         return ""
     held = [request for step in steps for request in step["requests"] if request["status"] == "held"]

@@ -1,4 +1,4 @@
-"""What the state holds: plain JSON records, so that any checkpointer keeps them without knowing our classes."""
+"""The records in the state: plain JSON, so that any checkpointer can save them without our classes."""
 
 from typing import Literal, NotRequired, cast
 
@@ -7,9 +7,9 @@ from typing_extensions import TypedDict
 from restgpt.calling.record import CallRecord
 
 FORMAT = 2
-"""The format of the checkpoints that this version writes.
+"""The version of the checkpoint format that this program writes.
 
-1: requests without the built request, the target and the question; they are built again when they are next needed.
+1: requests without the built request, the target and the question; the nodes build these again when they need them.
 2: calls as `restgpt.calling.record` describes them.
 """
 
@@ -17,10 +17,10 @@ DecisionKind = Literal["plan", "continue", "end"]
 
 
 class Decision(TypedDict):
-    """What the planner said: the next sub-task, what is still missing, or the answer (paper, section 3.2).
+    """The planner's decision: the next sub-task, the rest of this one, or the answer (paper, section 3.2).
 
-    `thought` is why. `fulfilled` comes with the end: whether the instruction was carried out, or only an account of why
-    not is given.
+    `thought` is the planner's reason. `fulfilled` is set at the end: whether the instruction was carried out, or the
+    answer only explains why not.
     """
 
     kind: DecisionKind
@@ -30,7 +30,7 @@ class Decision(TypedDict):
 
 
 class PlannedCall(TypedDict):
-    """One operation of an API plan, what it is for, and the earlier calls of this plan (from 1) it needs results of."""
+    """One operation of an API plan, its purpose, and the numbers (from 1) of earlier calls whose results it needs."""
 
     operation: str
     purpose: str
@@ -38,17 +38,17 @@ class PlannedCall(TypedDict):
 
 
 class ApiPlan(TypedDict):
-    """What the selector said: calls in order, or none and the answer that needs no call."""
+    """The selector's reply: calls in order; or no calls, and the answer as `reason`."""
 
     calls: list[PlannedCall]
     reason: str
 
 
 class Request(CallRecord):
-    """One call of the current API plan, from its arguments to what was extracted from the answer.
+    """One call of the current API plan, from its arguments to the result extracted from its response.
 
     `round` numbers the API plans of the thread, `call` counts from 1 in the API plan, `attempt` counts repairs from 0.
-    `output_instruction` says what to extract, `result` is what `code` extracted.
+    `output_instruction` is the query of the extraction, `result` the output of `code`.
     """
 
     round: int
@@ -62,13 +62,13 @@ class Request(CallRecord):
 def placed(
     record: CallRecord, *, round_number: int, call: int, attempt: int = 0, output_instruction: str = ""
 ) -> Request:
-    """A call in its place in an API plan, nothing extracted yet."""
+    """Make a request from a call and its place in an API plan, without a result."""
     place = {"round": round_number, "call": call, "attempt": attempt, "output_instruction": output_instruction}
     return cast(Request, {**record, **place, "result": "", "code": ""})
 
 
 def advanced(request: Request, record: CallRecord) -> Request:
-    """A request whose call is at another stage now, in the same place."""
+    """Return the request with a new call record, in the same place of the API plan."""
     place = {key: value for key, value in request.items() if key not in CallRecord.__annotations__}
     return cast(Request, {**place, **record})
 
@@ -89,7 +89,7 @@ class Step(TypedDict):
 
 
 class RoleUsage(TypedDict):
-    """What a role cost."""
+    """The model calls and tokens of a role."""
 
     calls: int
     input_tokens: int
@@ -97,9 +97,9 @@ class RoleUsage(TypedDict):
 
 
 class Usage(TypedDict):
-    """What a thread cost: model calls and tokens by role, requests sent, and active seconds (waiting excluded).
+    """The cost of a thread: model calls and tokens by role, sent requests, and seconds without pauses for approval.
 
-    `began` is in what branches report that run at once: the thread's seconds before them, from which each counts on.
+    Parallel branches set `began`: the thread's seconds before the branches, to which each branch adds its own.
     """
 
     roles: dict[str, RoleUsage]
@@ -112,12 +112,12 @@ _NOTHING: RoleUsage = {"calls": 0, "input_tokens": 0, "output_tokens": 0}
 
 
 def no_usage() -> Usage:
-    """Nothing spent."""
+    """Return an empty usage."""
     return {"roles": {}, "requests": 0, "seconds": 0.0}
 
 
 def add_usage(before: Usage, more: Usage) -> Usage:
-    """Add up two usages, role by role; a thread begins with an empty one. Time that passed at once counts once."""
+    """Add two usages, role by role; the time of parallel branches counts once."""
     before = before or no_usage()
     roles = dict(before["roles"])
     for role, spent in more["roles"].items():
@@ -135,7 +135,7 @@ def add_usage(before: Usage, more: Usage) -> Usage:
 
 
 def spent_since(baseline: Usage, usage: Usage) -> Usage:
-    """What was spent between two readings."""
+    """Return the difference of two usages."""
     roles: dict[str, RoleUsage] = {}
     for role, now in usage["roles"].items():
         then = baseline["roles"].get(role, _NOTHING)
@@ -152,19 +152,19 @@ def spent_since(baseline: Usage, usage: Usage) -> Usage:
 
 
 def tokens(usage: Usage) -> int:
-    """All tokens, read and written."""
+    """Return the sum of all input and output tokens."""
     return sum(spent["input_tokens"] + spent["output_tokens"] for spent in usage["roles"].values())
 
 
 def add_steps(before: list[Step], more: list[Step]) -> list[Step]:
-    """Append; of the steps of earlier turns only what later prompts need is kept, since a checkpoint holds them all."""
+    """Append steps; strip those of earlier turns to what prompts need, because every checkpoint contains them all."""
     if not before or not more or before[-1]["turn"] == more[-1]["turn"]:
         return [*before, *more]
     return [*(_slim(step) for step in before), *more]
 
 
 def _slim(step: Step) -> Step:
-    """Without code, provenance, sketches, and the requests of calls that were not sent."""
+    """Remove code, provenance, sketches, built requests, questions and targets from a step."""
     requests: list[Request] = []
     for request in step["requests"]:
         response = {key: value for key, value in request["response"].items() if key != "sketch"}
@@ -176,7 +176,7 @@ def _slim(step: Step) -> Step:
 
 
 def merge_requests(before: list[Request], more: list[Request]) -> list[Request]:
-    """Keep the requests of the newest round only, the latest record of each, in the order of their calls."""
+    """Keep only the requests of the newest round, with the latest record of each, in the order of their calls."""
     newest = max((request["round"] for request in [*before, *more]), default=0)
     kept = {request["id"]: request for request in [*before, *more] if request["round"] == newest}
     return sorted(kept.values(), key=lambda request: (request["call"], request["attempt"]))

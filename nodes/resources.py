@@ -1,4 +1,4 @@
-"""What nodes work with: APIs, models, the HTTP client, the stores. Opened when first used, shared by all runs."""
+"""The resources of the nodes: APIs, models, HTTP client, stores. All runs share them; each is opened on first use."""
 
 import time
 from collections import Counter
@@ -24,14 +24,14 @@ from restgpt.calling.policy import Rules
 from restgpt.calling.session import Session
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import Usage
-from restgpt.prompts import dated
+from restgpt.nodes.role_models import RoleModels
+from restgpt.nodes.today import today_text
 from restgpt.specs import Api, Catalogue, load_api
 from restgpt.specs.api import slug
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.model.errors import ModelReplyError
-from restgpt.tools.model.provider import resolve_model
 from restgpt.tools.model.reply import read_text
 from restgpt.tools.model.role import Role
 from restgpt.tools.model.structured import ask
@@ -43,25 +43,25 @@ from restgpt.tools.settings import ApiEntry, Settings
 Answer = TypeVar("Answer", bound=BaseModel)
 
 MOST_SUBJECTS = 24
-"""How many subjects of an API the planner is told."""
+"""The maximum number of an API's subjects in the planner's prompt."""
 
 
 def check_store(checkpointer: BaseCheckpointSaver[Any] | bool | None, store: BaseStore | None) -> None:
-    """Refuse a checkpointer that outlives the process without a store, since a resumed run would have no journal."""
+    """Raise `ValueError` for a persistent checkpointer without a store: a resumed run would have no write journal."""
     lasts = isinstance(checkpointer, BaseCheckpointSaver) and not isinstance(checkpointer, InMemorySaver)
     if lasts and store is None:
         raise ValueError(
-            "A checkpointer that outlives the process needs a store beside it, for the write journal and the response "
-            "bodies. Give one, such as SqliteStore(…), to build_graph or to the graph that holds this one: "
+            "A persistent checkpointer needs a store, which saves the write journal and the response bodies. Give a "
+            "store, such as SqliteStore(…), to build_graph or to the parent graph: "
             "compile(checkpointer=SqliteSaver(…), store=SqliteStore(…))"
         )
 
 
 class Resources:
-    """The outside world of a graph, behind seams that tests replace.
+    """The APIs, models, connections, store and clock of a graph; tests replace any of them.
 
-    Without `apis`, those that `apis.yaml` names are read when a run first needs them. `store` serves runs whose graph
-    has none: LangGraph gives a graph that is part of another the store of that one only.
+    Without `apis`, a run reads the APIs of `apis.yaml` when it first needs them. Runs use `store` if LangGraph gives
+    them none: LangGraph gives a subgraph only the store of its parent.
     """
 
     def __init__(
@@ -84,8 +84,7 @@ class Resources:
         self.today = today
         self.new_id = new_id
         self._apis = _checked(apis) if apis is not None else None
-        self._model = model
-        self._models = dict(models or {})
+        self._models = RoleModels(model, models or {}, lambda: self.settings)
         self._http = http
         self._settings = settings
         self._examples = dict(examples or {})
@@ -94,15 +93,14 @@ class Resources:
         self.bodies = BodyCache()
         self._lock = Lock()
         self._catalogues: dict[tuple[str, ...], Catalogue] = {}
-        self._resolved: dict[tuple[str, float | None, float], BaseChatModel] = {}
 
     def open(self, runtime: Runtime[Context], config: RunnableConfig) -> "Run":
-        """What one node run may use; its context is the graph's defaults with the run's own settings over them.
+        """Return the resources of one node run; the settings of the run override the graph's defaults.
 
-        Raises `ValueError` as `check_store`: a graph that is part of another learns of its checkpointer only here.
+        Raises `ValueError` for the same reason as `check_store`: a subgraph gets its parent's checkpointer only here.
         """
         context = self.defaults
-        # A host graph hands its own context down to a subgraph; that is not ours.
+        # A parent graph passes its own context to a subgraph; ignore a context of another class.
         if isinstance(runtime.context, Context):
             context = context.model_copy(update=runtime.context.model_dump(exclude_unset=True))
         configured = config.get("configurable", {})
@@ -113,7 +111,7 @@ class Resources:
 
     @property
     def settings(self) -> Settings:
-        """The settings from the environment, read once."""
+        """The settings of the environment, read once."""
         with self._lock:
             if self._settings is None:
                 self._settings = Settings.from_env()
@@ -121,7 +119,7 @@ class Resources:
 
     @property
     def http(self) -> HttpClient:
-        """The one client of all runs: it holds connections, rate limits and the redactor."""
+        """The HTTP client of all runs, with the connections, rate limits and the redactor."""
         settings = self.settings
         with self._lock:
             if self._http is None:
@@ -129,7 +127,7 @@ class Resources:
             return self._http
 
     def catalogue(self, names: Sequence[str]) -> Catalogue:
-        """The operations of the APIs of these names, or of all; raises `SettingsError` for a name nobody configured."""
+        """Return the operations of the named APIs, or of all APIs; raises `SettingsError` for an unknown name."""
         key = tuple(names)
         settings = self.settings
         with self._lock:
@@ -138,33 +136,18 @@ class Resources:
             return self._catalogues[key]
 
     def model(self, role: Role, context: Context) -> BaseChatModel:
-        """The model of a role: the role's own, else the run's, else the graph's, else the environment's."""
-        wanted: str | BaseChatModel | None = (
-            getattr(context, f"{role}_model")
-            or self._models.get(role)
-            or context.model
-            or self._model
-            or self.settings.model_for(role)
-        )
-        if isinstance(wanted, BaseChatModel):
-            return wanted
-        key = (wanted or "", context.temperature, context.model_timeout)
-        with self._lock:
-            if key not in self._resolved:
-                self._resolved[key] = resolve_model(
-                    wanted, temperature=context.temperature, timeout=context.model_timeout
-                )
-            return self._resolved[key]
+        """Return the chat model of a role, as `RoleModels.model`."""
+        return self._models.model(role, context)
 
     def examples(self, role: Role) -> str:
-        """Examples of a role for the APIs at hand: data beside the APIs, empty for most."""
+        """Return the examples for a role's prompt, given with the APIs; empty for most APIs."""
         text = self._examples.get(role, "").strip()
         return f"\n# Examples\n{text}" if text else ""
 
 
 @dataclass(slots=True)
 class Run:
-    """What one run of one node uses, and what it spent."""
+    """The resources of one node run, and a count of the model calls, tokens and requests that it uses."""
 
     resources: Resources
     context: Context
@@ -176,12 +159,12 @@ class Run:
 
     @property
     def catalogue(self) -> Catalogue:
-        """The operations at hand."""
+        """The operations of this run's APIs."""
         return self.resources.catalogue(self.context.apis)
 
     @property
     def session(self) -> Session:
-        """What the calls of this node run work with."""
+        """The session that sends the calls of this node run."""
         if self._session is None:
             self._session = Session(
                 catalogue=self.catalogue,
@@ -201,7 +184,7 @@ class Run:
         *,
         check: Callable[[Answer], None] | None = None,
     ) -> Answer:
-        """Ask the model of a role for a `schema`; raises `ModelError`."""
+        """Ask a role's model for a reply of the type `schema`; raises `ModelError`."""
         model = self.resources.model(role, self.context)
         try:
             asked = ask(model, prompt, schema, method=self.context.structured_output, check=check)
@@ -212,7 +195,7 @@ class Run:
         return asked.value
 
     def read(self, role: Role, prompt: Sequence[BaseMessage]) -> str:
-        """Ask the model of a role for text; raises `ModelError`."""
+        """Ask a role's model for text; raises `ModelError`."""
         text, usage = read_text(self.resources.model(role, self.context), prompt)
         self._note(role, usage)
         return text
@@ -221,7 +204,7 @@ class Run:
         self._spent[role] = self._spent.get(role, ModelUsage()) + usage
 
     def usage(self) -> Usage:
-        """What this node run spent; its reducer adds it to the thread's."""
+        """Return the usage of this node run; the state's reducer adds it to the usage of the thread."""
         return {
             "roles": {
                 role: {"calls": spent.calls, "input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens}
@@ -232,34 +215,36 @@ class Run:
         }
 
     def today(self) -> str:
-        """The day that the agent takes for today, as prompts name it."""
-        return dated(date.fromisoformat(self.context.today) if self.context.today else self.resources.today())
+        """Return today's date for a prompt."""
+        return today_text(self.context.today, self.resources.today)
 
     def new_id(self) -> str:
-        """A new request id."""
+        """Return a new request id."""
         return self.resources.new_id()
 
     def examples(self, role: Role) -> str:
-        """Examples for the system message of a role."""
+        """Return the examples for a role's system message."""
         return self.resources.examples(role)
 
     def describe_apis(self) -> str:
-        """The APIs at hand, a line each, for the planner: what they are, not what operations they have."""
+        """Describe the APIs for the planner, one line each, without their operations."""
         return "\n".join(_described(api) for api in self.catalogue.apis)
 
 
 def _checked(apis: Sequence[Api]) -> list[Api]:
-    """The APIs as a list; raises `TypeError` for documents that nobody loaded."""
+    """Return the APIs as a list; raises `TypeError` for anything but loaded APIs."""
     listed = list(apis)
     for api in listed:
         if not isinstance(api, Api):
-            raise TypeError(f"apis: a list of loaded APIs is wanted, not of {type(api).__name__}: [load_api(…)].")
+            raise TypeError(
+                f"apis must be a list of loaded APIs, but contains {type(api).__name__}. Give [load_api(…)]."
+            )
     return listed
 
 
 @lru_cache(maxsize=64)
 def _described(api: Api) -> str:
-    """An API for the planner: what it is and what it deals with, not which operations it has."""
+    """Describe an API for the planner: title, description and subjects, without its operations."""
     about = " ".join((api.description or "").split())
     if len(about) > 300:
         about = about[:300].rsplit(" ", 1)[0] + " …"
@@ -269,7 +254,7 @@ def _described(api: Api) -> str:
 
 
 def _subjects(api: Api) -> list[str]:
-    """The tags of the operations, or without any the first words of their paths; the most frequent first."""
+    """Return the tags of the operations, or if there are none, the first words of their paths, most frequent first."""
     tags = Counter(tag for operation in api.operations for tag in operation.tags)
     words = Counter(
         word.replace("_", " ").replace("-", " ")
@@ -280,12 +265,14 @@ def _subjects(api: Api) -> list[str]:
 
 
 def _chosen(apis: Sequence[Api] | None, names: Sequence[str], settings: Settings) -> list[Api]:
-    """The APIs of these names, or all, out of those given or else of those configured."""
+    """Return the named APIs, or all, from `apis` or else from the settings; raises `SettingsError`."""
     known = [api.name for api in apis] if apis is not None else list(settings.apis)
     wanted = {slug(name) for name in names or known}
     if unknown := [name for name in names if slug(name) not in map(slug, known)]:
         listed = ", ".join(known) or "none"
-        raise SettingsError(f"There is no API {unknown[0]!r}. Configured are: {listed}. Add it to apis.yaml.")
+        raise SettingsError(
+            f"There is no API {unknown[0]!r}. The configured APIs are: {listed}. Add the API to apis.yaml."
+        )
     if not wanted:
         raise SettingsError(
             "No API is configured. List APIs in apis.yaml, in the working folder or in RESTGPT_HOME; or name a "
@@ -297,7 +284,7 @@ def _chosen(apis: Sequence[Api] | None, names: Sequence[str], settings: Settings
 
 
 def open_api(entry: ApiEntry, settings: Settings) -> Api:
-    """Read the document of a configured API; raises `SpecError`."""
+    """Load the OpenAPI document of a configured API; raises `SpecError`."""
     return load_api(
         entry.spec,
         base_url=entry.base_url,

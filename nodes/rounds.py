@@ -1,4 +1,4 @@
-"""A round is the carrying out of one API plan: which calls come next, which are made again, when it is over."""
+"""A round executes one API plan: selects the next calls, the calls to repair, and decides when it is over."""
 
 from collections.abc import Sequence
 from itertools import takewhile
@@ -8,29 +8,29 @@ from restgpt.specs import Catalogue
 from restgpt.tools.response.reply import is_success
 
 MAX_REPAIRS = 2
-"""How often a request that the API refused as malformed is made again."""
+"""How often a request is repaired that the API refused as malformed."""
 
 REPAIRABLE = frozenset({400, 415, 422})
-"""Statuses that speak of the request's form (RFC 9110, section 15.5): the caller may correct it."""
+"""Status codes for a malformed request (RFC 9110, section 15.5), which the caller may repair."""
 
 
 def lineage(request: Request) -> str:
-    """What a request and its repairs have in common."""
+    """Return the part of the id that a request shares with its repairs."""
     return request["id"].rpartition(".")[0]
 
 
 def latest(requests: Sequence[Request]) -> list[Request]:
-    """The newest attempt of each request, in the order of the plan."""
+    """Return the latest attempt of each request, in the order of the plan."""
     return list({lineage(request): request for request in requests}.values())
 
 
 def succeeded(request: Request) -> bool:
-    """Whether the API carried the request out."""
+    """Return whether the API answered the request with a success status."""
     return request["status"] in ("sent", "parsed") and is_success(int(request["response"]["status"]))
 
 
 def to_repair(requests: Sequence[Request]) -> list[Request]:
-    """The requests that the API refused as malformed and that may be made again."""
+    """Return the requests that the API refused as malformed and that have repairs left."""
     return [
         request
         for request in latest(requests)
@@ -41,9 +41,9 @@ def to_repair(requests: Sequence[Request]) -> list[Request]:
 
 
 def next_calls(catalogue: Catalogue, api_plan: ApiPlan, requests: Sequence[Request]) -> list[int]:
-    """The planned calls to make now, by number: those whose needs are met, cut where safe and changing calls meet.
+    """Return the numbers of the planned calls to make now: those with all needs met, either safe calls or changes.
 
-    Independent safe calls go out together; a change never overtakes a call that stands before it in the plan.
+    Independent safe calls are sent together; a change is never sent before an earlier call of the plan.
     """
     begun = {request["call"] for request in requests}
     fruitless = {request["call"] for request in latest(requests) if not succeeded(request)}
@@ -59,7 +59,7 @@ def next_calls(catalogue: Catalogue, api_plan: ApiPlan, requests: Sequence[Reque
 
 
 def is_over(catalogue: Catalogue, api_plan: ApiPlan, requests: Sequence[Request]) -> bool:
-    """Whether the planner is to decide: nothing to repair, and nothing left to call or something went wrong."""
+    """Return whether the round is over: no call to repair, and a call has failed or no call is left."""
     if to_repair(requests):
         return False
     broken = any(request["status"] != "held" and not succeeded(request) for request in latest(requests))
@@ -77,7 +77,7 @@ def step_of(
     requests: Sequence[Request],
     result: str,
 ) -> Step:
-    """The record of a finished round."""
+    """Return the record of a finished round."""
     return {
         "turn": turn,
         "task": task,

@@ -1,4 +1,4 @@
-"""API plans as models write them: the reply, its check against the operations at hand, the record it becomes."""
+"""API plans in a model's reply: the reply's schema, its check against the catalogue, and its record in the state."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from restgpt.nodes.resources import Run
 from restgpt.specs import Operation, UnknownOperationError
 
 MAX_CALLS = 12
-"""How many calls one API plan may hold."""
+"""The maximum number of calls in one API plan."""
 
 
 class SelectedCall(BaseModel):
@@ -31,7 +31,7 @@ class Selection(BaseModel):
 
 
 def check(run: Run, selection: Selection) -> None:
-    """Refuse, with `ValueError`, operations that do not exist and needs that do not come before."""
+    """Raise `ValueError` for unknown operations, and for needs that are not earlier calls."""
     for number, call in enumerate(selection.calls, 1):
         try:
             run.catalogue.operation(call.operation)
@@ -42,7 +42,7 @@ def check(run: Run, selection: Selection) -> None:
 
 
 def api_plan_of(run: Run, selection: Selection) -> ApiPlan:
-    """The record of a checked selection, with the catalogue's own names."""
+    """Return the API plan of a checked selection, with the catalogue's operation names."""
     return {
         "calls": [
             {
@@ -56,15 +56,16 @@ def api_plan_of(run: Run, selection: Selection) -> ApiPlan:
     }
 
 
-def said(api_plan: ApiPlan) -> AIMessage:
-    """An API plan as the model's own earlier words."""
+def plan_message(api_plan: ApiPlan) -> AIMessage:
+    """Return an API plan as an assistant message of the model."""
     return AIMessage(json.dumps({"thought": api_plan["reason"], "calls": api_plan["calls"]}, ensure_ascii=False))
 
 
 def operation_lines(run: Run, wanted: str) -> str:
-    """The operations for a prompt, under the name of their API if there are several.
+    """List the operations for a prompt, grouped by API if there are several.
 
-    All of them while they fit the budget, else the best for `wanted`, and the API with the best one first.
+    Lists all operations if they fit the budget; otherwise the best matches for `wanted`, with the best match's API
+    first.
     """
     offered = run.catalogue.offer(wanted, run.context.operations_budget)
     if len(run.catalogue.apis) == 1:

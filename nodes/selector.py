@@ -1,4 +1,4 @@
-"""The API selector S: which operations solve the sub-task (paper, section 3.2, equations 1 and 2)."""
+"""The API selector S: chooses operations for the sub-task (paper, section 3.2, equations 1 and 2)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,13 +13,13 @@ from restgpt.nodes.context import Context
 from restgpt.nodes.records import ApiPlan, Decision, Step
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.rounds import step_of
-from restgpt.nodes.selection import Selection, api_plan_of, check, operation_lines, said
+from restgpt.nodes.selection import Selection, api_plan_of, check, operation_lines, plan_message
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError
 
 
 class SelectorState(TypedDict):
-    """What the selector reads."""
+    """The state keys that the selector reads."""
 
     instruction: str
     turn: int
@@ -33,7 +33,7 @@ class SelectorState(TypedDict):
 
 
 def make_selector(resources: Resources) -> Callable[..., dict[str, Any]]:
-    """The selector node over `resources`."""
+    """Make the selector node."""
 
     def selector(state: SelectorState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)
@@ -66,7 +66,7 @@ def _no_call(run: Run, state: SelectorState, round_number: int, result: str) -> 
 
 
 def _prompt(run: Run, state: SelectorState) -> list[BaseMessage]:
-    """The original sub-task, then each attempt with its result and the planner's next words (equation 2)."""
+    """Return the prompt: the sub-task, then each attempt, its result and the planner's next text (equation 2)."""
     tried = attempts(state["steps"], task=state["task"], turn=state["turn"])
     prompt: list[BaseMessage] = [
         SystemMessage(
@@ -87,9 +87,12 @@ def _prompt(run: Run, state: SelectorState) -> list[BaseMessage]:
     words = [step["said"] for step in tried[1:]] + [state["decision"]["text"]]
     for step, said_next in zip(tried, words, strict=True) if tried else ():
         result = fenced("result", shortened(step["result"], RESULT_BUDGET))
-        prompt += [said(step["api_plan"]), HumanMessage(render("selector_again", result=result, said=said_next))]
+        prompt += [
+            plan_message(step["api_plan"]),
+            HumanMessage(render("selector_again", result=result, said=said_next)),
+        ]
     if state["hint"]:
-        prompt += [said(state["api_plan"]), HumanMessage(render("selector_refused", reason=state["hint"]))]
+        prompt += [plan_message(state["api_plan"]), HumanMessage(render("selector_refused", reason=state["hint"]))]
     return prompt
 
 

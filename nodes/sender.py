@@ -1,4 +1,4 @@
-"""The sender: carries out approved calls one after the other, each change exactly once."""
+"""The sender: sends approved calls one after the other, each change exactly once."""
 
 import time
 from collections.abc import Callable
@@ -21,10 +21,9 @@ BEFORE_FAILED = "Not sent, because the change before it did not succeed."
 
 
 class SenderState(TypedDict):
-    """What the sender reads: requests to send one after the other. A change that fails stops those after it.
+    """The state keys that the sender reads: requests, of which it sends the approved ones until one fails.
 
-    Only approved requests are sent; any other is left as it is. `seconds` is what the instruction took so far, `began`
-    what the thread did.
+    `seconds` is the time of the instruction so far, `began` the time of the thread.
     """
 
     requests: list[Request]
@@ -33,7 +32,7 @@ class SenderState(TypedDict):
 
 
 def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
-    """The sender node over `resources`."""
+    """Make the sender node."""
 
     def sender(state: SenderState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)
@@ -54,7 +53,7 @@ def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
 
 
 def _sent(session: Session, request: Request, deadline: float, touched: set[str]) -> Request:
-    """One request carried out, or asked about again; `touched` as `carry_out` takes it."""
+    """Send one request, or ask about it again; `carry_out` adds the read request of its target to `touched`."""
     try:
         ready = read_ready(request, session.catalogue)
     except OutdatedCallError as error:

@@ -1,4 +1,4 @@
-"""A text of the state: kept by every checkpointer, whatever characters it came with."""
+"""The type of texts in the state: removes characters that a checkpointer cannot save."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from restgpt.tools.storable import storable_text
 
 
 def newer(before: str, after: str) -> str:
-    """The newer text, without what PostgreSQL refuses: it keeps a text as JSON, unlike one that is inside a list."""
+    """Return the newer text, without characters such as NUL: PostgreSQL rejects them in a state value."""
     return storable_text(after) if isinstance(after, str) else ""
 
 
@@ -14,4 +14,4 @@ Text = Annotated[str, newer]
 
 
 class Given(str):
-    """A text that a caller has just given, unlike one that an earlier turn left in the state."""
+    """A text from the current input, unlike a text that an earlier turn left in the state."""

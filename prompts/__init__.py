@@ -1,21 +1,18 @@
-"""What is said to the model: one Markdown file per prompt, rendered strictly.
+"""The prompts for the models: one Markdown file each, and a strict renderer.
 
 A prompt is a `string.Template`: `$name` is a variable, so the braces of JSON and of `/users/{id}` need no escaping,
 and a substituted value is never rendered again.
 """
 
 from collections.abc import Iterator
-from datetime import date
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from string import Template
 
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
 
 class PromptError(ValueError):
-    """A prompt does not exist, or was given too few or too many variables: a fault of the program, not of the user."""
+    """A prompt file is missing, or a variable is missing or unused: a bug in the program, not a mistake of the user."""
 
 
 @cache
@@ -24,40 +21,35 @@ def _template(name: str) -> Template:
     try:
         return Template(source.read_text(encoding="utf-8").strip())
     except FileNotFoundError:
-        raise PromptError(f"there is no prompt {name}.md") from None
+        raise PromptError(f"there is no prompt file {name}.md") from None
 
 
 def render(name: str, **variables: str) -> str:
-    """Fill the prompt `name` with `variables`; raises `PromptError` unless they are exactly those it names."""
+    """Render the prompt `name`; raises `PromptError` unless `variables` are exactly the variables of the prompt."""
     template = _template(name)
     wanted = set(template.get_identifiers())
     if missing := wanted - variables.keys():
-        raise PromptError(f"the prompt {name}.md needs {', '.join(sorted(missing))}")
+        raise PromptError(f"the prompt {name}.md needs the variables {', '.join(sorted(missing))}")
     if unused := variables.keys() - wanted:
-        raise PromptError(f"the prompt {name}.md does not use {', '.join(sorted(unused))}")
+        raise PromptError(f"the prompt {name}.md does not use the variables {', '.join(sorted(unused))}")
     return template.substitute(variables)
 
 
 def names() -> Iterator[str]:
-    """All prompts by name, in alphabetical order."""
+    """Yield the names of all prompts, in alphabetical order."""
     folder = files("restgpt.prompts")
     yield from sorted(entry.name.removesuffix(".md") for entry in folder.iterdir() if entry.name.endswith(".md"))
 
 
 def fingerprints() -> dict[str, str]:
-    """The SHA-256 of each prompt file, for the record of a benchmark run."""
+    """Return the SHA-256 of each prompt file, for the records of benchmark runs."""
     return {name: sha256(_template(name).template.encode()).hexdigest() for name in names()}
 
 
-def dated(day: date) -> str:
-    """A day as prompts name it, such as `2023-12-01, a Friday`: models are weak at telling the weekday."""
-    return f"{day.isoformat()}, a {WEEKDAYS[day.weekday()]}"
-
-
 def fenced(label: str, text: str) -> str:
-    """Mark `text` as data from outside.
+    """Put `text` between marks that declare it untrusted data.
 
-    The mark carries 64 bits of a hash of the text, so that no text can be made to hold its own closing mark.
+    The marks contain 64 bits of a hash of the text, so that nobody can write a text with its own closing mark.
     """
     mark = f"{label}-{sha256(text.encode('utf-8', 'replace')).hexdigest()[:16]}"
     return f"<{mark}>\n{text}\n</{mark}>"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Api", "Context", "__version__", "build_graph", "load_api"]
 
-HOMES = {
+MODULES = {
     "Api": "specs.api",
     "load_api": "specs.api",
     "Context": "nodes.context",
@@ -20,18 +20,18 @@ HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that `import restgpt` costs nothing (PEP 562)."""
+    """Import the module of a public name on its first use; `import restgpt` loads no other module (PEP 562)."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("restgpt")
-    if name not in HOMES:
+    if name not in MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"restgpt.{HOMES[name]}"), name)
+    return getattr(import_module(f"restgpt.{MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    """The public names, for completion."""
+    """Return the public names, for tab completion."""
     return sorted(__all__)

@@ -1,4 +1,4 @@
-"""`python -m restgpt`: the command line."""
+"""`python -m restgpt` starts the command line."""
 
 from restgpt.cli import main
 

@@ -1,4 +1,4 @@
-"""The command line: all commands, and the one place where an error that nobody foresaw ends."""
+"""The command line: registers all commands, and reports every unexpected error in one place."""
 
 import json
 import logging
@@ -27,15 +27,15 @@ log = logging.getLogger("restgpt.cli")
 
 
 class _Commands(TyperGroup):
-    """All commands; one that was mistyped fails with a document too, where one was asked for."""
+    """The group of all commands; with `--json`, it prints a usage error as a JSON document too."""
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        """Run the command that was typed."""
+        """Run the command that the user typed."""
         as_json = "--json" in ctx.args
         try:
             return super().invoke(ctx)
         except Exception as error:
-            # The parser's errors have no common class in all versions of Typer, but this method.
+            # Usage errors share no class across the versions of Typer, but all have the method `format_message`.
             if as_json and (message := getattr(error, "format_message", None)):
                 typer.echo(json.dumps({"status": "failed", "error": message()}, indent=2))
             raise
@@ -63,10 +63,12 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Write the log to stderr.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Write the log in full to stderr, with tracebacks.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Write log records to stderr, from level INFO.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Write all log records to stderr, with tracebacks.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     logger = logging.getLogger("restgpt")
@@ -74,7 +76,7 @@ def _options(
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
     logger.handlers = [handler]
-    # Parallel reads that fail together leave the pool of LangGraph a callback too many; the failure itself is told.
+    # If parallel reads fail together, LangGraph's thread pool logs a callback error that is not the cause; hide it.
     logging.getLogger("concurrent.futures").setLevel(logging.CRITICAL)
 
 
@@ -88,10 +90,10 @@ app.add_typer(world)
 app.command()(login)
 app.command()(demo)
 
-for room in ("function", "bench"):
-    # These commands belong to rooms that an installation may leave out.
-    if find_spec(f"restgpt.commands.{room}") is not None:
-        command = getattr(import_module(f"restgpt.commands.{room}"), room)
+for name in ("function", "bench"):
+    # These commands use packages that an installation may leave out.
+    if find_spec(f"restgpt.commands.{name}") is not None:
+        command = getattr(import_module(f"restgpt.commands.{name}"), name)
         if isinstance(command, typer.Typer):
             app.add_typer(command)
         else:
@@ -99,7 +101,7 @@ for room in ("function", "bench"):
 
 
 def main() -> None:
-    """Run the command line; the exit code says how it went."""
+    """Run the command line, and end the process with an exit code of `Exit`."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -110,32 +112,38 @@ def main() -> None:
         sys.stderr.write(f"{error}\n")
         sys.exit(Exit.USAGE)
     except OSError as error:
-        log.debug("The system refused", exc_info=error)
-        sys.stderr.write(f"The system refused to read or write: {error.strerror or type(error).__name__}.\n")
+        log.debug("The operating system refused a file operation", exc_info=error)
+        sys.stderr.write(_refused(error))
         sys.exit(Exit.UNFULFILLED)
     except Exception as error:
-        # The entry point: whatever arrives here is a bug, told without a traceback unless one is wanted.
-        log.debug("Unforeseen", exc_info=error)
+        # Commands report all expected errors, so this one is a bug. The traceback is printed with --debug only.
+        log.debug("Unexpected error", exc_info=error)
         sys.stderr.write(_bug(error))
         sys.exit(1)
 
 
 def _read_dotenv(path: Path) -> None:
-    """Let `.env` in the working directory give what the environment does not."""
+    """Set the variables of `.env` in the working directory that the environment does not set."""
     if path.is_file():
         from restgpt.tools.settings import load_dotenv
 
         load_dotenv(path)
 
 
+def _refused(error: OSError) -> str:
+    """Return the message about a file that the operating system refused to open, read or write."""
+    name = f" {error.filename!r}" if isinstance(error.filename, str) else ""
+    return f"The operating system refused to read or write{name}: {error.strerror or type(error).__name__}.\n"
+
+
 def _bug(error: Exception) -> str:
-    """What is said of an error that nobody foresaw; its text is left out, since it can hold anything."""
+    """Return the message about an unexpected error, without the error's text, which may hold a secret."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
     place = f" at {Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}" if last is not None else ""
     return (
-        f"restgpt met an error that it does not foresee: {type(error).__name__}{place}. This is a bug.\n"
-        "What a run has done so far is kept in its thread (restgpt threads). For the whole traceback, run the command "
-        "again with --debug right after restgpt.\n"
+        f"restgpt failed with an unexpected error: {type(error).__name__}{place}. This is a bug in restgpt.\n"
+        "Finished steps of a run are saved in its thread: list the threads with restgpt threads. For a traceback, "
+        "run restgpt --debug COMMAND.\n"
     )

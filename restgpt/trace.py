@@ -1,4 +1,4 @@
-"""The live trace of a run: what each role decided, what was sent and what came back, as lines for a terminal."""
+"""The live trace of a run: prints each role's decision, each request and each result as a line on a terminal."""
 
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SHOWN = 700
-"""How many characters of one text a line shows."""
+"""The number of characters of a text that one line shows."""
 
 STYLES = {
     "plan": "bold cyan",
@@ -28,7 +28,7 @@ STYLES = {
 }
 LABEL_WIDTH = max(len(label) for label in STYLES)
 
-# Besides control characters: what reorders or hides text on a terminal.
+# Control characters, and characters that reorder or hide text on a terminal.
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _SHOWN_ALTHOUGH_FORMAT = frozenset("\n\t\u200d")
 
@@ -42,7 +42,7 @@ class Line:
 
 
 def visible(text: str) -> str:
-    """Write control, reordering and invisible characters as escapes, so that data cannot steer or fool a terminal."""
+    """Escape control, reordering and invisible characters, so that data cannot control a terminal."""
     return "".join(_visible(character) for character in text)
 
 
@@ -54,7 +54,7 @@ def _visible(character: str) -> str:
 
 
 def lines_of(node: str, update: Mapping[str, Any], describe: Callable[[Request], str]) -> Iterator[Line]:
-    """What one node's update says; `describe` writes a request as method and redacted URL."""
+    """Yield the trace lines of one node's update; `describe` returns a request as method and redacted URL."""
     if node == "planner":
         yield from _planned(update)
     elif node == "selector":
@@ -116,14 +116,14 @@ def _parsed(requests: Sequence[Request]) -> Iterator[Line]:
 
 
 def size_text(size: int) -> str:
-    """A number of bytes for people, in decimal units."""
+    """Format a number of bytes in decimal units, such as `1.5 kB`."""
     if size < 1000:
         return f"{size} B"
     return f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
 
 
 def usage_text(usage: Usage) -> str:
-    """What a run cost, in a line."""
+    """Format the usage of a run in one line: model calls and tokens by role, requests, seconds."""
     spent = [
         f"{role} {_count(cost['calls'], 'call')} {cost['input_tokens']:,}+{cost['output_tokens']:,} tokens"
         for role, cost in usage["roles"].items()
@@ -136,7 +136,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def step_lines(step: Step, describe: Callable[[Request], str]) -> Iterator[Line]:
-    """A finished step, told again."""
+    """Yield the trace lines of a finished step."""
     yield Line(step["kind"], step["said"] or step["plan"])
     yield from _selected({"api_plan": step["api_plan"]})
     for request in step["requests"]:
@@ -150,7 +150,7 @@ def step_lines(step: Step, describe: Callable[[Request], str]) -> Iterator[Line]
 
 
 class Trace:
-    """Prints lines on a console as a run goes on; says nothing twice, though updates repeat what a round holds."""
+    """Prints trace lines on a console during a run; prints each request state once, though updates repeat requests."""
 
     def __init__(self, console: "Console", describe: Callable[[Request], str]) -> None:
         self._console = console
@@ -158,7 +158,7 @@ class Trace:
         self._seen: set[tuple[str, str]] = set()
 
     def show(self, chunk: Mapping[str, Any]) -> None:
-        """Print one chunk of the stream mode `updates`."""
+        """Print the lines of one chunk of LangGraph's stream mode `updates`."""
         for node, update in chunk.items():
             if isinstance(update, Mapping):
                 for line in lines_of(node, self._unseen(update), self._describe):
@@ -170,7 +170,7 @@ class Trace:
         return {**update, "requests": requests}
 
     def print(self, line: Line) -> None:
-        """Print one line, its text indented past the label and bounded."""
+        """Print one line: the label, then the text, indented and cut to `SHOWN` characters."""
         from rich.table import Table
         from rich.text import Text
 

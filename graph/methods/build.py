@@ -1,4 +1,4 @@
-"""The baselines of the paper as graphs of their own, over the same executor (appendix B)."""
+"""The baselines of the paper (appendix B), each a graph with the same executor nodes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -39,11 +39,11 @@ def build_method(
 ) -> Graph:
     """Build `restgpt` or one of its baselines, with the same inputs, outputs and settings; see `METHODS`.
 
-    Raises `LookupError` for a name that is not one of them, and `ValueError` as `build_graph`.
+    Raises `LookupError` for an unknown method, and `ValueError` for the same reasons as `build_graph`.
     """
     check_store(checkpointer, store)
     if method not in METHODS:
-        raise LookupError(f"there is no method {method!r}; there are: {', '.join(METHODS)}")
+        raise LookupError(f"There is no method {method!r}. Choose one of: {', '.join(METHODS)}.")
     resources = make_resources(apis, model=model, models=models, context=context, store=store, resources=resources)
     wire = METHODS[method]
     if wire is None:
@@ -60,18 +60,18 @@ def build_method(
 
 @on_loop
 def calls_or_end(state: State) -> Literal["call", "end"]:
-    """A plan with calls is carried out; one without is the end."""
+    """Go to the caller if the API plan has calls; otherwise end."""
     return "call" if state["api_plan"]["calls"] else "end"
 
 
 @on_loop
 def another_trial(state: State) -> Literal["another trial", "end"]:
-    """A reflection opens another trial."""
+    """Start another trial if the judge wrote a reflection; otherwise end."""
     return "another trial" if state["decision"]["kind"] == "continue" else "end"
 
 
 def _loop(builder: Builder, node: str, *, at_end: str = END, at_result: str = "") -> None:
-    """Join a planning node and the executor: its calls are carried out, and the result comes back to it."""
+    """Connect a planning node to the executor nodes, and the executor back to `at_result` or the planning node."""
     back = at_result or node
     builder.add_edge("intake", node)
     builder.add_conditional_edges(node, calls_or_end, {"call": "caller", "end": at_end})

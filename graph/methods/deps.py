@@ -1,4 +1,4 @@
-"""DEPS: describe, explain, plan and select: the whole rest is planned anew after each failure (paper, appendix B)."""
+"""DEPS: describe, explain, plan and select; plans all remaining calls again after each failure (paper, appendix B)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ from restgpt.nodes.resources import Resources
 from restgpt.nodes.selection import Selection, api_plan_of
 
 MAX_PLANS = 10
-"""The paper's maximum of steps for this method (section 5.1)."""
+"""The paper's maximum number of steps for this method (section 5.1)."""
 
 
 class DepsReply(Selection):
@@ -34,7 +34,7 @@ class DepsReply(Selection):
 
 
 def make_deps(resources: Resources) -> Callable[..., dict[str, Any]]:
-    """The node that describes, explains and plans the rest, or ends."""
+    """Make the node that describes, explains and plans the remaining calls, or ends."""
 
     def deps(state: MethodState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)

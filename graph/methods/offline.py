@@ -1,4 +1,4 @@
-"""Offline planning: the whole API plan in advance, no look at results until the answer (paper, appendix B)."""
+"""Offline planning: one API plan in advance; the model sees results only for the answer (paper, appendix B)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ from restgpt.prompts import fenced, render
 
 
 def make_offline(resources: Resources) -> Callable[..., dict[str, Any]]:
-    """The node that plans everything at once."""
+    """Make the node that plans all calls at once."""
 
     def offline(state: MethodState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)
@@ -30,13 +30,13 @@ def make_offline(resources: Resources) -> Callable[..., dict[str, Any]]:
 
 
 def in_order(api_plan: ApiPlan) -> ApiPlan:
-    """The same calls, each after the one before it: nobody looks at results in between, so none may be missed."""
+    """Return the same calls, each dependent on the one before, because the model cannot react to a failed call."""
     calls = [{**call, "needs": [number] if number else []} for number, call in enumerate(api_plan["calls"])]
     return {"calls": calls, "reason": api_plan["reason"]}  # type: ignore[typeddict-item]
 
 
 def make_answer(resources: Resources) -> Callable[..., dict[str, Any]]:
-    """The node that answers from the results."""
+    """Make the node that writes the answer from the results."""
 
     def answer(state: MethodState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)

@@ -22,7 +22,7 @@ from restgpt.nodes.selection import Selection, api_plan_of
 
 
 def make_react(resources: Resources) -> Callable[..., dict[str, Any]]:
-    """The node that names the next call or ends; one call at a time."""
+    """Make the node that chooses the next call, one at a time, or ends."""
 
     def react(state: MethodState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)

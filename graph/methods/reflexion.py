@@ -1,4 +1,4 @@
-"""Reflexion: trial, judgement, verbal reflection, another trial (paper, appendix B)."""
+"""Reflexion: a trial, a judgement, a verbal reflection, and another trial (paper, appendix B)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from restgpt.nodes.resources import Resources
 from restgpt.prompts import fenced, render
 
 MAX_TRIALS = 2
-"""The paper's maximum of trials for this method (section 5.1)."""
+"""The paper's maximum number of trials for this method (section 5.1)."""
 
 
 class Judgement(BaseModel):
@@ -26,14 +26,14 @@ class Judgement(BaseModel):
 
 
 class JudgeState(MethodState):
-    """What the judge reads beside what the actor reads."""
+    """The state keys that the judge reads: those of the actor, and the answer."""
 
     answer: str
     decision: Decision
 
 
 def make_judge(resources: Resources) -> Callable[..., dict[str, Any]]:
-    """The node that judges a trial; a reflection opens the next one, with nothing else of the last in view."""
+    """Make the node that judges a trial; the next trial sees only the reflection on the last one."""
 
     def judge(state: JudgeState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)

@@ -1,4 +1,4 @@
-"""How a method without planner and selector talks: the instruction, its own plans, their results."""
+"""Prompts and state updates of methods without planner and selector."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,12 +10,12 @@ from restgpt.nodes.background import bounded_results
 from restgpt.nodes.budget import used_up
 from restgpt.nodes.records import ApiPlan, Step, Usage, spent_since
 from restgpt.nodes.resources import Run
-from restgpt.nodes.selection import Selection, check, operation_lines, said
+from restgpt.nodes.selection import Selection, check, operation_lines, plan_message
 from restgpt.prompts import fenced, render
 
 
 class MethodState(TypedDict):
-    """What such a method reads."""
+    """The state keys that such a method reads."""
 
     instruction: str
     turn: int
@@ -30,18 +30,18 @@ class MethodState(TypedDict):
 
 
 def trial_steps(state: MethodState) -> list[Step]:
-    """The rounds of this turn's current trial; most methods have one."""
+    """Return the steps of this turn's current trial; most methods have only one trial."""
     return [step for step in state["steps"] if step["turn"] == state["turn"] and step["task"] == state["task"]]
 
 
 def exhausted(run: Run, state: MethodState) -> str:
-    """Which budget is used up; empty if none is."""
+    """Return the budgets that are used up, in words; empty if there is budget left."""
     steps = [step for step in state["steps"] if step["turn"] == state["turn"]]
     return used_up(run.context, len(steps), spent_since(state["baseline"], state["usage"]))
 
 
 def turn_prompt(run: Run, state: MethodState, rules: str, *, reflections: str = "") -> list[BaseMessage]:
-    """The rules with the operations, the instruction, then each API plan with its result."""
+    """Return the prompt: the rules with the operations, the instruction, then each API plan with its result."""
     prompt: list[BaseMessage] = [
         SystemMessage(render(rules, operations=fenced("document", operation_lines(run, state["instruction"])))),
         HumanMessage(
@@ -50,14 +50,14 @@ def turn_prompt(run: Run, state: MethodState, rules: str, *, reflections: str = 
     ]
     steps = trial_steps(state)
     for step, result in zip(steps, bounded_results(steps), strict=True):
-        prompt += [said(step["api_plan"]), HumanMessage(fenced("result", result))]
+        prompt += [plan_message(step["api_plan"]), HumanMessage(fenced("result", result))]
     if state["hint"]:
-        prompt += [said(state["api_plan"]), HumanMessage(render("selector_refused", reason=state["hint"]))]
+        prompt += [plan_message(state["api_plan"]), HumanMessage(render("selector_refused", reason=state["hint"]))]
     return prompt
 
 
 def planned(run: Run, state: MethodState, api_plan: ApiPlan) -> dict[str, Any]:
-    """The update of a new API plan."""
+    """Return the state update for a new API plan."""
     return {
         "api_plan": api_plan,
         "round": state["round"] + 1,
@@ -67,7 +67,7 @@ def planned(run: Run, state: MethodState, api_plan: ApiPlan) -> dict[str, Any]:
 
 
 def ended(run: Run, answer: str, *, fulfilled: bool = True) -> dict[str, Any]:
-    """The update of a final answer."""
+    """Return the state update for a final answer."""
     return {
         "decision": {"kind": "end", "text": answer, "fulfilled": fulfilled},
         "api_plan": {"calls": [], "reason": ""},
@@ -78,13 +78,13 @@ def ended(run: Run, answer: str, *, fulfilled: bool = True) -> dict[str, Any]:
 
 
 def check_calls_or_answer(run: Run, reply: Selection) -> None:
-    """Refuse, with `ValueError`, calls that cannot be made and the lack of both calls and answer."""
+    """Raise `ValueError` for invalid calls, and for a reply with neither calls nor an answer."""
     check(run, reply)
     if not reply.calls and not reply.answer.strip():
         raise ValueError("answer: it is needed when there is no call.")
 
 
 def found(steps: Sequence[Step], reason: str) -> str:
-    """A truthful answer when a budget is used up."""
+    """Return the answer for a used-up budget, with the results until then."""
     results = "\n".join(step["result"] for step in steps)
     return f"The budget for this instruction is used up ({reason}). What was found until then:\n{results or 'nothing'}"

@@ -1,4 +1,4 @@
-"""The agent as the command line runs it: made from flags, driven until it is done or waits, traced as it goes."""
+"""The agent of the command line: built from options, run until it ends or pauses, and traced meanwhile."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from restgpt.tools.settings import Settings
 
 Decide = Callable[[Sequence[Pending]], dict[str, Any] | None]
-"""What decides on waiting requests: resume values by interrupt, or None to leave the run paused."""
+"""A function that decides on pending requests: returns resume values by interrupt id, or None to stay paused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run stands: what it found in this turn, what it cost, what it waits for."""
+    """The outcome of a run: status, answer, steps and usage of this turn, and the requests that wait for approval."""
 
     thread: str
     status: Literal["done", "paused", "failed"]
@@ -38,8 +38,8 @@ class Outcome:
     error: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON document of `ask` and `resume`."""
-        told = {"error": self.error} if self.error else {}
+        """Return the JSON document that `ask` and `resume` print."""
+        error = {"error": self.error} if self.error else {}
         return {
             "thread": self.thread,
             "status": self.status,
@@ -47,7 +47,7 @@ class Outcome:
             "steps": list(self.steps),
             "usage": self.usage,
             "pending": [pause.to_dict() for pause in self.pending],
-            **told,
+            **error,
         }
 
 
@@ -70,7 +70,7 @@ class Agent:
         persistence: "Persistence",
         model: "BaseChatModel | None" = None,
     ) -> "Agent":
-        """Make the agent; raises `ModelError` at once if a role has no model that can be used."""
+        """Build the agent; raises `ModelError` at once if a role has no usable model."""
         from restgpt.graph.build import build_graph
         from restgpt.nodes.resources import Resources
 
@@ -81,7 +81,7 @@ class Agent:
         return cls(graph, resources, apis, context)
 
     def config(self, thread: str) -> "RunnableConfig":
-        """How LangGraph is told of the thread."""
+        """Return the LangGraph config of a thread: its id and the recursion limit."""
         from restgpt.graph.build import recursion_limit
 
         return {
@@ -90,7 +90,7 @@ class Agent:
         }
 
     def describe(self, request: Request) -> str:
-        """A request as method and redacted URL, or by its operation where it cannot be built."""
+        """Return a request as method and redacted URL, or as method and path template if it cannot be built."""
         from restgpt.tools.errors import ArgumentError
         from restgpt.tools.request.build import build_request
 
@@ -103,7 +103,10 @@ class Agent:
         return f"{shown['method']} {shown['url']}"
 
     def drive(self, thread: str, given: Any, terminal: Terminal, *, decide: Decide) -> Outcome:
-        """Run until the end or a pause that `decide` does not lift; `given` is input, a resume, or None."""
+        """Run the thread until it ends, or until it pauses and `decide` returns None.
+
+        `given` is the input of the graph: a new message, a `Command` that resumes, or None to go on after a kill.
+        """
         from langgraph.types import Command
 
         trace = Trace(terminal.console, self.describe)
@@ -116,10 +119,10 @@ class Agent:
             given = Command(resume=answers)
 
     def _stream(self, thread: str, given: Any, trace: Trace, terminal: Terminal) -> None:
-        """Stream one stretch of the run into the trace.
+        """Stream the run until it ends or pauses, and print each update on the trace.
 
-        Each checkpoint is on disk before the next node begins: a node that was killed is then run again with the very
-        request ids that the write journal knows.
+        `durability="sync"` writes each checkpoint to disk before the next node starts. So if a node is killed, the
+        rerun has the same request ids, and the write journal has entries for them.
         """
         is_live = terminal.console.is_terminal and not terminal.quiet
         modes: list[Literal["updates", "tasks"]] = ["updates", "tasks"] if is_live else ["updates"]
@@ -134,7 +137,7 @@ class Agent:
                     status.update(f"{chunk['name']} …")
 
     def outcome(self, thread: str, *, error: str = "") -> Outcome:
-        """How the thread stands now, as its newest checkpoint says."""
+        """Return the outcome of the thread, read from its newest checkpoint."""
         snapshot = self.graph.get_state(self.config(thread))
         values = snapshot.values
         steps = [step for step in values.get("steps", []) if step["turn"] == values.get("turn")]
@@ -155,12 +158,12 @@ class Agent:
         )
 
     def is_unfinished(self, thread: str) -> bool:
-        """Whether something is left to do: the run waits, failed or was killed.
+        """Return whether the thread has unfinished tasks, because its run paused, failed or was killed.
 
-        Its tasks say so, not `next`, which leaves out a task that was killed between its result and the checkpoint.
+        This reads `tasks`, not `next`: `next` omits a task that was killed between its result and the checkpoint.
         """
         return bool(self.graph.get_state(self.config(thread)).tasks)
 
     def turn(self, thread: str) -> int:
-        """How many turns the thread has begun."""
+        """Return the number of turns that the thread has begun."""
         return int(self.graph.get_state(self.config(thread)).values.get("turn", 0))

@@ -1,4 +1,4 @@
-"""`restgpt api`: what a document says, without a model."""
+"""`restgpt api`: show or search the operations of an OpenAPI document, without a model."""
 
 import json
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,18 +14,22 @@ if TYPE_CHECKING:
 
     from restgpt.specs import Api, Operation, Problem
 
-api = typer.Typer(name="api", help="Look into an API document.", no_args_is_help=True)
+api = typer.Typer(name="api", help="Show or search the operations of an OpenAPI document.", no_args_is_help=True)
 
 
 @api.command()
 def show(
-    source: Annotated[str, typer.Argument(help="Path or URL of a document, or a name in apis.yaml.", metavar="SOURCE")],
+    source: Annotated[
+        str, typer.Argument(help="Path or URL of an OpenAPI document, or a name in apis.yaml.", metavar="SOURCE")
+    ],
     operation: Annotated[
         str | None, typer.Option("--operation", "-o", help="Show the documentation of one operation.", metavar="NAME")
     ] = None,
     lint: Annotated[
         bool,
-        typer.Option("--lint", help="Also validate the document and read every operation."),
+        typer.Option(
+            "--lint", help="Also validate the document against the OpenAPI schema, and check every operation."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -49,10 +53,10 @@ def find(
     text: Annotated[str, typer.Argument(help="What the operation should do.", metavar="TEXT")],
     names: ApiNames = None,
     specs: Specs = None,
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many operations to show at most.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="Maximum number of operations to show.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Search the operations of one or several documents, best first."""
+    """Search the operations of one or several documents, best match first."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.commands.sources import Sources
@@ -68,7 +72,7 @@ def find(
                 "operations": [{**_operation_document(item), "name": catalogue.name_of(item)} for item in found],
             }
         )
-        terminal.answer("\n".join(catalogue.line(item) for item in found) or "No operation fits.")
+        terminal.answer("\n".join(catalogue.line(item) for item in found) or "No operation matches.")
 
 
 def _show_operation(terminal: Terminal, operation: "Operation") -> None:
@@ -92,27 +96,35 @@ def _show_operation(terminal: Terminal, operation: "Operation") -> None:
 
 
 def _operation_problems(operation: "Operation") -> "list[Problem]":
-    """The problems of an operation, and of the schemas that no example was found for."""
+    """Return the problems of an operation, and of its schemas for which no valid example was found."""
     from restgpt.specs.docs.example import example_problems, minimal_arguments
 
     return [*operation.problems, *example_problems(operation, minimal_arguments(operation))]
 
 
 def _lint(found: "Api") -> "list[Problem]":
-    """What reading every operation finds, and what the OpenAPI schemas say where their validator is installed."""
+    """Return the problems of every operation, and the schema errors if `openapi-spec-validator` is installed."""
     from restgpt.specs import Problem
 
     problems = [problem for operation in found.operations for problem in _operation_problems(operation)]
     try:
         from openapi_spec_validator import OpenAPIV2SpecValidator, OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
     except ImportError:
-        return [*problems, Problem("", "not validated: pip install openapi-spec-validator")]
+        return [
+            *problems,
+            Problem("", "The document was not validated. Install the validator: pip install openapi-spec-validator"),
+        ]
     version = str(found.document.get(("openapi",)) or found.document.get(("swagger",)) or "")
     validators = {"2.": OpenAPIV2SpecValidator, "3.0": OpenAPIV30SpecValidator, "3.1": OpenAPIV31SpecValidator}
     validator = next((kind for prefix, kind in validators.items() if version.startswith(prefix)), None)
     if validator is None:
-        return [*problems, Problem("", f"not validated: there is no validator for version {version}")]
-    # Its own errors only: what else this package looks at would have it fetch external references.
+        return [
+            *problems,
+            Problem(
+                "", f"The document was not validated: there is no validator for OpenAPI version {version or '(none)'}"
+            ),
+        ]
+    # Validate against the OpenAPI schema only: the package's other checks would fetch external references.
     errors = validator.schema_validator.iter_errors(found.document.get(()))
     return [
         *problems,

@@ -1,4 +1,4 @@
-"""`restgpt ask`: run the agent on an instruction."""
+"""`restgpt ask`: run the agent with an instruction."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from restgpt.commands.sources import Sources
     from restgpt.commands.thread import ThreadRecord, Threads
 
-RoleModel = Annotated[str | None, typer.Option(help="Another model for this role.", metavar="PROVIDER:NAME")]
+RoleModel = Annotated[
+    str | None, typer.Option(help="The chat model of this role, instead of --model.", metavar="PROVIDER:NAME")
+]
 
 
 def ask(
@@ -25,7 +27,10 @@ def ask(
     base_url: BaseUrl = None,
     model: Annotated[
         str | None,
-        typer.Option(help="The chat model, such as openai:gpt-5-mini.", metavar="PROVIDER:NAME"),
+        typer.Option(
+            help="The chat model of all roles, such as openai:gpt-5-mini. Default: RESTGPT_MODEL.",
+            metavar="PROVIDER:NAME",
+        ),
     ] = None,
     planner_model: RoleModel = None,
     selector_model: RoleModel = None,
@@ -33,18 +38,23 @@ def ask(
     parser_model: RoleModel = None,
     writes: Annotated[
         Literal["ask", "allow", "deny", "dry-run"] | None,
-        typer.Option(help="What happens to a request that changes something. Default: ask."),
+        typer.Option(
+            help="Whether requests that change data are asked about, sent, denied, or only shown. Default: ask."
+        ),
     ] = None,
     structured_output: Annotated[
         Literal["auto", "json_schema", "function_calling", "json"] | None,
-        typer.Option(help="How the model's replies are structured. Default: auto."),
+        typer.Option(help="How the model is asked for structured output. Default: auto."),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Another setting of the run, such as max_steps=5.", metavar="NAME=VALUE"),
+        typer.Option(
+            "--set", help="Another setting of the run, such as max_steps=5. May be repeated.", metavar="NAME=VALUE"
+        ),
     ] = None,
     thread: Annotated[
-        str | None, typer.Option(help="Go on with a conversation; a new name begins one.", metavar="ID")
+        str | None,
+        typer.Option(help="Continue the conversation of this thread; a new ID starts a thread.", metavar="ID"),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -96,13 +106,15 @@ def _ask(
             persistence=persistence,
         )
         if agent.is_unfinished(name):
-            raise UsageError(f"Thread {name} has not finished its last instruction. Go on with: restgpt resume {name}")
+            raise UsageError(
+                f"Thread {name} has not finished its last instruction. Resume it with: restgpt resume {name}"
+            )
         record = replace(record, turn=agent.turn(name) + 1)
         run_thread(agent, record, {"messages": [("user", text)]}, threads=threads, terminal=terminal)
 
 
 def _record(threads: "Threads", thread: str, text: str, sources: "Sources", context: dict[str, Any]) -> "ThreadRecord":
-    """The record of this run; a conversation keeps its APIs and settings where none are given anew."""
+    """Return the record of this run; a known thread keeps its APIs and settings unless the command gives new ones."""
     from restgpt.commands.thread import ThreadRecord
 
     earlier = threads.find(thread)
@@ -119,11 +131,11 @@ def _record(threads: "Threads", thread: str, text: str, sources: "Sources", cont
 
 
 def _pairs(texts: Sequence[str]) -> dict[str, Any]:
-    """Settings out of NAME=VALUE; `null` is none."""
+    """Parse NAME=VALUE settings; the value `null` means None."""
     pairs: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip() or name.strip() == "apis":
-            raise UsageError(f"--set {text} cannot be used. Write NAME=VALUE, such as max_steps=5; APIs go with --api.")
+            raise UsageError(f"--set {text} is invalid. Write NAME=VALUE, such as max_steps=5. Name APIs with --api.")
         pairs[name.strip().replace("-", "_")] = None if value == "null" else value
     return pairs

@@ -1,4 +1,4 @@
-"""`restgpt bench`: check the judges, run methods over the suites, report and draw what came of it."""
+"""`restgpt bench`: check the judges, run methods on the suites, and report and plot the results."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from restgpt.bench.restbench.run import ModelFor
     from restgpt.bench.restbench.suite import Suite
 
-bench = typer.Typer(name="bench", help="Measure the agent on RestBench and the like.", no_args_is_help=True)
+bench = typer.Typer(name="bench", help="Measure the agent on RestBench and other suites.", no_args_is_help=True)
 
-Folders = Annotated[list[Path], typer.Argument(help="Folders of runs.", metavar="RUN...", show_default=False)]
+Folders = Annotated[list[Path], typer.Argument(help="Folders of benchmark runs.", metavar="RUN...", show_default=False)]
 
 
 @bench.command()
@@ -33,12 +33,12 @@ def check(
     ] = None,
     seeds: Annotated[
         list[int] | None,
-        typer.Option("--seed", help="Seed of the world. May be repeated. [default: 0, 1]", metavar="N"),
+        typer.Option("--seed", help="Random seed of the world. May be repeated. [default: 0, 1]", metavar="N"),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check the judges: gold calls succeed; doing nothing, guessing and spoilt outcomes fail, on every task."""
+    """Check the judges on every task: gold calls must pass; no calls, guessed calls and wrong end states must fail."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
         from restgpt.bench.restbench.check import check_suite
@@ -49,13 +49,13 @@ def check(
         with _bar(terminal, "checking", sum(len(suite.items) for suite in opened) * len(chosen)) as advance:
             for suite in opened:
                 reports += [check_suite(suite, seed=seed, progress=advance) for seed in chosen]
-    _tell_checks(terminal, reports)
+    _show_checks(terminal, reports)
     if not all(report.ok for report in reports):
         raise typer.Exit(Exit.UNFULFILLED)
 
 
 def _open_suites(names: Sequence[str] | None, terminal: Terminal) -> "list[Suite]":
-    """The named suites; without names all, but for the published ones where their data is absent."""
+    """Open the named suites; without names all suites, but the published ones only if `RESTGPT_DATA` is set."""
     from restgpt.bench.restbench.suite import NAMES, PUBLISHED, open_suite
     from restgpt.tools.settings import Settings
 
@@ -64,29 +64,36 @@ def _open_suites(names: Sequence[str] | None, terminal: Terminal) -> "list[Suite
         return [open_suite(name, data=data) for name in dict.fromkeys(names)]
     left_out = set(PUBLISHED) if data is None else set()
     if left_out:
-        terminal.note(f"RESTGPT_DATA is not set, so these are left out: {', '.join(PUBLISHED)}.")
+        terminal.note(f"RESTGPT_DATA is not set, so these suites are skipped: {', '.join(PUBLISHED)}.")
     return [open_suite(name, data=data) for name in NAMES if name not in left_out]
 
 
-def _tell_checks(terminal: Terminal, reports: "Sequence[CheckReport]") -> None:
+def _show_checks(terminal: Terminal, reports: "Sequence[CheckReport]") -> None:
     from dataclasses import asdict
 
     from restgpt.bench.restbench.report import Table
 
     rows = [
-        (report.suite, str(report.seed), tally.name, f"{tally.passed}/{tally.n}", tally.expected, _faults(tally.wrong))
+        (
+            report.suite,
+            str(report.seed),
+            tally.name,
+            f"{tally.passed}/{tally.n}",
+            tally.expected,
+            _first_wrong(tally.wrong),
+        )
         for report in reports
         for tally in report.tallies
         if tally.n
     ]
-    title = "Do the judges judge rightly?"
+    title = "Verdicts of the judges"
     columns = ("suite", "seed", "attempt", "success / n", "expected", "off")
     _show(terminal, [Table(title, columns, tuple(rows))])
     documents = [{**asdict(report), "ok": report.ok} for report in reports]
     terminal.document({"ok": all(report.ok for report in reports), "checks": documents})
 
 
-def _faults(wrong: dict[str, str]) -> str:
+def _first_wrong(wrong: dict[str, str]) -> str:
     return "; ".join(f"{key}: {why}" for key, why in list(wrong.items())[:3]) or "–"
 
 
@@ -95,59 +102,66 @@ def run(
     suite: Annotated[
         str,
         typer.Option(
-            help="restbench-tmdb, restbench-spotify, dev-tmdb, dev-spotify, dev-toy, or a suite of functions."
+            help="restbench-tmdb, restbench-spotify, dev-tmdb, dev-spotify, dev-toy, or a function-calling suite."
         ),
     ],
     method: Annotated[str, typer.Option(help="restgpt, react, offline, deps or reflexion.")] = "restgpt",
     model: Annotated[
         str | None,
         typer.Option(
-            help="The chat model; scripted:perfect and scripted:erring need none. [default: RESTGPT_MODEL]",
+            help="The chat model; scripted:perfect and scripted:erring call none. [default: RESTGPT_MODEL]",
             metavar="PROVIDER:NAME",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="The seed that decides all data of the world.")] = 0,
-    only: Annotated[str | None, typer.Option(help="Only these tasks, by key.", metavar="I,J")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, max=64, help="How many tasks run at a time.")] = 1,
+    seed: Annotated[int, typer.Option(help="Random seed of the world's data.")] = 0,
+    only: Annotated[str | None, typer.Option(help="Run only the tasks with these keys.", metavar="I,J")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, max=64, help="Number of tasks to run at the same time.")] = 1,
     spec: Annotated[
-        Path | None, typer.Option(help="Another document of the world's API in place of ours.", metavar="FILE")
+        Path | None, typer.Option(help="Another OpenAPI document of the world's API, instead of ours.", metavar="FILE")
     ] = None,
     noise: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Cut the document to the operations of the gold paths, and add so many others.", metavar="N"
+            min=0,
+            help="Reduce the document to the operations of the gold paths, and add this many other operations.",
+            metavar="N",
         ),
     ] = None,
     noise_specs: Annotated[
         list[Path] | None,
-        typer.Option("--noise-spec", help="A further document to draw noise from. May be repeated.", metavar="FILE"),
+        typer.Option(
+            "--noise-spec", help="Another document to take noise operations from. May be repeated.", metavar="FILE"
+        ),
     ] = None,
     ablations: Annotated[
         list[str] | None,
         typer.Option(
-            "--ablate", help="Take away: planner, parser, closure, grounding. May be repeated.", metavar="NAME"
+            "--ablate", help="Remove a part: planner, parser, closure or grounding. May be repeated.", metavar="NAME"
         ),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Another setting of the agent, such as max_steps=5.", metavar="NAME=VALUE"),
+        typer.Option(
+            "--set", help="Another setting of the agent, such as max_steps=5. May be repeated.", metavar="NAME=VALUE"
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the run. [default: runs/…]", metavar="DIR")] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Repeat the tasks whose run broke off.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the run's records. [default: runs/…]", metavar="DIR")
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Run the tasks again that ended with an error.")] = False,
     record: Annotated[
         Path | None,
-        typer.Option(help="Keep the model's replies in this file, for --model recorded:FILE.", metavar="FILE"),
+        typer.Option(help="Save the model's replies in this file, for --model recorded:FILE.", metavar="FILE"),
     ] = None,
-    patience: Annotated[
-        float, typer.Option(min=1, help="How long one reply of the model may take.", metavar="S")
-    ] = 120,
+    patience: Annotated[float, typer.Option(min=1, help="Timeout of one model call, in seconds.", metavar="S")] = 120,
     expect: Annotated[
-        float | None, typer.Option(help="Exit with 1 unless the success rate is exactly this.", metavar="PERCENT")
+        float | None,
+        typer.Option(help="Exit with 1 unless the success rate is exactly this percentage.", metavar="PERCENT"),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run a method over a suite; started again with the same settings, a run goes on where it stopped."""
+    """Run a method on a suite; the same command continues a stopped run."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
         from restgpt.tools.model.errors import NoModelError
@@ -238,7 +252,7 @@ def _expect(terminal: Terminal, records: "Sequence[Record]", expect: float | Non
 def _run_functions(
     terminal: Terminal, suite: str, model: str, data: Path | None, out: Path | None, only: Sequence[str]
 ) -> None:
-    """The suites of function calls have a runner and a layout of results of their own."""
+    """Run a function-calling suite, which has its own runner and result files."""
     from dataclasses import asdict
 
     from restgpt.bench.functions.run import run_suite
@@ -266,19 +280,19 @@ def _keys(only: str | None) -> list[str]:
 
 
 def _pairs(texts: Sequence[str]) -> dict[str, Any]:
-    """Settings of the agent out of NAME=VALUE; `null` is none."""
+    """Parse NAME=VALUE settings of the agent; the value `null` means None."""
     pairs: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise UsageError(f"--set {text} cannot be used. Write NAME=VALUE, such as max_steps=5.")
+            raise UsageError(f"--set {text} is invalid. Write NAME=VALUE, such as max_steps=5.")
         pairs[name.strip().replace("-", "_")] = None if value == "null" else value
     return pairs
 
 
 @bench.command()
 def report(runs: Folders, as_json: AsJson = False) -> None:
-    """Print the paper's Table 4 with our runs beside the published figures, and everything stricter below."""
+    """Print the paper's Table 4 with our runs beside the published figures, then the tables of stricter measures."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.bench.restbench.report import Run, document, tables
@@ -291,10 +305,10 @@ def report(runs: Folders, as_json: AsJson = False) -> None:
 @bench.command()
 def plot(
     runs: Folders,
-    out: Annotated[Path, typer.Option(help="Folder of the pictures.", metavar="DIR")] = Path("runs/figures"),
+    out: Annotated[Path, typer.Option(help="Folder for the figures.", metavar="DIR")] = Path("runs/figures"),
     as_json: AsJson = False,
 ) -> None:
-    """Draw the paper's figures 3 and 4 for our runs; needs the extra `plot`."""
+    """Plot the paper's figures 3 and 4 for our runs. Needs the extra `plot`."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.bench.restbench.plot import draw
@@ -307,7 +321,7 @@ def plot(
 
 
 def _show(terminal: Terminal, found: "Sequence[Table]") -> None:
-    """Print tables on stdout, a blank line between them; a wide one is not cut where nobody watches."""
+    """Print tables on stdout, separated by blank lines; wide tables are not cut."""
     from restgpt.bench.restbench.report import text
 
     printed = text(found)
@@ -318,7 +332,7 @@ def _show(terminal: Terminal, found: "Sequence[Table]") -> None:
 
 @contextmanager
 def _bar(terminal: Terminal, title: str, total: int) -> Iterator[Callable[..., None]]:
-    """A progress bar on stderr; the yielded function advances it by one, or sets what is done and the total."""
+    """Show a progress bar on stderr; the yielded function advances it by one, or sets the done and total counts."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

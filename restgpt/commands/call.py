@@ -1,4 +1,4 @@
-"""`restgpt call`: draft, decide and send one call without a model, on the road that the agent's calls go."""
+"""`restgpt call`: draft, check, approve and send one call without a model, by the same code as the agent's calls."""
 
 import json
 import sys
@@ -30,7 +30,9 @@ Writes = Literal["ask", "allow", "deny", "dry-run"]
 
 
 def call(
-    operation: Annotated[str, typer.Argument(help="Name, operationId or `METHOD /path`.", metavar="OPERATION")],
+    operation: Annotated[
+        str, typer.Argument(help="Name, operationId or `METHOD /path` of the operation.", metavar="OPERATION")
+    ],
     names: ApiNames = None,
     specs: Specs = None,
     base_url: BaseUrl = None,
@@ -39,32 +41,38 @@ def call(
         typer.Option(
             "--args",
             help='Arguments by place, as JSON: {"path": {…}, "query": {…}, "header": {…}, "cookie": {…}, "body": …}. '
-            'A file is {"@file": "PATH"}. `-` reads them from standard input, `@PATH` from a file.',
+            'A file is {"@file": "PATH"}. `-` reads the JSON from stdin, `@PATH` from a file.',
             metavar="JSON",
         ),
     ] = "{}",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the request; send nothing.")] = False,
-    writes: Annotated[Writes, typer.Option(help="What happens to a request that changes something.")] = "ask",
-    approve: Annotated[bool, typer.Option("--approve", help="Send it although it has to be approved.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the request; do not send it.")] = False,
+    writes: Annotated[
+        Writes, typer.Option(help="Whether a request that changes data is asked about, sent, denied, or only shown.")
+    ] = "ask",
+    approve: Annotated[bool, typer.Option("--approve", help="Approve the request, if it needs approval.")] = False,
     again: Annotated[
         bool | None,
         typer.Option(
             "--again/--no-again",
-            help="If the same change was cut off before its answer came: send it again, or leave it at that.",
+            help="If an earlier try of the same change was interrupted before its response: send it again, or not.",
             show_default=False,
         ),
     ] = None,
     files: Annotated[
         list[Path] | None,
-        typer.Option("--files", help="Folder whose files may be sent, besides this one.", metavar="FOLDER"),
+        typer.Option(
+            "--files",
+            help="Another folder whose files may be sent, besides the working directory. May be repeated.",
+            metavar="FOLDER",
+        ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", help="Write the body to a file, byte by byte.", metavar="PATH")
+        Path | None, typer.Option("--output", help="Write the response body to a file, unchanged.", metavar="PATH")
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Build, check and send one request; the body of the answer goes to stdout. `restgpt undo` reverses a change."""
+    """Build, check and send one request, and print the response body. `restgpt undo` reverses a change."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
         from restgpt.commands.sources import Sources, find_operation
@@ -77,15 +85,15 @@ def call(
         given = _arguments(arguments)
         if output is not None:
             _check_output(output)
-        wish = _Wish(writes="dry-run" if dry_run else writes, is_dry=dry_run, approve=approve, again=again)
-        with _opened(found, given, apis, sources, settings, wish) as road:
-            road.roots = (Path.cwd(), *(files or ()))
-            _finish(terminal, road, road.drafted(), wish, output)
+        options = _Options(writes="dry-run" if dry_run else writes, is_dry=dry_run, approve=approve, again=again)
+        with _open_call(found, given, apis, sources, settings, options) as single:
+            single.roots = (Path.cwd(), *(files or ()))
+            _finish(terminal, single, single.drafted(), options, output)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
-    """What the options say of sending: `again` decides about an earlier try of unknown outcome."""
+class _Options:
+    """The options about sending; `again` decides whether to repeat an earlier attempt of unknown outcome."""
 
     writes: Writes
     is_dry: bool
@@ -94,8 +102,8 @@ class _Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class _Unknown:
-    """An earlier try of the same change whose answer never came: its call's id, its journal entry, how many tries."""
+class _UnknownOutcome:
+    """An earlier attempt of the same change that got no response: its call id, journal entry and number of tries."""
 
     id: str
     entry: str
@@ -103,23 +111,23 @@ class _Unknown:
 
 
 @dataclass(slots=True)
-class _Road:
-    """What one call goes along. A change has a thread of its own, named after the operation and its arguments.
+class _SingleCall:
+    """One call and its session. A change has its own thread, whose id is a hash of the operation and its arguments.
 
-    So the same command finds its own earlier try, and `restgpt undo THREAD` its change.
+    So the same command finds its earlier attempt, and `restgpt undo THREAD` finds the change.
     """
 
     operation: "Operation"
     arguments: Mapping[str, Any]
     session: "Session"
     id: str = "call"
-    unknown: _Unknown | None = None
+    unknown: _UnknownOutcome | None = None
     record: "ThreadRecord | None" = None
     threads: "Threads | None" = None
     roots: tuple[Path, ...] = ()
 
     def drafted(self) -> "Draft":
-        """The draft of the call; raises `ArgumentError`."""
+        """Draft the call; raises `ArgumentError`."""
         from restgpt.calling.call import Problems
         from restgpt.calling.draft import draft
         from restgpt.tools.request.files import FilePolicy
@@ -139,7 +147,7 @@ class _Road:
         return drafted
 
     def sent(self, ready: "Ready") -> "Decided | Done":
-        """Send the call; its thread is listed from then on, however this ends."""
+        """Record the thread, so that `restgpt threads` lists it, then send the call."""
         from restgpt.calling.execution import carry_out
         from restgpt.tools.errors import RestgptError
 
@@ -153,7 +161,7 @@ class _Road:
         except RestgptError:
             self.threads.mark(record, "failed")
             raise
-        self.threads.mark(record, _standing(done))
+        self.threads.mark(record, _thread_status(done))
         return done
 
     def renewed(self, draft: "Draft") -> "Draft":
@@ -169,26 +177,26 @@ class _Road:
         self.unknown, self.id = None, _new_id(self.record.thread)
         return self.drafted()
 
-    def leave(self, unknown: _Unknown) -> None:
-        """Note that the user does not want an earlier try repeated; whether it was carried out stays unknown."""
+    def leave(self, unknown: _UnknownOutcome) -> None:
+        """Record in the journal that the user does not want to repeat an earlier attempt; its outcome stays unknown."""
         self.session.journal.note(unknown.entry, left=True)
 
 
-def _standing(done: "Decided | Done") -> Literal["done", "failed", "paused"]:
+def _thread_status(done: "Decided | Done") -> Literal["done", "failed", "paused"]:
     succeeded: bool | None = getattr(done, "succeeded", None)
     return "paused" if succeeded is None else "done" if succeeded else "failed"
 
 
 @contextmanager
-def _opened(
+def _open_call(
     operation: "Operation",
     arguments: Mapping[str, Any],
     apis: "list[Api]",
     sources: "Sources",
     settings: "Settings",
-    wish: _Wish,
-) -> Iterator[_Road]:
-    """The road of a call: in memory for a read, with the journal of its thread, held by this process, for a change."""
+    options: _Options,
+) -> Iterator[_SingleCall]:
+    """Open the session of a call: in memory for a read; for a change, with the locked thread and its journal."""
     from restgpt.calling.journal import Journal
     from restgpt.calling.policy import Rules
     from restgpt.calling.session import Session
@@ -197,37 +205,37 @@ def _opened(
     from restgpt.tools.response.memory_store import BoundedMemory
     from restgpt.tools.response.store import ResponseStore
 
-    rules = Rules(settings, wish.writes)
-    thread = _thread_of(operation, arguments)
+    rules = Rules(settings, options.writes)
+    thread = _thread_id(operation, arguments)
 
     def session(store: Any) -> Session:
         http = HttpClient(settings=settings)
         return Session(Catalogue(apis), http, ResponseStore(store), Journal(store, thread), rules)
 
     if operation.is_safe or rules.verdict(operation) in ("deny", "hold"):
-        yield _Road(operation, arguments, session(BoundedMemory()))
+        yield _SingleCall(operation, arguments, session(BoundedMemory()))
         return
     from restgpt.commands.thread import ThreadRecord, Threads
     from restgpt.graph.persistence import open_persistence
 
     with open_persistence(settings) as persistence, persistence.lock(thread):
         opened = session(persistence.store)
-        id, unknown = _place(opened.journal, thread)
+        id, unknown = _next_call(opened.journal, thread)
         record = ThreadRecord(thread, "", sources, turn=0)
-        yield _Road(operation, arguments, opened, id, unknown, record, Threads(persistence.store))
+        yield _SingleCall(operation, arguments, opened, id, unknown, record, Threads(persistence.store))
 
 
-def _thread_of(operation: "Operation", arguments: Mapping[str, Any]) -> str:
+def _thread_id(operation: "Operation", arguments: Mapping[str, Any]) -> str:
     parts = [operation.api.name, operation.name, operation.base_url, arguments]
     return f"call-{sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]}"
 
 
-def _place(journal: Any, thread: str) -> tuple[str, _Unknown | None]:
-    """The id of the next call of a thread, or of the one that was cut off, which is to be decided first."""
+def _next_call(journal: Any, thread: str) -> tuple[str, _UnknownOutcome | None]:
+    """Return the id of the thread's interrupted call, with its unknown outcome; otherwise a new call id."""
     for entry in journal.entries():
         if entry.get("outcome") is None and not entry.get("left"):
             call = entry["id"].rpartition("-")[0]
-            return call, _Unknown(call, entry["id"], entry.get("tries") or 1)
+            return call, _UnknownOutcome(call, entry["id"], entry.get("tries") or 1)
     return _new_id(thread), None
 
 
@@ -236,48 +244,48 @@ def _new_id(thread: str) -> str:
     return f"{thread}.{uuid4().hex}"
 
 
-def _finish(terminal: Terminal, road: _Road, draft: "Draft", wish: _Wish, output: Path | None) -> None:
-    """Decide, send and tell, until the call is over; ends the command with its exit code."""
+def _finish(terminal: Terminal, single: _SingleCall, draft: "Draft", options: _Options, output: Path | None) -> None:
+    """Decide, send and report, until the call is over; raises `typer.Exit` unless it succeeded."""
     from restgpt.calling.call import Ask, Done, Held, Ready
     from restgpt.calling.decision import decide
     from restgpt.calling.question import present
 
-    shown = road.session.shown(draft.request)
-    decided: Decided | Done = Held(draft) if wish.is_dry else decide(draft, road.session.rules)
-    if road.unknown and isinstance(decided, Ready | Ask):
-        decided = Ask(draft, unsure=road.unknown.tries)
+    shown = single.session.shown(draft.request)
+    decided: Decided | Done = Held(draft) if options.is_dry else decide(draft, single.session.rules)
+    if single.unknown and isinstance(decided, Ready | Ask):
+        decided = Ask(draft, unsure=single.unknown.tries)
     while isinstance(decided, Ready | Ask):
         if isinstance(decided, Ready):
-            decided = road.sent(decided)
+            decided = single.sent(decided)
             continue
-        answer = _chosen(decided, wish)
+        answer = _chosen(decided, options)
         if answer is None and terminal.is_interactive:
-            decided = present(road.session, decided)
+            decided = present(single.session, decided)
             answer = _answered(terminal, decided)
         if answer is None:
             _wait(terminal, decided, shown)
-        if answer == "approve" and decided.unsure and (draft := road.renewed(decided.draft)) is not decided.draft:
-            decided, shown = Ask(draft), road.session.shown(draft.request)
-        decided = decide(decided, road.session.rules, {"type": answer})
-        # An option answers one question; what is asked after it, such as about a changed target, is another.
-        wish = replace(wish, approve=False, again=None)
+        if answer == "approve" and decided.unsure and (draft := single.renewed(decided.draft)) is not decided.draft:
+            decided, shown = Ask(draft), single.session.shown(draft.request)
+        decided = decide(decided, single.session.rules, {"type": answer})
+        # An option answers the first question only, not a later one, such as about a changed target.
+        options = replace(options, approve=False, again=None)
     if isinstance(decided, Held):
         terminal.document({"status": "held", "request": shown})
         terminal.answer(request_text(shown))
     elif isinstance(decided, Done):
-        _tell(terminal, road, decided, shown, output)
+        _print_reply(terminal, single, decided, shown, output)
     else:
         _refuse(terminal, shown, decided.reason)
 
 
-def _chosen(ask: "Ask", wish: _Wish) -> Literal["approve", "reject"] | None:
-    """The decision by option; None if there is none."""
-    said = wish.again if ask.unsure else (wish.approve or None)
+def _chosen(ask: "Ask", options: _Options) -> Literal["approve", "reject"] | None:
+    """Return the decision of an option; None if no option decides."""
+    said = options.again if ask.unsure else (options.approve or None)
     return None if said is None else "approve" if said else "reject"
 
 
 def _answered(terminal: Terminal, ask: "Ask") -> Literal["approve", "reject"] | None:
-    """The decision of the person at the terminal; None if they leave it open."""
+    """Return the decision of the person at the terminal; None if the person leaves it open."""
     terminal.say(str(ask.action["description"]))
     if not ask.unsure:
         return "approve" if terminal.ask("Send it? [y/N] ").lower() in ("y", "yes") else None
@@ -286,33 +294,36 @@ def _answered(terminal: Terminal, ask: "Ask") -> Literal["approve", "reject"] | 
 
 
 def _wait(terminal: Terminal, ask: "Ask", shown: dict[str, Any]) -> None:
-    """Say what has to be decided, and end with the exit code for it."""
+    """Print the request that waits for a decision and how to decide, and exit with code `PAUSED`."""
     terminal.document({"status": "paused", "request": shown, "outcome_unknown": bool(ask.unsure)})
     terminal.answer(request_text(shown))
     if ask.unsure:
         terminal.say(
-            "Not sent: the same change was being sent when an earlier command was cut off, and may or may not have "
-            "been carried out. Look first, then send it again with --again, or leave it at that with --no-again."
+            "The request was not sent: an earlier command was interrupted while it sent the same change. The change "
+            "may or may not have been made. Check this at the API, then repeat the request with --again, or drop it "
+            "with --no-again."
         )
     else:
-        terminal.say("Not sent: it has to be approved. Send it with --approve.")
+        terminal.say("The request was not sent, because it needs approval. Approve it with --approve.")
     raise typer.Exit(Exit.PAUSED)
 
 
 def _refuse(terminal: Terminal, shown: dict[str, Any], reason: str) -> None:
     terminal.document({"status": "rejected", "request": shown, "reason": reason})
     terminal.answer(request_text(shown))
-    terminal.say(f"Not sent: {reason}")
+    terminal.say(f"The request was not sent: {reason}")
     raise typer.Exit(Exit.UNFULFILLED)
 
 
-def _tell(terminal: Terminal, road: _Road, done: "Done", shown: dict[str, Any], output: Path | None) -> None:
-    """Print what came of the call; exit 1 for an error status, or if no answer came."""
-    thread = {"thread": road.record.thread} if road.record else {}
+def _print_reply(
+    terminal: Terminal, single: _SingleCall, done: "Done", shown: dict[str, Any], output: Path | None
+) -> None:
+    """Print the response; exit with 1 for an error status or if there is no response."""
+    thread = {"thread": single.record.thread} if single.record else {}
     reply = done.reply
     if reply is None:
-        if road.unknown and done.status == "failed":
-            road.leave(road.unknown)
+        if single.unknown and done.status == "failed":
+            single.leave(single.unknown)
         terminal.document({"status": "failed", "request": shown, "error": done.note, **thread})
         terminal.say(done.note)
         raise typer.Exit(Exit.UNFULFILLED)
@@ -326,8 +337,8 @@ def _tell(terminal: Terminal, road: _Road, done: "Done", shown: dict[str, Any], 
     terminal.document({"status": status, "request": shown, "response": reply_document(reply), **thread})
     if output is None and not terminal.as_json:
         print_body(terminal, reply)
-    if road.record and done.succeeded:
-        terminal.note(f"Undo it with: restgpt undo {road.record.thread}")
+    if single.record and done.succeeded:
+        terminal.note(f"Undo it with: restgpt undo {single.record.thread}")
     if reply.status >= 400:
         raise typer.Exit(Exit.UNFULFILLED)
 
@@ -339,10 +350,10 @@ def _arguments(text: str) -> dict[str, Any]:
         text = _read(Path(text[1:]))
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f'--args is not JSON ({error}). Write it like \'{{"path": {{"id": 1}}}}\'.') from None
+    except ValueError as error:
+        raise UsageError(f'--args is not JSON ({error}). Write, for example, \'{{"path": {{"id": 1}}}}\'.') from None
     if not isinstance(value, dict):
-        raise UsageError('--args is an object of places: {"path": {…}, "query": {…}, "body": …}.')
+        raise UsageError('--args is not a JSON object. Write an object such as {"path": {…}, "query": {…}, "body": …}.')
     return value
 
 
@@ -351,17 +362,21 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UsageError(f"--args names the file {path}, which cannot be read: {why}.") from None
+        raise UsageError(
+            f"The file {path} of --args cannot be read: {why}. Give a UTF-8 text file that you may read."
+        ) from None
 
 
 def _check_output(path: Path) -> None:
-    """Refuse a file that cannot be written, before a change is sent whose answer would be lost."""
+    """Raise `UsageError` if the output file cannot be written, before a change is sent and its response lost."""
     if path.is_dir() or not path.parent.is_dir():
-        raise UsageError(f"--output {path} cannot be written: it is a folder, or is in a folder that does not exist.")
+        raise UsageError(
+            f"--output {path} cannot be written: it is a folder, or its folder does not exist. Give another file."
+        )
 
 
 def _write(path: Path, body: bytes) -> None:
     try:
         path.write_bytes(body)
     except OSError as error:
-        raise UsageError(f"--output {path} cannot be written: {error.strerror}") from None
+        raise UsageError(f"--output {path} cannot be written: {error.strerror}. Give another file.") from None

@@ -1,4 +1,4 @@
-"""Deleting threads for `restgpt threads --delete`: which may go, the question before, and what is left afterwards."""
+"""`restgpt threads --delete`: check which threads may be deleted, ask, delete them, and report the others."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from restgpt.graph.persistence import Persistence
 
 Left = dict[str, str]
-"""Why a thread is left, by its name."""
+"""The reason why a thread is not deleted, by thread."""
 
 
 def delete_threads(
@@ -23,9 +23,10 @@ def delete_threads(
     yes: bool,
     force: bool,
 ) -> None:
-    """Delete threads after a question; `all_or_none` raises `UsageError` if one of them may not go, else it is left.
+    """Ask the user, then delete threads.
 
-    `force` lets a thread go that has a change of unknown outcome. One that a process works on never goes.
+    A thread that a process uses is never deleted; one with a change of unknown outcome only with `force`. If there is
+    such a thread, `all_or_none` raises `UsageError`; otherwise the other threads are deleted.
     """
     left = _left(persistence, records, force=force)
     if left and all_or_none:
@@ -40,7 +41,7 @@ def delete_threads(
     terminal.document({"deleted": gone, "left": [{"thread": name, "reason": why} for name, why in left.items()]})
     terminal.answer("\n".join([_counted("Deleted", len(gone)), *left.values()]))
     if not shrunk:
-        terminal.say("The file keeps its size for now, since it is in use or the disk is full.")
+        terminal.say("The database file was not made smaller, because another process uses it or the disk is full.")
 
 
 def _left(persistence: "Persistence", records: Sequence[ThreadRecord], *, force: bool) -> Left:
@@ -53,15 +54,15 @@ def _left(persistence: "Persistence", records: Sequence[ThreadRecord], *, force:
             left[thread] = str(ThreadBusyError(thread))
         elif not force and is_unsettled(persistence, thread):
             left[thread] = (
-                f"Thread {thread} has a change of which nobody knows whether it was carried out. Settle that with "
-                f"`restgpt resume {thread}`, or add --force."
+                f"Thread {thread} has a change of unknown outcome. Resolve it with `restgpt resume {thread}`, or add "
+                "--force to delete the thread anyway."
             )
     return left
 
 
 def _is_wanted(terminal: Terminal, records: Sequence[ThreadRecord]) -> bool:
     if not terminal.is_interactive:
-        raise UsageError(f"{_counted('This would delete', len(records))} To do it without being asked, add --yes.")
+        raise UsageError(f"{_counted('This would delete', len(records))} To skip the question, add --yes.")
     for record in records:
         terminal.say(
             f"{record.thread}  {record.updated[:16].replace('T', ' ')}  {' '.join(record.instruction.split())}"
@@ -70,7 +71,7 @@ def _is_wanted(terminal: Terminal, records: Sequence[ThreadRecord]) -> bool:
 
 
 def _delete(persistence: "Persistence", records: Sequence[ThreadRecord]) -> Left:
-    """Delete each thread while it is held, then the bodies that none refers to any more; gives those that got busy."""
+    """Lock and delete each thread, then delete unreferenced bodies; returns the threads that another process locked."""
     from restgpt.graph.persistence import ThreadBusyError
     from restgpt.graph.removal import remove_bodies, remove_thread
 

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from restgpt.specs import Api
 
 TODAY = "2023-12-01"
-"""The day that the simulated APIs live in, and with them the agent."""
+"""The date that the simulated APIs use as today; the agent uses the same."""
 
-PATIENCE_S = 1800.0
-"""How long a reply may take, in seconds: a recording may be made by hand."""
+MODEL_TIMEOUT_S = 1800.0
+"""The timeout of one model reply, in seconds: a person may write the replies of a recording by hand."""
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """What the demo asks of a world."""
+    """An instruction of the demo, and the world that it is for."""
 
     world: str
     text: str
@@ -45,10 +45,11 @@ INSTRUCTIONS = (
 def demo(
     model: Annotated[
         str | None,
-        typer.Option(help="Ask this chat model instead of replaying recorded replies.", metavar="PROVIDER:NAME"),
+        typer.Option(help="Call this chat model instead of replaying recorded replies.", metavar="PROVIDER:NAME"),
     ] = None,
     record: Annotated[
-        Path | None, typer.Option(help="Keep the replies of --model in this file, to be replayed.", metavar="FILE")
+        Path | None,
+        typer.Option(help="Save the replies of --model in this file, so that they can be replayed.", metavar="FILE"),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -57,7 +58,7 @@ def demo(
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal), ExitStack() as stack:
         if record is not None and model is None:
-            raise UsageError("--record keeps the replies of a model; name it with --model.")
+            raise UsageError("--record saves the replies of a chat model. Name the model with --model.")
         apis = _serve_worlds(stack, dict.fromkeys(item.world for item in INSTRUCTIONS))
         terminal.note(_introduction(model))
         chat_model = _model(model, record)
@@ -72,16 +73,16 @@ def demo(
 
 
 def recorded() -> str:
-    """The model that replays the demo's replies."""
+    """Return the name of the model that replays the demo's recorded replies."""
     return f"recorded:{files('restgpt.commands').joinpath('recordings', 'demo.jsonl')}"
 
 
 def _model(name: str | None, record: Path | None) -> "BaseChatModel":
-    """The chat model, with a recorder on it if its replies are to be kept."""
+    """Return the chat model, with a `Recorder` as callback if `record` names a file."""
     from restgpt.tools.model.provider import resolve_model
     from restgpt.tools.model.recording import Recorder
 
-    chat_model = resolve_model(name or recorded(), timeout=PATIENCE_S)
+    chat_model = resolve_model(name or recorded(), timeout=MODEL_TIMEOUT_S)
     if record is not None:
         chat_model.callbacks = [Recorder(record)]
     return chat_model
@@ -93,12 +94,12 @@ def _introduction(model: str | None) -> str:
         return f"{where} The model is {model}."
     return (
         f"{where} The model's replies are recorded; planning, requests, approval and the Python that reads the "
-        "responses run for real. Run the same with a model of your own: restgpt demo --model openai:gpt-5-mini"
+        "responses run for real. To run the demo with a chat model: restgpt demo --model openai:gpt-5-mini"
     )
 
 
 def _serve_worlds(stack: ExitStack, names: Sequence[str] | dict[str, Any]) -> "dict[str, Api]":
-    """Serve the worlds on free ports until the stack is closed; their APIs with the credential in place."""
+    """Serve the worlds on free ports until the stack is closed; return their APIs, with credentials."""
     from restgpt.worlds import open_world, served_api
     from restgpt.worlds.server import serve
 
@@ -117,7 +118,7 @@ def _run(terminal: Terminal, item: Instruction, api: "Api", model: "BaseChatMode
 
 
 def _agent(api: "Api", model: "BaseChatModel") -> "Agent":
-    """An agent whose threads live in memory and that reads no settings of the user."""
+    """Return an agent that keeps its threads in memory and ignores the user's settings."""
     from langgraph.checkpoint.memory import InMemorySaver
     from langgraph.store.memory import InMemoryStore
 
@@ -132,7 +133,7 @@ def _agent(api: "Api", model: "BaseChatModel") -> "Agent":
 
 
 def _approve(terminal: Terminal, pending: "Sequence[Pending]") -> dict[str, Any]:
-    """Approve what waits, in sight."""
+    """Print the pending requests and approve them."""
     from restgpt.commands.review import Verdict, pending_text
 
     terminal.note(f"\nApproval is needed.\n{pending_text(pending)}\n→ approved by the demo\n")

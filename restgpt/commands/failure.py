@@ -1,4 +1,4 @@
-"""How a command fails: one clear message, the right exit code, never a traceback."""
+"""Error handling of commands: turns an expected error into a message and an exit code, without a traceback."""
 
 import logging
 import sqlite3
@@ -25,21 +25,21 @@ class Exit(IntEnum):
 
 
 class UsageError(Exception):
-    """What was typed cannot be meant; the message says what to type instead."""
+    """The user gave invalid arguments or options; the message says what to type instead."""
 
 
 def refuse_bytes(*given: object) -> None:
-    """Refuse texts with bytes that are no characters, which no model and no database takes; raises `UsageError`."""
+    """Raise `UsageError` for a text with undecodable bytes (lone surrogates): models and databases reject it."""
     for text in given:
         if isinstance(text, str) and any("\ud800" <= character <= "\udfff" for character in text):
             raise UsageError(
-                f"{text!r} holds bytes that are no text in the encoding of this terminal. Type it anew, or set "
+                f"{text!r} has bytes that are not valid in the encoding of this terminal. Type the text again, or set "
                 "LC_ALL=C.UTF-8."
             )
 
 
-def foreseen() -> tuple[type[BaseException], ...]:
-    """The errors that a command explains, gathered only when something failed, because their modules load slowly."""
+def expected_errors() -> tuple[type[BaseException], ...]:
+    """Return the exceptions that `explain` has messages for; a function, because importing their modules is slow."""
     from langgraph.errors import GraphRecursionError
 
     from restgpt.specs import SpecError, UnknownOperationError
@@ -61,7 +61,7 @@ def foreseen() -> tuple[type[BaseException], ...]:
 
 
 def explain(error: BaseException) -> tuple[str, Exit]:
-    """The message and the exit code of a foreseen error."""
+    """Return the message and the exit code of an expected error."""
     from langgraph.errors import GraphRecursionError
 
     from restgpt.specs import SpecError, UnknownOperationError
@@ -69,10 +69,13 @@ def explain(error: BaseException) -> tuple[str, Exit]:
     from restgpt.tools.model.errors import ModelError, ModelReplyError, ModelUnavailableError, NoModelError
 
     if isinstance(error, GraphRecursionError):
-        return "The run took more steps than one run may take.", Exit.UNFULFILLED
+        return (
+            "The run reached the recursion limit of its graph. Give a smaller instruction, or raise max_steps.",
+            Exit.UNFULFILLED,
+        )
     if isinstance(error, sqlite3.Error):
-        remedy = "Check that its disk has room, that you may write to it, and that nothing else does."
-        return f"The file that keeps the threads cannot be used: {error}. {remedy}", Exit.USAGE
+        remedy = "Check that its disk has free space, that you may write to it, and that no other program uses it."
+        return f"The database file of the threads failed: {error}. {remedy}", Exit.USAGE
     if isinstance(error, NoModelError):
         from restgpt.commands.local_model import offer
 
@@ -82,13 +85,20 @@ def explain(error: BaseException) -> tuple[str, Exit]:
     if isinstance(error, ArgumentError):
         import json
 
-        example = f"\nThis would fit: {json.dumps(error.example, ensure_ascii=False)}" if error.example else ""
+        example = (
+            f"\nValid arguments are, for example: {json.dumps(error.example, ensure_ascii=False)}"
+            if error.example
+            else ""
+        )
         return f"{_sentence(error)}{example}", Exit.USAGE
     if isinstance(error, UnknownOperationError):
-        return f"{_sentence(error)} All are listed by `restgpt api show`.", Exit.USAGE
+        return f"{_sentence(error)} List the operations with `restgpt api show`.", Exit.USAGE
     if isinstance(error, UsageError | SpecError | ModelError | MissingCredentialError | RestgptError):
         return _sentence(error), Exit.USAGE
-    return f"The database that keeps the threads cannot be used ({type(error).__name__}).", Exit.USAGE
+    return (
+        f"The database of the threads failed ({type(error).__name__}). Check that it runs and can be reached.",
+        Exit.USAGE,
+    )
 
 
 def _sentence(error: BaseException) -> str:
@@ -100,12 +110,12 @@ def _sentence(error: BaseException) -> str:
 
 @contextmanager
 def reported(terminal: Terminal) -> Iterator[None]:
-    """Turn a foreseen error inside into its message and exit code; its traceback goes to the log at level DEBUG."""
+    """Turn an expected error in the block into its message and exit code; log its traceback at level DEBUG."""
     try:
         yield
     except typer.Exit:
         raise
-    except foreseen() as error:
+    except expected_errors() as error:
         message, code = explain(error)
         terminal.say(message)
         terminal.document({"status": "failed", "error": message})

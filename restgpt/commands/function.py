@@ -1,4 +1,4 @@
-"""`restgpt function`: from a prompt and function documentation to function calls, executing nothing."""
+"""`restgpt function`: turn a prompt and function documentation into function calls, without executing them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,39 +13,49 @@ if TYPE_CHECKING:
     from restgpt.functions.docs.function import Function
     from restgpt.functions.graph import FunctionGraph
 
-MOST_READ = 2000
-"""Of an API with more operations, only the best by search are read at all."""
+MAX_OPERATIONS = 2000
+"""If an API has more operations, only those are read that a search for the prompt ranks best."""
 
 SHOWN = ("outcome", "calls", "text", "tool_calls", "requests", "question", "missing", "answer", "usage")
 
 
 def function(
-    text: Annotated[str, typer.Argument(help="What is wanted, in plain language.", metavar="TEXT")],
+    text: Annotated[str, typer.Argument(help="The request, in plain language.", metavar="TEXT")],
     functions: Annotated[
         list[str],
-        typer.Option("--functions", "-f", help="Function documentation or an OpenAPI document.", metavar="FILE"),
+        typer.Option(
+            "--functions",
+            "-f",
+            help="A file of function documentation, or an OpenAPI document. May be repeated.",
+            metavar="FILE",
+        ),
     ],
     model: Annotated[
         str | None,
-        typer.Option(help="The chat model; completion:NAME is a raw completions endpoint.", metavar="PROVIDER:NAME"),
+        typer.Option(help="The chat model; completion:NAME uses a completions endpoint.", metavar="PROVIDER:NAME"),
     ] = None,
     prompting: Annotated[
         Literal["structured", "tools", "v0", "v1", "v2"],
-        typer.Option(help="A structured reply, native tools, or the layout of an OpenFunctions model."),
+        typer.Option(
+            help="Ask for structured output, native tool calls, or in the prompt format of an OpenFunctions model."
+        ),
     ] = "structured",
     call_style: Annotated[
-        Literal["python", "json", "requests", "tools"], typer.Option(help="How the calls are written.")
+        Literal["python", "json", "requests", "tools"], typer.Option(help="The format of the calls.")
     ] = "python",
     on_missing: Annotated[
-        Literal["ask", "placeholder"], typer.Option(help="What happens when a required value is missing.")
+        Literal["ask", "placeholder"],
+        typer.Option(help="Whether to ask for a missing required value, or to write a placeholder."),
     ] = "ask",
-    grounding: Annotated[bool, typer.Option(help="Treat required values that nobody said as missing.")] = True,
+    grounding: Annotated[
+        bool, typer.Option(help="Treat a required value as missing if the prompt does not contain it.")
+    ] = True,
     base_url: Annotated[
-        str | None, typer.Option("--base-url", help="Where routes without a host are.", metavar="URL")
+        str | None, typer.Option("--base-url", help="The base URL of routes without a host.", metavar="URL")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the function calls that do what is wanted; nothing is executed."""
+    """Write the function calls that fulfil a request; they are not executed."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.functions.context import FunctionContext
@@ -71,19 +81,19 @@ def _memory() -> Any:
 
 
 def _read(source: str, text: str, base_url: str | None) -> "list[Function]":
-    """The functions of a file; raises `UsageError` naming the file where it holds none that can be read."""
+    """Read the functions of a file; raises `UsageError` that names the file if it has no readable function."""
     from restgpt.functions.docs.function import FunctionError
     from restgpt.functions.docs.loading import load_functions
     from restgpt.functions.docs.sources import from_operations
 
     path = Path(source)
     if not path.is_file():
-        raise UsageError(f"--functions {source}: there is no such file.")
+        raise UsageError(f"--functions {source}: this file does not exist.")
     if _is_openapi(path):
         from restgpt.specs import load_api
 
         api = load_api(path, base_url=base_url)
-        many = len(api.operations) > MOST_READ
+        many = len(api.operations) > MAX_OPERATIONS
         return from_operations(api.search(text, 100) if many else api.operations)
     try:
         return load_functions(path)
@@ -94,7 +104,7 @@ def _read(source: str, text: str, base_url: str | None) -> "list[Function]":
 
 
 def _is_openapi(path: Path) -> bool:
-    """Whether a file opens like an OpenAPI document; it is read as such before it is read as functions."""
+    """Return whether the beginning of a file has the key `openapi` or `swagger` with a version."""
     import re
 
     with path.open("rb") as file:
@@ -103,7 +113,7 @@ def _is_openapi(path: Path) -> bool:
 
 
 def _converse(terminal: Terminal, graph: "FunctionGraph", text: str) -> dict[str, Any]:
-    """Run the graph; at a terminal, put its questions to the person until one is left without an answer."""
+    """Run the graph; at a terminal, ask the user its questions until the user gives an empty answer."""
     from langgraph.types import Command
 
     config: Any = {"configurable": {"thread_id": "function"}}
@@ -117,7 +127,7 @@ def _converse(terminal: Terminal, graph: "FunctionGraph", text: str) -> dict[str
 
 
 def _show(terminal: Terminal, state: dict[str, Any]) -> None:
-    """Print the calls, or the question or refusal with its exit code."""
+    """Print the calls; or print the question or refusal and exit with its code."""
     outcome = state["outcome"]
     terminal.document({name: state[name] for name in SHOWN if name in state})
     if outcome == "call":

@@ -1,4 +1,4 @@
-"""The function-calling part of `restgpt bench`: running its suites, and making and checking training data."""
+"""The function-calling commands of `restgpt bench`: run suites, generate and check training data, fine-tune a model."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -20,16 +20,22 @@ ModelName = Annotated[
 def functions(
     suite: Annotated[str, typer.Option("--suite", help="openfunctions-v1, or bfcl:CATEGORY.")] = "openfunctions-v1",
     model: ModelName = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the results; a run goes on there.")] = Path("runs"),
-    only: Annotated[str | None, typer.Option("--only", help="Tasks by position, as 0,4,7.", metavar="I,J")] = None,
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder of the results; a stopped run continues from them.")
+    ] = Path("runs"),
+    only: Annotated[
+        str | None, typer.Option("--only", help="Run only the tasks at these positions, such as 0,4,7.", metavar="I,J")
+    ] = None,
     mode: Annotated[
-        Literal["strict", "original"], typer.Option(help="Whether an invented value is a failure.")
+        Literal["strict", "original"],
+        typer.Option(help="strict: an invented value is a failure; original: as in the published figure."),
     ] = "strict",
     prompting: Annotated[
-        Literal["structured", "tools", "v0", "v1", "v2"], typer.Option(help="How the model is asked.")
+        Literal["structured", "tools", "v0", "v1", "v2"], typer.Option(help="How the model is prompted.")
     ] = "structured",
     rules: Annotated[
-        Literal["ours", "leaderboard"], typer.Option(help="Ours, or the leaderboard's with its known faults.")
+        Literal["ours", "leaderboard"],
+        typer.Option(help="Our matching rules, or the leaderboard's with its known faults."),
     ] = "ours",
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -67,18 +73,24 @@ def generate(
     docs: Annotated[
         list[str],
         typer.Option(
-            "--docs", help="A file, python:PACKAGE, or argparse:MODULE:NAME. May be repeated.", metavar="SOURCE"
+            "--docs",
+            help="A file of documentation, python:PACKAGE, or argparse:MODULE:NAME. May be repeated.",
+            metavar="SOURCE",
         ),
     ],
     model: ModelName = None,
     out: Annotated[Path, typer.Option("--out", help="Folder for the data and its manifest.")] = Path("training"),
-    per_function: Annotated[int, typer.Option(help="Examples to ask for per function.", min=1, max=20)] = 3,
-    seed: Annotated[int, typer.Option(help="Seed of the augmentation.")] = 0,
-    augment: Annotated[bool, typer.Option(help="Also make renamed, parallel, irrelevant and other examples.")] = True,
+    per_function: Annotated[
+        int, typer.Option(help="Number of examples to ask the model for, per function.", min=1, max=20)
+    ] = 3,
+    seed: Annotated[int, typer.Option(help="Random seed of the augmentation.")] = 0,
+    augment: Annotated[
+        bool, typer.Option(help="Also generate variants: renamed, parallel and irrelevant functions, and others.")
+    ] = True,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make training data for function calling from documentation, filtered and augmented, with a manifest."""
+    """Generate training data for function calling from documentation; filter and augment it, and write a manifest."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
         from restgpt.bench.functions.generate import export
@@ -106,13 +118,13 @@ def train(
     data: Annotated[Path, typer.Option("--data", help="The exported openfunctions.jsonl.")],
     base_model: Annotated[
         str | None,
-        typer.Option(help="Name or folder of the model to start from. Without it, the data is checked only."),
+        typer.Option(help="Name or folder of the model to fine-tune. Without it, the data is only checked."),
     ] = None,
     out: Annotated[Path, typer.Option("--out", help="Folder for the adapter.")] = Path("adapter"),
-    layout: Annotated[Literal["v1", "v2"], typer.Option(help="The prompt layout to learn.")] = "v1",
-    steps: Annotated[int, typer.Option(help="Training steps; -1: two epochs.")] = -1,
+    layout: Annotated[Literal["v1", "v2"], typer.Option(help="The prompt format to train on.")] = "v1",
+    steps: Annotated[int, typer.Option(help="Number of training steps; -1 means two epochs.")] = -1,
 ) -> None:
-    """Fine-tune a model on exported data, loss on the answer only (needs the extra `train`)."""
+    """Fine-tune a model on exported data; the loss is on the answer only. Needs the extra `train`."""
     terminal = Terminal()
     with reported(terminal):
         from restgpt.bench.functions.train import TrainError, dry_run
@@ -141,7 +153,7 @@ def _positions(only: str | None) -> list[int] | None:
     try:
         return [int(part) for part in only.split(",") if part.strip()]
     except ValueError:
-        raise UsageError(f"--only {only}: write positions as 0,4,7.") from None
+        raise UsageError(f"--only {only} is invalid. Write positions, such as 0,4,7.") from None
 
 
 def _progress(terminal: Terminal) -> "Callable[[int, int], None]":

@@ -1,4 +1,4 @@
-"""A model server on this machine: found by asking the usual address, offered by name."""
+"""A local model server: looks for one at the usual address, and suggests its models to a user without a model."""
 
 import json
 from http.client import HTTPException
@@ -8,14 +8,14 @@ from urllib.request import ProxyHandler, build_opener
 USUAL_ADDRESS = "http://localhost:11434/v1"
 """Where Ollama serves the OpenAI chat API."""
 
-PATIENCE_S = 0.3
-"""How long the answer may take, in seconds."""
+TIMEOUT_S = 0.3
+"""The timeout of the request, in seconds."""
 
 LARGEST_ANSWER = 1_000_000
 
 
-def local_models(address: str = USUAL_ADDRESS, *, seconds: float = PATIENCE_S) -> list[str]:
-    """The models that a server at `address` offers; none if nothing answers in time."""
+def local_models(address: str = USUAL_ADDRESS, *, seconds: float = TIMEOUT_S) -> list[str]:
+    """Return the models of the server at `address`; an empty list if no server answers in time."""
     opener = build_opener(ProxyHandler({}))
     try:
         with opener.open(f"{address}/models", timeout=seconds) as answer:
@@ -25,12 +25,12 @@ def local_models(address: str = USUAL_ADDRESS, *, seconds: float = PATIENCE_S) -
         return []
 
 
-def offer(address: str = USUAL_ADDRESS, *, seconds: float = PATIENCE_S) -> str:
-    """What to type to use the server at `address`, as lines to add to a message; empty if there is none."""
+def offer(address: str = USUAL_ADDRESS, *, seconds: float = TIMEOUT_S) -> str:
+    """Return lines for an error message that say how to use the server at `address`; empty if no server answers."""
     names = local_models(address, seconds=seconds)
     if not names:
         return ""
     return (
-        f"\nA server on this machine answers and offers {', '.join(names[:5])}. To use it:\n"
+        f"\nA model server on this machine has {', '.join(names[:5])}. To use it:\n"
         f"  export OPENAI_BASE_URL={address}  and  --model openai:{names[0]}"
     )

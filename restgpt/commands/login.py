@@ -1,4 +1,4 @@
-"""`restgpt login`: an OAuth2 token for an API of apis.yaml, by a browser."""
+"""`restgpt login`: get an OAuth2 token for an API through a browser."""
 
 from typing import Annotated
 
@@ -10,19 +10,28 @@ from restgpt.commands.terminal import Terminal
 
 
 def login(
-    name: Annotated[str, typer.Argument(help="A name in apis.yaml, or a path or URL of a document.", metavar="NAME")],
+    name: Annotated[
+        str, typer.Argument(help="A name in apis.yaml, or the path or URL of an OpenAPI document.", metavar="NAME")
+    ],
     scheme: Annotated[
-        str | None, typer.Option(help="The security scheme, where the document has several.", metavar="SCHEME")
+        str | None, typer.Option(help="The security scheme to use, if the document has several.", metavar="SCHEME")
     ] = None,
-    scope: Annotated[list[str] | None, typer.Option(help="A scope to ask for; repeatable.", metavar="SCOPE")] = None,
+    scope: Annotated[
+        list[str] | None, typer.Option(help="A scope to ask for. May be repeated.", metavar="SCOPE")
+    ] = None,
     port: Annotated[
-        int, typer.Option(help="The port of the redirect, where the server insists on one.", min=0, max=65535)
+        int,
+        typer.Option(
+            help="The port of the redirect URI, if the server requires one; 0: any free port.", min=0, max=65535
+        ),
     ] = 0,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address to open.")] = False,
-    seconds: Annotated[float, typer.Option(help="How long to wait for the login.", min=1)] = 300.0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the login URL instead of opening a browser.")
+    ] = False,
+    seconds: Annotated[float, typer.Option(help="Seconds to wait for the login.", min=1)] = 300.0,
     as_json: AsJson = False,
 ) -> None:
-    """Log in to an API with OAuth2 (authorization code with PKCE); the token is kept in a file of mode 600."""
+    """Log in to an API with OAuth2 (authorization code with PKCE), and save the token in a file of mode 600."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.commands.sources import load_source

@@ -1,4 +1,4 @@
-"""The options that several commands share, said once."""
+"""The options that several commands share."""
 
 from typing import Annotated
 
@@ -12,7 +12,8 @@ Specs = Annotated[
     typer.Option("--spec", help="Path or URL of an OpenAPI document. May be repeated.", metavar="SOURCE"),
 ]
 BaseUrl = Annotated[
-    str | None, typer.Option("--base-url", help="Where the API is, if not at the document's server.", metavar="URL")
+    str | None,
+    typer.Option("--base-url", help="The base URL of the API, instead of the document's server.", metavar="URL"),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No trace on stderr.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not print the trace on stderr.")]

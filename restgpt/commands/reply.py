@@ -1,4 +1,4 @@
-"""A request and its reply as `restgpt call` prints them."""
+"""Formats a request and its reply for the output of `restgpt call`."""
 
 import json
 import sys
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def print_body(terminal: Terminal, reply: "Reply") -> None:
-    """Print text for people; bytes as they are only where a program reads them."""
+    """Print a text body; write a binary body to stdout unless stdout is a terminal."""
     value = _body(reply)
     if isinstance(value, str):
         terminal.answer(value)
     elif isinstance(value, dict) and "@bytes" in value:
         if sys.stdout.isatty():
-            terminal.say(f"The body is {reply.media_type or 'binary'}; keep it with --output PATH.")
+            terminal.say(f"The body is {reply.media_type or 'binary'}. Save it with --output PATH.")
         else:
             sys.stdout.buffer.write(reply.body)
     elif value is not None:
@@ -25,7 +25,7 @@ def print_body(terminal: Terminal, reply: "Reply") -> None:
 
 
 def reply_document(reply: "Reply") -> dict[str, Any]:
-    """The reply for a program: status, headers, and the body as JSON."""
+    """Return the reply as a JSON document: status, headers, body."""
     return {
         "status": reply.status,
         "reason": reply.reason,
@@ -40,7 +40,7 @@ def reply_document(reply: "Reply") -> dict[str, Any]:
 
 
 def _body(reply: "Reply") -> Any:
-    """The body as JSON: its value, its text, or its Base64 as `{"@bytes": …}`."""
+    """Return the body as a JSON value: decoded JSON, text, or Base64 as `{"@bytes": …}`."""
     if not reply.body:
         return None
     try:
@@ -55,7 +55,7 @@ def _body(reply: "Reply") -> Any:
 
 
 def _strict_json(text: str) -> Any:
-    """The value of JSON text; the text itself where it is not JSON, or holds numbers that JSON cannot write."""
+    """Decode JSON; return the text itself if it is not JSON or has numbers that JSON cannot write, such as NaN."""
     try:
         value = json.loads(text)
         json.dumps(value, allow_nan=False)
@@ -65,7 +65,7 @@ def _strict_json(text: str) -> Any:
 
 
 def request_text(shown: dict[str, Any]) -> str:
-    """A redacted request as people read one: the line, the headers, the body."""
+    """Format a redacted request: the request line, the headers, the body."""
     lines = [f"{shown['method']} {shown['url']}"]
     lines += [f"{name}: {value}" for name, value in (shown.get("headers") or {}).items()]
     body = shown.get("body")

@@ -1,4 +1,4 @@
-"""`restgpt resume`: go on with a run that waits for approval, failed, or was killed."""
+"""`restgpt resume`: resume a run that is paused for approval, has failed, or was killed."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,16 +15,26 @@ if TYPE_CHECKING:
 
 
 def resume(
-    thread: Annotated[str, typer.Argument(help="The thread, as `ask` or `threads` named it.", metavar="ID")],
-    approve: Annotated[bool, typer.Option("--approve", help="Send what waits for approval.")] = False,
-    reject: Annotated[str | None, typer.Option(help="Do not send it, and tell the agent why.", metavar="TEXT")] = None,
-    respond: Annotated[str | None, typer.Option(help="Do not send it; answer instead.", metavar="TEXT")] = None,
-    edit: Annotated[str | None, typer.Option(help="Send it with these arguments instead.", metavar="JSON")] = None,
-    model: Annotated[str | None, typer.Option(help="Go on with another chat model.", metavar="PROVIDER:NAME")] = None,
+    thread: Annotated[
+        str, typer.Argument(help="The id of the thread, as printed by `ask` or `threads`.", metavar="ID")
+    ],
+    approve: Annotated[bool, typer.Option("--approve", help="Send the requests that wait for approval.")] = False,
+    reject: Annotated[
+        str | None, typer.Option(help="Do not send them, and tell the agent why.", metavar="TEXT")
+    ] = None,
+    respond: Annotated[
+        str | None, typer.Option(help="Do not send them, and give the agent this answer instead.", metavar="TEXT")
+    ] = None,
+    edit: Annotated[
+        str | None, typer.Option(help="Send the request with these arguments; for several, a list.", metavar="JSON")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Use another chat model from now on.", metavar="PROVIDER:NAME")
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Go on with a paused or killed run; a change that was sent is never sent again."""
+    """Resume a paused, failed or killed run; a change that was sent is never sent again."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
         refuse_bytes(reject, respond, edit)
@@ -46,8 +56,8 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
         record = threads.get(thread)
         if record.turn == 0:
             raise UsageError(
-                f"Thread {thread} is a single call, and has nothing to go on with. Repeat it with `restgpt call`, "
-                f"which asks first if its outcome is not known, or reverse it with `restgpt undo {thread}`."
+                f"Thread {thread} is a single call, which cannot be resumed. Repeat it with `restgpt call`, which asks "
+                f"first if its outcome is unknown, or reverse it with `restgpt undo {thread}`."
             )
         with persistence.lock(thread):
             context = checked_context({**record.context, **({"model": model} if model else {})})
@@ -55,7 +65,9 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
             agent = Agent.over(apis, context=context, settings=settings, persistence=persistence)
             standing = agent.outcome(thread)
             if is_decided and not standing.pending:
-                raise UsageError(f"Nothing waits for a decision in thread {thread}. `restgpt resume {thread}` goes on.")
+                raise UsageError(
+                    f"No request waits for a decision in thread {thread}. Resume it with `restgpt resume {thread}`."
+                )
             if _is_over(agent, record):
                 report(standing, terminal)
             given = _given(agent, record, standing, verdict if is_decided else None, terminal)
@@ -66,7 +78,7 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
 
 
 WAITING = object()
-"""Says that nobody has decided."""
+"""Returned instead of an input for the graph if no decision was given."""
 
 
 def _is_over(agent: "Agent", record: "ThreadRecord") -> bool:
@@ -76,7 +88,7 @@ def _is_over(agent: "Agent", record: "ThreadRecord") -> bool:
 def _given(
     agent: "Agent", record: "ThreadRecord", standing: "Outcome", verdict: Verdict | None, terminal: Terminal
 ) -> Any:
-    """What to go on with: decisions, nothing after a kill, or the instruction if not even a checkpoint was written."""
+    """Return the input of the graph: the decisions, None after a kill, or the instruction if there is no checkpoint."""
     from langgraph.types import Command
 
     from restgpt.commands.run import decide_here

@@ -1,4 +1,4 @@
-"""The decisions on requests that wait for approval: given by flags, or asked of a person."""
+"""Decisions on requests that wait for approval, given by options or by a person at the terminal."""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ Decision = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """One pause of a run: its id, the actions that wait, and which decisions each allows."""
+    """One interrupt of a run: its id, the actions that wait for approval, and the decisions allowed for each."""
 
     id: str
     actions: tuple[dict[str, Any], ...]
@@ -21,23 +21,23 @@ class Pending:
 
     @classmethod
     def of(cls, interrupt: Any) -> "Pending":
-        """Read an interrupt whose payload is that of LangChain's human-in-the-loop middleware."""
+        """Read an interrupt with the payload of LangChain's human-in-the-loop middleware."""
         value = interrupt.value if isinstance(interrupt.value, dict) else {}
         allowed = {config["action_name"]: config["allowed_decisions"] for config in value.get("review_configs", [])}
         return cls(interrupt.id, tuple(value.get("action_requests", ())), allowed)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain JSON."""
+        """Return the interrupt as plain JSON."""
         return {"id": self.id, "actions": list(self.actions), "allowed": self.allowed}
 
-    def admits(self, kind: str) -> bool:
-        """Whether every action allows a decision of this kind."""
+    def allows(self, kind: str) -> bool:
+        """Return whether every action allows a decision of this kind."""
         return all(kind in self.allowed.get(action["name"], [kind]) for action in self.actions)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the flags of `resume` decide for everything that waits; empty if there are none."""
+    """The decision that the options of `resume` give for all waiting actions; empty if no option is given."""
 
     approve: bool = False
     reject: str | None = None
@@ -46,18 +46,18 @@ class Verdict:
 
     @property
     def is_given(self) -> bool:
-        """Whether there is a decision; raises `UsageError` if there are several."""
+        """Whether the options give a decision; raises `UsageError` if they give several."""
         given = [self.approve, self.reject is not None, self.respond is not None, self.edit is not None]
         if sum(given) > 1:
-            raise UsageError("--approve, --reject, --respond and --edit exclude each other; give one.")
+            raise UsageError("--approve, --reject, --respond and --edit exclude each other. Give one of them.")
         return any(given)
 
     def answers(self, pending: Sequence[Pending]) -> dict[str, Any]:
-        """The resume value by interrupt; raises `UsageError` where the decision is not allowed or does not fit."""
+        """Return the resume values by interrupt id; raises `UsageError` if an action does not allow the decision."""
         actions = [action for pause in pending for action in pause.actions]
         kind = self._kind()
-        if not all(pause.admits(kind) for pause in pending):
-            raise UsageError(f"What waits here cannot be answered with --{kind}. Give --approve or --reject.")
+        if not all(pause.allows(kind) for pause in pending):
+            raise UsageError(f"The waiting requests do not allow --{kind}. Give --approve or --reject.")
         decisions = iter(self._decisions(actions))
         return {pause.id: {"decisions": [next(decisions) for _ in pause.actions]} for pause in pending}
 
@@ -79,12 +79,12 @@ class Verdict:
 
 
 def edit_decision(action: dict[str, Any], arguments: dict[str, Any]) -> Decision:
-    """The decision that sends an action with other arguments."""
+    """Return the decision that sends an action with edited arguments."""
     return {"type": "edit", "edited_action": {"name": action["name"], "args": arguments}}
 
 
 def edited_arguments(text: str, wanted: int) -> list[dict[str, Any]]:
-    """Arguments for each waiting request out of JSON: an object for one, a list of objects for several."""
+    """Parse the edited arguments of each waiting request: a JSON object for one, a list of objects for several."""
     try:
         value = json.loads(text)
     except ValueError as error:
@@ -97,13 +97,13 @@ def edited_arguments(text: str, wanted: int) -> list[dict[str, Any]]:
 
 
 def pending_text(pending: Sequence[Pending]) -> str:
-    """What waits, as a person reads it: the description of each action, with the exact redacted request in it."""
+    """Return the descriptions of all waiting actions; each contains the exact request, redacted."""
     actions = [action for pause in pending for action in pause.actions]
     return "\n\n".join(str(action.get("description") or action["name"]) for action in actions)
 
 
 def ask_person(terminal: Terminal, pending: Sequence[Pending]) -> dict[str, Any] | None:
-    """Ask about each waiting action; None to leave the run paused."""
+    """Ask the person about each waiting action; returns None if the run is to stay paused."""
     answers: dict[str, Any] = {}
     for pause in pending:
         decisions = []
@@ -133,7 +133,7 @@ def _ask_about(terminal: Terminal, action: dict[str, Any], allowed: Sequence[str
 
 
 def _decision(terminal: Terminal, action: dict[str, Any], kind: str) -> Decision | None:
-    """The decision of a kind with what belongs to it; None to ask again."""
+    """Return the decision of a kind, with its message or arguments; None to ask again."""
     if kind == "approve":
         return {"type": "approve"}
     if kind == "edit":

@@ -1,4 +1,4 @@
-"""One run of a thread by a command: kept before it starts, told when it ends, resumable however it ends."""
+"""One run of a thread by a command: records the thread first, reports the outcome, and can be resumed after any end."""
 
 import os
 import shlex
@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from restgpt.commands.agent import Agent, Outcome
-from restgpt.commands.failure import Exit, explain, foreseen, log
+from restgpt.commands.failure import Exit, expected_errors, explain, log
 from restgpt.commands.review import Pending, ask_person, pending_text
 from restgpt.commands.terminal import Terminal
 from restgpt.commands.thread import ThreadRecord, Threads
@@ -21,22 +21,22 @@ CODES = {"done": Exit.DONE, "paused": Exit.PAUSED, "failed": Exit.UNFULFILLED}
 
 
 def run_thread(agent: Agent, record: ThreadRecord, given: Any, *, threads: Threads, terminal: Terminal) -> None:
-    """Drive a thread that this process holds, and end the command with its exit code."""
+    """Run a thread that this process has locked, and end the command with the exit code of the outcome."""
     record = threads.mark(record, "running")
     terminal.note(f"thread {record.thread}")
     try:
-        with _told_of_interrupts(terminal, record.thread):
+        with _handling_sigint(terminal, record.thread):
             outcome = agent.drive(record.thread, given, terminal, decide=lambda pending: decide_here(terminal, pending))
     except KeyboardInterrupt:
         threads.mark(record, "stopped")
-        terminal.say(f"Stopped. Go on with: {resume_line(record.thread)}")
+        terminal.say(f"Stopped. Resume with: {resume_line(record.thread)}")
         raise typer.Exit(Exit.INTERRUPTED) from None
-    except foreseen() as error:
-        # Where the database is what failed, it may refuse this as well: the thread is then listed as killed.
-        with suppress(*foreseen()):
+    except expected_errors() as error:
+        # If the database failed, this write may fail too; `restgpt threads` then lists the thread as killed.
+        with suppress(*expected_errors()):
             threads.mark(record, "failed")
         message, code = explain(error)
-        terminal.say(f"{message}\nThe thread is kept. To go on from where it stopped: {resume_line(record.thread)}")
+        terminal.say(f"{message}\nThe thread is saved. To resume it: {resume_line(record.thread)}")
         terminal.document(agent.outcome(record.thread, error=message).to_dict())
         log.debug("The run failed", exc_info=error)
         raise typer.Exit(code) from None
@@ -45,10 +45,10 @@ def run_thread(agent: Agent, record: ThreadRecord, given: Any, *, threads: Threa
 
 
 @contextmanager
-def _told_of_interrupts(terminal: Terminal, thread: str) -> Iterator[None]:
-    """Answer Ctrl-C at once: the first ends the run after the node under way, the second ends the process.
+def _handling_sigint(terminal: Terminal, thread: str) -> Iterator[None]:
+    """Handle Ctrl-C: the first stops the run after the running node, the second ends the process at once.
 
-    Either is safe at any moment, since checkpoints and the write journal are on disk.
+    Both are safe at any time, because checkpoints and the write journal are on disk.
     """
     if current_thread() is not main_thread():
         yield
@@ -58,10 +58,10 @@ def _told_of_interrupts(terminal: Terminal, thread: str) -> Iterator[None]:
     def interrupted(number: int, frame: object) -> None:
         if seen:
             terminal.console.show_cursor()
-            terminal.say(f"\nEnded. Go on with: {resume_line(thread)}")
+            terminal.say(f"\nEnded. Resume with: {resume_line(thread)}")
             os._exit(Exit.INTERRUPTED)
         seen.append(number)
-        terminal.say("\nStopping when the model call or request under way is done; Ctrl-C again ends it at once.")
+        terminal.say("\nStopping after the running model call or request. Press Ctrl-C again to end at once.")
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGINT, interrupted)
@@ -72,12 +72,12 @@ def _told_of_interrupts(terminal: Terminal, thread: str) -> Iterator[None]:
 
 
 def decide_here(terminal: Terminal, pending: Sequence[Pending]) -> dict[str, Any] | None:
-    """Ask the person at the terminal; None where there is none."""
+    """Ask the person at the terminal; returns None if stdin or stderr is not a terminal."""
     return ask_person(terminal, pending) if terminal.is_interactive else None
 
 
 def report(outcome: Outcome, terminal: Terminal) -> None:
-    """Print how a run stands, and end the command with the exit code that says so."""
+    """Print the outcome of a run, and end the command with its exit code."""
     terminal.note(usage_text(outcome.usage))
     terminal.document(outcome.to_dict())
     if outcome.status == "paused":
@@ -88,17 +88,17 @@ def report(outcome: Outcome, terminal: Terminal) -> None:
 
 
 def waiting_text(thread: str, pending: Sequence[Pending]) -> str:
-    """What a thread waits for, and what to type to decide."""
+    """Return the descriptions of the waiting requests, and the commands that decide."""
     return f"\nPaused for approval:\n{pending_text(pending)}\n\n{how_to_decide(thread)}"
 
 
 def resume_line(thread: str) -> str:
-    """What to type to go on."""
+    """Return the command that resumes a thread."""
     return f"restgpt resume {shlex.quote(thread)}"
 
 
 def how_to_decide(thread: str) -> str:
-    """What to type to decide."""
+    """Return the commands that approve, reject or edit the waiting requests."""
     line = resume_line(thread)
     return (
         f"To decide:  {line} --approve\n"

@@ -1,4 +1,4 @@
-"""The APIs that a command line names: entries of apis.yaml and documents given by path or URL."""
+"""The APIs that a command line names: entries of apis.yaml, and documents by path or URL."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What was named, in a form that means the same in every working directory."""
+    """The named APIs, with absolute paths, so that they mean the same in every working directory."""
 
     names: tuple[str, ...] = ()
     specs: tuple[str, ...] = ()
@@ -23,39 +23,41 @@ class Sources:
 
     @classmethod
     def given(cls, names: Sequence[str] | None, specs: Sequence[str] | None, base_url: str | None) -> "Sources":
-        """Take what was typed; raises `UsageError` for a base URL that cannot be one."""
+        """Make sources from the options; raises `UsageError` for an invalid base URL or a URL with a password."""
         from restgpt.tools.settings import is_http_address
 
         if base_url is not None and not is_http_address(base_url):
-            raise UsageError(f"--base-url {base_url} is no HTTP address. Write it like https://api.example.com/v1")
+            raise UsageError(
+                f"--base-url {base_url} is not an HTTP URL. Write a URL such as https://api.example.com/v1"
+            )
         sources = cls(tuple(names or ()), tuple(_absolute(spec) for spec in specs or ()), base_url)
         for url in (*sources.specs, *([base_url] if base_url else [])):
             if urlsplit(url).scheme in ("http", "https") and "@" in urlsplit(url).netloc:
                 raise UsageError(
-                    "A URL with a user or password in it would be kept with the thread. Leave them out: credentials go "
-                    "into RESTGPT_AUTH_SCHEME, and a protected document can be downloaded and named by its path."
+                    "A URL contains a user name or password, which would be saved with the thread. Remove it. Set the "
+                    "credentials of the API as RESTGPT_AUTH_SCHEME. Download a protected document, and give its path."
                 )
         if base_url is not None and len(sources.names) + len(sources.specs) != 1:
-            raise UsageError("--base-url says where one API is; give exactly one --spec or --api with it.")
+            raise UsageError("--base-url is the base URL of one API. Give exactly one --spec or --api with it.")
         return sources
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was named."""
+        """Whether no API is named."""
         return not self.names and not self.specs
 
     def or_all(self, settings: "Settings") -> "Sources":
-        """These, or all of apis.yaml when nothing was named; raises `UsageError` when there is none."""
+        """Return these sources, or all entries of apis.yaml if no API is named; raises `UsageError` if it is empty."""
         if not self.is_empty:
             return self
         if not settings.apis:
             raise UsageError(
-                "No API was given. Name a document with --spec openapi.yaml, or an entry of apis.yaml with --api NAME."
+                "No API was given. Give a document with --spec openapi.yaml, or an entry of apis.yaml with --api NAME."
             )
         return Sources(tuple(settings.apis))
 
     def load(self, settings: "Settings") -> "list[Api]":
-        """Load what was named; raises `UsageError`, `SpecError`."""
+        """Load the named APIs; raises `UsageError`, `SpecError`."""
         from restgpt.specs import load_api
 
         cache = settings.home / "index"
@@ -65,13 +67,13 @@ class Sources:
 
 
 def load_named(name: str, settings: "Settings", *, base_url: str | None = None) -> "Api":
-    """Load an entry of apis.yaml; raises `UsageError` if there is none of this name."""
+    """Load an entry of apis.yaml; raises `UsageError` if no entry has this name."""
     from restgpt.specs import load_api
 
     entry = settings.apis.get(name)
     if entry is None:
-        known = f"It names: {', '.join(settings.apis)}." if settings.apis else "There is no apis.yaml, or it is empty."
-        raise UsageError(f"No API is called {name} in apis.yaml. {known} A document is given with --spec.")
+        known = f"Its entries are: {', '.join(settings.apis)}." if settings.apis else "It is missing or empty."
+        raise UsageError(f"apis.yaml has no entry {name}. {known} Add an entry, or give a document with --spec.")
     return load_api(
         entry.spec,
         base_url=base_url or entry.base_url,
@@ -91,7 +93,7 @@ def load_source(source: str, settings: "Settings") -> "Api":
 
 
 def find_operation(key: str, apis: "Sequence[Api]") -> "Operation":
-    """The operation of this name, operationId or `METHOD /path`; raises `UnknownOperationError` with near ones."""
+    """Find an operation by name, operationId or `METHOD /path`; raises `UnknownOperationError` with similar names."""
     from difflib import get_close_matches
 
     from restgpt.specs import Catalogue, UnknownOperationError
@@ -100,7 +102,7 @@ def find_operation(key: str, apis: "Sequence[Api]") -> "Operation":
     try:
         return catalogue.operation(key)
     except UnknownOperationError as error:
-        # A search knows words, not letters: what it does not find may still be mistyped.
+        # The search compares whole words, so it does not find a mistyped name; compare letters as well.
         near = error.near or get_close_matches(key, [catalogue.name_of(item) for item in catalogue])
         raise UnknownOperationError(key, near) from None
 

@@ -1,4 +1,4 @@
-"""Where a command speaks: answers on stdout, everything else on stderr, and questions only to a person."""
+"""The output of a command: results on stdout, everything else on stderr, questions only at a terminal."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Terminal:
-    """The two outputs of one command; `as_json` keeps stdout to one document, `quiet` leaves out the trace."""
+    """Stdout and stderr of one command; `as_json` prints one JSON document on stdout, `quiet` omits the trace."""
 
     def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
         self.as_json = as_json
@@ -22,37 +22,37 @@ class Terminal:
 
     @property
     def is_interactive(self) -> bool:
-        """Whether a person can be asked: both ends are terminals and no program waits for JSON."""
+        """Whether the command can ask a person: stdin and stderr are terminals, and `--json` is not given."""
         return not self.as_json and sys.stdin.isatty() and sys.stderr.isatty()
 
     @cached_property
     def console(self) -> "Console":
-        """The console on stderr, for what a line of text cannot show."""
+        """The Rich console on stderr, for the trace and the spinner."""
         from rich.console import Console
 
         return Console(stderr=True, quiet=self.quiet, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
     def answer(self, text: str) -> None:
-        """Print what the command is for."""
+        """Print a result of the command on stdout, unless it prints JSON."""
         if not self.as_json:
             typer.echo(visible(text))
 
     def document(self, value: Any) -> None:
-        """Print the one JSON document, if that is what is wanted."""
+        """Print the JSON document on stdout, if `--json` is given."""
         if self.as_json:
-            # On a terminal in ASCII, since JSON leaves some control characters as they are.
+            # Escape to ASCII on a terminal: JSON does not escape all control characters, such as U+009B.
             typer.echo(json.dumps(value, ensure_ascii=sys.stdout.isatty(), indent=2))
 
     def say(self, text: str) -> None:
-        """Tell the person something, even when quiet."""
+        """Print a message on stderr, even with `--quiet`."""
         typer.echo(visible(text), err=True)
 
     def note(self, text: str) -> None:
-        """Tell the person something that is nice to know."""
+        """Print a message on stderr, unless `--quiet` is given."""
         if not self.quiet:
             self.say(text)
 
     def ask(self, question: str) -> str:
-        """Ask the person; an empty answer at the end of the input."""
+        """Ask the person and return the answer; empty at the end of stdin."""
         typer.echo(visible(question), err=True, nl=False)
         return sys.stdin.readline().strip()

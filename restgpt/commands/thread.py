@@ -1,4 +1,4 @@
-"""What is kept of a thread beside its checkpoints: which APIs and settings it runs with, and how its last run ended."""
+"""The command line's record of a thread: its instruction, APIs and settings, and the status of its last run."""
 
 import re
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class ThreadRecord:
-    """A thread as the command line knows it; `context` holds the settings given with it, never a secret.
+    """The record of a thread; `context` has the settings given for it, never a secret.
 
-    `turn` is the turn of the graph that `instruction` opens, so that one that was killed at once is begun again; it is
-    0 for a single change that `restgpt call` sent.
+    `turn` is the number of the turn that `instruction` opens. If the graph has fewer turns, the run was killed before
+    its first checkpoint, and `resume` starts it again. `turn` is 0 for a single change sent by `restgpt call`.
     """
 
     thread: str
@@ -38,55 +38,55 @@ class ThreadRecord:
 
 
 def checked_name(thread: str) -> str:
-    """Return the name of a thread; raises `UsageError` unless it is letters, digits, hyphens and underscores."""
+    """Return a valid thread id; raises `UsageError` unless it has only letters, digits, hyphens and underscores."""
     if not _NAME.fullmatch(thread):
-        raise UsageError(f"A thread cannot be called {thread!r}: use 1 to 64 letters, digits, hyphens, underscores.")
+        raise UsageError(f"{thread!r} is not a valid thread ID. Use 1 to 64 letters, digits, hyphens or underscores.")
     return thread
 
 
 class Threads:
-    """The records of all threads in a store."""
+    """The thread records in a LangGraph store."""
 
     def __init__(self, store: "BaseStore") -> None:
         self._store = store
 
     def find(self, thread: str) -> ThreadRecord | None:
-        """The record of a thread, None if there is none."""
+        """Return the record of a thread; None if it has no record."""
         item = self._store.get(NAMESPACE, thread)
         return None if item is None else _record(item)
 
     def get(self, thread: str) -> ThreadRecord:
-        """The record of a thread; raises `UsageError` if there is none."""
+        """Return the record of a thread; raises `UsageError` if it has no record."""
         found = self.find(checked_name(thread))
         if found is None:
-            raise UsageError(f"There is no thread {thread}. `restgpt threads` lists them.")
+            raise UsageError(f"There is no thread {thread}. List the threads with `restgpt threads`.")
         return found
 
     def keep(self, record: ThreadRecord) -> None:
-        """Write a record; when the thread began is kept in it, since some stores date a value by its last change."""
+        """Write a record with its creation time, because some stores reset `created_at` at each write."""
         earlier = self.find(record.thread)
         value = {**asdict(record), "created": earlier.created if earlier else ""}
         del value["updated"]
         self._store.put(NAMESPACE, record.thread, value, index=False)
 
     def mark(self, record: ThreadRecord, status: Status) -> ThreadRecord:
-        """Write how the run of a thread stands."""
+        """Write the record with a new status, and return it."""
         marked = replace(record, status=status)
         self.keep(marked)
         return marked
 
     def forget(self, record: ThreadRecord) -> None:
-        """Remove a record; what else is kept of the thread goes before it."""
+        """Delete a record; delete the thread's checkpoints and journal before."""
         self._store.delete(NAMESPACE, record.thread)
 
     def newest(self) -> list[ThreadRecord]:
-        """All threads, the one that was used last first."""
+        """Return all records, the most recently updated first."""
         items = self._store.search(NAMESPACE, limit=MOST_LISTED)
         return sorted((_record(item) for item in items), key=lambda record: record.updated, reverse=True)
 
 
 def is_older(record: ThreadRecord, days: float, *, now: datetime) -> bool:
-    """Whether a thread was last used more than some days ago; a store that names no time zone means UTC."""
+    """Return whether a record was last updated more than `days` ago; a time without a time zone is UTC."""
     updated = datetime.fromisoformat(record.updated)
     age = now - (updated if updated.tzinfo else updated.replace(tzinfo=UTC))
     return age.total_seconds() > days * DAY_S

@@ -1,4 +1,4 @@
-"""`restgpt threads`: the runs that are kept, one of them in full, and the end of those that are no longer wanted."""
+"""`restgpt threads`: list the threads, show one in full, or delete some."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from restgpt.graph.persistence import Persistence
 
 SHOWN = 60
-"""How many characters of an instruction the list shows."""
+"""The number of characters of an instruction that the list shows."""
 
 
 def threads(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Show this one with its steps, requests and cost.", metavar="ID")
+        list[str] | None, typer.Argument(help="Show this thread with its steps, requests and cost.", metavar="ID")
     ] = None,
     older_than: Annotated[
         float | None,
-        typer.Option(help="Only threads that were not used for so many days.", min=0, metavar="DAYS"),
+        typer.Option(help="Only the threads last used more than this many days ago.", min=0, metavar="DAYS"),
     ] = None,
     delete: Annotated[
-        bool, typer.Option("--delete", help="Delete the named threads, or the older ones, for good.")
+        bool, typer.Option("--delete", help="Delete the named threads, or those of --older-than, for good.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Delete also where the outcome of a change is not known.")
+        bool, typer.Option("--force", help="Also delete threads with a change of unknown outcome.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the threads, the one used last first, show one, or delete some."""
+    """List the threads (the last used first), show one, or delete some."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.commands.delete import delete_threads
@@ -55,15 +55,17 @@ def threads(
 
 
 def _check(names: Sequence[str], older_than: float | None, *, delete: bool, more: bool) -> None:
-    """Refuse options that do not go together."""
+    """Raise `UsageError` for options that exclude each other."""
     if names and older_than is not None:
         raise UsageError("Name threads or give --older-than, not both.")
     if delete and not names and older_than is None:
-        raise UsageError("Say which threads to delete: restgpt threads --delete ID, or --delete --older-than DAYS.")
+        raise UsageError(
+            "Give the threads to delete: restgpt threads --delete ID, or restgpt threads --delete --older-than DAYS."
+        )
     if more and not delete:
-        raise UsageError("--yes and --force go with --delete.")
+        raise UsageError("--yes and --force are options of a deletion. Add --delete.")
     if len(names) > 1 and not delete:
-        raise UsageError("One thread can be shown at a time.")
+        raise UsageError("Only one thread can be shown at a time. Give one ID.")
 
 
 def _chosen(persistence: "Persistence", names: Sequence[str], older_than: float | None) -> "list[ThreadRecord]":
@@ -88,7 +90,7 @@ def _list(terminal: Terminal, persistence: "Persistence", records: "list[ThreadR
 
 
 def _status(persistence: "Persistence", record: "ThreadRecord") -> str:
-    """How the thread stands: one that says it runs, while no process holds it, was killed."""
+    """Return the status of a thread: `killed` if its record is `running`, but no process has locked it."""
     if record.status == "running" and not persistence.is_busy(record.thread):
         return "killed"
     return record.status
@@ -133,7 +135,7 @@ def _print_thread(
 
 
 def _print_remedy(terminal: Terminal, record: "ThreadRecord", status: str, interrupts: Sequence[Any]) -> None:
-    """Say what waits and how to go on, as `resume` does."""
+    """Print the waiting requests and the command that resumes the thread."""
     from restgpt.commands.review import Pending
     from restgpt.commands.run import resume_line, waiting_text
 
@@ -143,11 +145,11 @@ def _print_remedy(terminal: Terminal, record: "ThreadRecord", status: str, inter
     if interrupts:
         terminal.say(waiting_text(record.thread, [Pending.of(interrupt) for interrupt in interrupts]))
     else:
-        terminal.say(f"\nGo on with: {resume_line(record.thread)}")
+        terminal.say(f"\nResume with: {resume_line(record.thread)}")
 
 
 def _named(request: Any) -> str:
-    """A request by its operation and arguments: the document need not be at hand to list what was done."""
+    """Format a request as operation and arguments, which needs no OpenAPI document."""
     import json
 
     return f"{request['operation']} {json.dumps(request['arguments'], ensure_ascii=False)}"

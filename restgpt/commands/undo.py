@@ -1,4 +1,4 @@
-"""`restgpt undo`: reverse what a thread changed, the newest change first, as far as the API's document shows how."""
+"""`restgpt undo`: reverse the changes of a thread, newest first, if the OpenAPI document has an operation for that."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 
 
 def undo(
-    thread: Annotated[str, typer.Argument(help="The thread, as `ask` or `threads` named it.", metavar="ID")],
+    thread: Annotated[
+        str, typer.Argument(help="The id of the thread, as printed by `ask` or `threads`.", metavar="ID")
+    ],
     steps: Annotated[
-        int | None, typer.Option(help="Undo this many changes, not all.", min=1, metavar="N", show_default=False)
+        int | None,
+        typer.Option(help="Undo only this many changes, the newest ones.", min=1, metavar="N", show_default=False),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Send what undoes them without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Send the reversing requests without asking.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what would undo the changes of a thread and, after approval, do it, the newest first."""
+    """Show the requests that reverse the changes of a thread, and send them after approval, newest change first."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.commands.thread import Threads
@@ -42,7 +45,7 @@ def undo(
 
 
 class _Undoing:
-    """One run of the command over one thread, which this process holds."""
+    """One run of the command on a thread that this process has locked."""
 
     def __init__(
         self,
@@ -62,7 +65,7 @@ class _Undoing:
         self._thread = record.thread
         self._journal = Journal(persistence.store, record.thread)
         self._resources: Resources = Resources(record.sources.load(settings), settings=settings)
-        # What a person has approved here is sent, whatever the thread's own runs may do.
+        # Ask about each reversing request, whatever `writes` was for the thread's own runs.
         self._context = checked_context({**record.context, "writes": "ask"})
         self._graph: UndoGraph = build_undo(
             self._resources, checkpointer=persistence.checkpointer, store=persistence.store
@@ -70,7 +73,7 @@ class _Undoing:
         self._config: Any = {"configurable": {"thread_id": undo_thread(record.thread)}}
 
     def run(self, *, yes: bool) -> None:
-        """Go on with an undo that was broken off, else begin one; ends the command with its exit code."""
+        """Resume an interrupted undo, or start one; ends the command with its exit code."""
         from restgpt.calling.reversal import settle_reversals
         from restgpt.graph.undo import undo_input
 
@@ -107,8 +110,8 @@ class _Undoing:
         return [Pending.of(interrupt) for interrupt in self._graph.get_state(self._config).interrupts]
 
     def _decide(self, pending: Sequence[Pending], *, yes: bool) -> dict[str, Any] | None:
-        """The decisions: `--yes` is no answer to whether a request of unknown outcome is sent again."""
-        if yes and all(pause.admits("edit") for pause in pending):
+        """Return the decisions; `--yes` does not decide whether to repeat a request of unknown outcome."""
+        if yes and all(pause.allows("edit") for pause in pending):
             return Verdict(approve=True).answers(pending)
         return ask_person(self._terminal, pending) if self._terminal.is_interactive else None
 
@@ -125,9 +128,11 @@ class _Undoing:
         self._terminal.document(
             {"thread": self._thread, "status": "paused", "pending": [pause.to_dict() for pause in pending]}
         )
-        self._terminal.say(f"{pending_text(pending)}\n\nNothing of this was sent. Type: restgpt undo {self._thread}")
-        if all(pause.admits("edit") for pause in pending):
-            self._terminal.say("To send it without being asked, add --yes.")
+        self._terminal.say(
+            f"{pending_text(pending)}\n\nNone of these requests was sent. To decide, run: restgpt undo {self._thread}"
+        )
+        if all(pause.allows("edit") for pause in pending):
+            self._terminal.say("To send them without a question, add --yes.")
         raise typer.Exit(Exit.PAUSED)
 
     def _report(self, found: "Sequence[Reversal]", requests: "Sequence[Request]") -> None:
@@ -136,10 +141,16 @@ class _Undoing:
         undone = [request for request in requests if is_done(request)]
         failed = [request for request in requests if not is_done(request)]
         status = "failed" if failed or len(requests) < len(found) else "done"
-        told = [{"operation": item["operation"], "arguments": item["arguments"]} for item in undone]
+        reversed_calls = [{"operation": item["operation"], "arguments": item["arguments"]} for item in undone]
         problems = [{"operation": item["operation"], "problem": _problem(item)} for item in failed]
         self._terminal.document(
-            {"thread": self._thread, "status": status, "undone": told, "failed": problems, "left": _left(found)}
+            {
+                "thread": self._thread,
+                "status": status,
+                "undone": reversed_calls,
+                "failed": problems,
+                "left": _left(found),
+            }
         )
         lines = [f"{item['description']} Done." for item in undone]
         lines += [f"{item['description']} Not done: {_problem(item)}" for item in failed]
@@ -154,7 +165,7 @@ def _problem(request: "Request") -> str:
 
 
 def _left(found: "Sequence[Reversal]") -> list[dict[str, Any]]:
-    """The changes that cannot be undone, for a program."""
+    """Return the changes that cannot be undone, as JSON."""
     return [
         {"method": item.shown.get("method"), "url": item.shown.get("url"), "reason": item.reason}
         for item in found

@@ -1,4 +1,4 @@
-"""`restgpt world`: the simulated APIs, served over HTTP on loopback."""
+"""`restgpt world`: serve a simulated API over HTTP on 127.0.0.1."""
 
 import signal
 import threading
@@ -17,17 +17,17 @@ world = typer.Typer(name="world", help="Serve a simulated API.", no_args_is_help
 
 @world.callback()
 def _world() -> None:
-    """Keeps `serve` a subcommand although it is the only one."""
+    """Make Typer keep `serve` a subcommand, although it is the only one."""
 
 
 @world.command()
 def serve(
     name: Annotated[str, typer.Argument(help="Name of the world: toy, tmdb or spotify.", metavar="NAME")],
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the API on 127.0.0.1; 0: any free one.")] = 0,
-    seed: Annotated[int, typer.Option(help="The seed that decides all data.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the API on 127.0.0.1; 0: any free port.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the world's data.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Serve a simulated API on 127.0.0.1 until Ctrl-C; another port serves its controls."""
+    """Serve a simulated API on 127.0.0.1 until Ctrl-C, and its control API on another port."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.specs.bundled import bundled_document
@@ -35,12 +35,14 @@ def serve(
         from restgpt.worlds.server import serve as serve_world
 
         if name not in NAMES:
-            raise UsageError(f"There is no world {name}. There are: {', '.join(NAMES)}.")
+            raise UsageError(f"There is no world {name}. Choose one of: {', '.join(NAMES)}.")
         opened = open_world(name, seed=seed)
         try:
             server = serve_world(opened, port=port)
         except OSError as error:
-            raise UsageError(f"Port {port} cannot be used: {error.strerror}. Choose another with --port.") from None
+            raise UsageError(
+                f"Port {port} cannot be used: {error.strerror}. Choose another port with --port."
+            ) from None
         schemes = sorted(opened.api.security_schemes)
         document = str(bundled_document(name))
         with server, _until_ended() as over:
@@ -77,7 +79,7 @@ def _greeting(
 
 @contextmanager
 def _until_ended() -> Iterator[threading.Event]:
-    """Turn Ctrl-C and a request to terminate into an event, from before the world is announced."""
+    """Turn SIGINT and SIGTERM into an event, from before the command prints the URL."""
     over = threading.Event()
     before = {number: signal.signal(number, lambda *_: over.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

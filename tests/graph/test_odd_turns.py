@@ -307,7 +307,7 @@ def test_a_host_whose_checkpointer_lasts_needs_a_store_too(board: Board, tmp_pat
         host = builder.compile(checkpointer=saver, store=store("host"))
         config = {"configurable": {"thread_id": "1"}}
         if place == "none":
-            with pytest.raises(ValueError, match="needs a store beside it"):
+            with pytest.raises(ValueError, match="needs a store"):
                 host.invoke({"messages": [("user", "Do nothing")]}, config)
         else:
             assert host.invoke({"messages": [("user", "Do nothing")]}, config)["messages"][-1].text == "Nothing to do."

@@ -239,7 +239,7 @@ def test_settings_come_with_the_run_and_a_wrong_one_is_explained(platform: Platf
     assert platform.changes() == []
     with pytest.raises(Exception, match="'ask', 'allow', 'deny' or 'dry-run'"):
         platform.run(platform.new_thread(), input={"instruction": READ}, context={"writes": "sometimes"})
-    with pytest.raises(Exception, match=r"wrietes: Extra inputs are not permitted.*Known: model, "):
+    with pytest.raises(Exception, match=r"wrietes: Extra inputs are not permitted.*settings of a run are: model, "):
         platform.run(platform.new_thread(), input={"instruction": READ}, context={"wrietes": "deny"})
 
 
@@ -273,5 +273,5 @@ def test_the_remote_graph_example_works_on_the_server(platform: Platform) -> Non
 def test_what_stops_a_run_is_told_to_the_client(platform: Platform) -> None:
     with pytest.raises(Exception, match="nowhere"):
         platform.run(platform.new_thread(), input={"instruction": READ}, context={"apis": ["nowhere"]})
-    with pytest.raises(Exception, match="There is no instruction"):
+    with pytest.raises(Exception, match="The input has no instruction"):
         platform.run(platform.new_thread(), input={"instruction": ""})

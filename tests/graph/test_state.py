@@ -92,8 +92,8 @@ def test_a_thread_of_a_newer_version_is_refused_and_kept(board: Board) -> None:
 def test_resources_beside_what_they_hold_are_refused(board: Board, build: Any) -> None:
     resources = Resources([board.api])
     for twice in ({"model": "openai:x"}, {"models": {"planner": "openai:x"}}, {"context": Context(writes="deny")}):
-        with pytest.raises(ValueError, match=f"{next(iter(twice))} cannot be given beside resources"):
+        with pytest.raises(ValueError, match=f"{next(iter(twice))} cannot be given together with resources"):
             build(resources=resources, **twice)
-    with pytest.raises(ValueError, match="apis and model cannot be given beside resources"):
+    with pytest.raises(ValueError, match="apis and model cannot be given together with resources"):
         build([board.api], model="openai:x", resources=resources)
     assert build(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())

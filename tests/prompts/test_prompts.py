@@ -1,20 +1,19 @@
 """Guards the prompts: strict rendering, and marks that data cannot close."""
 
 import re
-from datetime import date, timedelta
 
 import pytest
 
-from restgpt.prompts import PromptError, dated, fenced, fingerprints, names, render
+from restgpt.prompts import PromptError, fenced, fingerprints, names, render
 
 
 def test_a_missing_variable_is_an_error() -> None:
-    with pytest.raises(PromptError, match="needs instruction"):
+    with pytest.raises(PromptError, match="needs the variables instruction"):
         render("planner_turn", today="2024-01-01", conversation="")
 
 
 def test_an_unused_variable_is_an_error() -> None:
-    with pytest.raises(PromptError, match="does not use colour"):
+    with pytest.raises(PromptError, match="does not use the variables colour"):
         render("parser", colour="red")
 
 
@@ -27,12 +26,6 @@ def test_values_are_never_rendered_again() -> None:
     text = render("planner_turn", today="$instruction", conversation="", instruction="{braces} $today")
     assert "Today is $instruction." in text
     assert "Instruction: {braces} $today" in text
-
-
-def test_a_day_is_named_with_its_weekday() -> None:
-    first = date(2023, 12, 1)
-    named = [dated(first + timedelta(days)) for days in range(4)]
-    assert named == ["2023-12-01, a Friday", "2023-12-02, a Saturday", "2023-12-03, a Sunday", "2023-12-04, a Monday"]
 
 
 def test_every_prompt_has_a_fingerprint() -> None:

@@ -235,19 +235,19 @@ def test_a_body_can_be_written_to_a_file(cli: Cli, toy: WorldServer, tmp_path: P
         (["api", "show", TOY, "--operation", "lst_projcts"], "near: list_projects"),
         (["call", "create_project", "--spec", TOY, "--args", '{"body": {"nam": "x"}}'], "did you mean name"),
         (["call", "create_project", "--spec", TOY, "--args", "{"], "--args is not JSON"),
-        (["call", "create_project", "--spec", TOY, "--args", "[]"], "object of places"),
+        (["call", "create_project", "--spec", TOY, "--args", "[]"], "not a JSON object"),
         (["call", "create_project", "--spec", TOY, "--args", "@nowhere.json"], "nowhere.json"),
         (["call", "list_projects"], "No API was given"),
-        (["call", "list_projects", "--spec", TOY, "--base-url", "http://"], "no HTTP address"),
-        (["call", "list_projects", "--spec", TOY, "--base-url", "http://[::1"], "no HTTP address"),
-        (["call", "list_projects", "--spec", TOY, "--base-url", "http://a b/"], "no HTTP address"),
-        (["call", "list_projects", "--spec", TOY, "--base-url", "http://a:99999/"], "no HTTP address"),
+        (["call", "list_projects", "--spec", TOY, "--base-url", "http://"], "not an HTTP URL"),
+        (["call", "list_projects", "--spec", TOY, "--base-url", "http://[::1"], "not an HTTP URL"),
+        (["call", "list_projects", "--spec", TOY, "--base-url", "http://a b/"], "not an HTTP URL"),
+        (["call", "list_projects", "--spec", TOY, "--base-url", "http://a:99999/"], "not an HTTP URL"),
         (["ask", "x", "--spec", TOY, "--set", "today=tomorrow"], "today"),
         (["ask", "Auftr\udce4ge?", "--spec", TOY], "LC_ALL=C.UTF-8"),
         (["ask", "x", "--spec", TOY, "--model", "openai:\udcff"], "LC_ALL=C.UTF-8"),
         (["resume", "mine", "--reject", "\udcff"], "LC_ALL=C.UTF-8"),
         (["demo", "--record", "replies.jsonl"], "--model"),
-        (["call", "list_projects", "--api", "nowhere"], "No API is called nowhere"),
+        (["call", "list_projects", "--api", "nowhere"], "apis.yaml has no entry nowhere"),
         (["api", "show", "nowhere.yaml"], "nowhere.yaml"),
         (["api", "show", TOY, "-o", "nothing"], "nothing"),
         (["api", "find", "x", "--spec", "nowhere.yaml"], "nowhere.yaml"),
@@ -409,7 +409,7 @@ def test_a_bug_is_told_without_traceback_and_without_its_text(tmp_path: Path) ->
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert ran.returncode == 1
-    assert "RuntimeError at <string>:5. This is a bug." in ran.stderr
+    assert "RuntimeError at <string>:5. This is a bug in restgpt." in ran.stderr
     assert "restgpt threads" in ran.stderr
     assert "Traceback" not in ran.stderr
     assert "the-secret" not in ran.stderr

@@ -170,7 +170,7 @@ def test_a_finished_thread_tells_its_answer_again(cli: Cli, toy: WorldServer, mo
     assert (resumed.code, resumed.out) == (0, "There are projects.\n")
     refused = cli("resume", "mine", "--approve")
     assert refused.code == 2
-    assert "Nothing waits" in refused.err
+    assert "No request waits" in refused.err
 
 
 def test_a_conversation_goes_on_with_the_same_api_and_settings(cli: Cli, toy: WorldServer, model: Model) -> None:
@@ -331,15 +331,15 @@ def test_without_a_model_the_three_ways_to_get_one_are_told(cli: Cli, toy: World
     [
         (["ask", "x"], "No API was given"),
         (["ask", "", "--spec", TOY], "instruction is empty"),
-        (["ask", "x", "--api", "nowhere"], "No API is called nowhere"),
+        (["ask", "x", "--api", "nowhere"], "apis.yaml has no entry nowhere"),
         (["ask", "x", "--spec", "nowhere.yaml"], "nowhere.yaml"),
         (["ask", "x", "--spec", TOY, "--base-url", "board.example.com"], "--base-url"),
         (["ask", "x", "--spec", TOY, "--spec", TOY, "--base-url", "http://127.0.0.1"], "exactly one"),
         (["ask", "x", "--spec", TOY, "--base-url", "http://me:hidden@127.0.0.1/v1"], "RESTGPT_AUTH_"),
         (["ask", "x", "--spec", TOY, "--set", "max_steps=none"], "max_steps"),
-        (["ask", "x", "--spec", TOY, "--set", "steps=1"], "Known: model"),
+        (["ask", "x", "--spec", TOY, "--set", "steps=1"], "The settings of a run are: model"),
         (["ask", "x", "--spec", TOY, "--set", "max_steps"], "NAME=VALUE"),
-        (["ask", "x", "--spec", TOY, "--thread", "a/b"], "cannot be called"),
+        (["ask", "x", "--spec", TOY, "--thread", "a/b"], "is not a valid thread ID"),
         (["ask", "x", "--spec", TOY, "--model", "nowhere:x"], "nowhere"),
         (["resume", "nothing"], "There is no thread nothing"),
     ],

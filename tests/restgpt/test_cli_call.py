@@ -65,7 +65,7 @@ def test_the_same_change_can_be_made_again_and_undone_again(cli: Cli, toy: World
 def test_a_change_that_was_cut_off_is_asked_about_and_shows_in_undo(cli: Cli, cut_off: WorldServer) -> None:
     again = cli(*change(cut_off, "--approve"))
     assert again.code == 3
-    assert "may or may not have been carried out" in again.err
+    assert "may or may not have been made" in again.err
     assert changes(cut_off) == [MADE]
     thread = cli("threads", "--json").document["threads"][0]
     assert thread["status"] == "killed"

@@ -116,10 +116,10 @@ def test_only_the_older_threads_are_listed_and_deleted(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--delete"], "Say which threads"),
+        (["--delete"], "Give the threads to delete"),
         (["--delete", "one", "--older-than", "1"], "not both"),
-        (["one", "two"], "One thread"),
-        (["one", "--yes"], "go with --delete"),
+        (["one", "two"], "Only one thread"),
+        (["one", "--yes"], "Add --delete"),
         (["--delete", "none", "--yes"], "There is no thread none"),
     ],
 )

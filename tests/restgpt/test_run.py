@@ -49,7 +49,7 @@ def test_a_run_on_a_full_disk_ends_with_a_remedy_and_its_thread(capsys: pytest.C
         run_thread(StoppedAgent(), record, None, threads=FullThreads(), terminal=Terminal(as_json=True))
     said = capsys.readouterr()
     assert ended.value.exit_code == 2
-    assert "database or disk is full. Check that its disk has room" in said.err
+    assert "database or disk is full. Check that its disk has free space" in said.err
     assert "restgpt resume mine" in said.err
     assert '"thread": "mine"' in said.out
 
