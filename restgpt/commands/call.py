@@ -350,7 +350,7 @@ def _arguments(text: str) -> dict[str, Any]:
         text = _read(Path(text[1:]))
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f'--args is not JSON ({error}). Write, for example, \'{{"path": {{"id": 1}}}}\'.') from None
     if not isinstance(value, dict):
         raise UsageError('--args is not a JSON object. Write an object such as {"path": {…}, "query": {…}, "body": …}.')
