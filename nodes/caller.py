@@ -8,16 +8,15 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
-from typing_extensions import TypedDict
 
 from restgpt.calling.call import Problems
 from restgpt.calling.draft import draft
 from restgpt.calling.grounding import ungrounded
 from restgpt.nodes.background import NOTHING_YET, background, result_of
 from restgpt.nodes.context import Context
-from restgpt.nodes.records import ApiPlan, Decision, PlannedCall, Request, Step, Usage, placed, spent_since
+from restgpt.nodes.records import PlannedCall, Request, Step, Usage, placed, spent_since
 from restgpt.nodes.resources import Resources, Run
-from restgpt.nodes.rounds import MAX_REPAIRS, latest, lineage, next_calls, step_of, succeeded, to_repair
+from restgpt.nodes.rounds import MAX_REPAIRS, RoundState, latest, lineage, next_calls, step_of, succeeded, to_repair
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import documentation
 from restgpt.tools.errors import ArgumentError
@@ -59,17 +58,11 @@ class CallerReply(BaseModel):
     missing: str = Field(default="", description="The required value that is not known, if there is one.")
 
 
-class CallerState(TypedDict):
+class CallerState(RoundState):
     """The state keys that the caller reads."""
 
     messages: list[AnyMessage]
     instruction: str
-    turn: int
-    task: int
-    round: int
-    plan: str
-    decision: Decision
-    api_plan: ApiPlan
     hint: str
     requests: list[Request]
     steps: list[Step]
@@ -243,16 +236,7 @@ def _producers(run: Run, operations: Sequence[str]) -> str:
 
 
 def _finished(run: Run, state: CallerState, requests: Sequence[Request], remark: str) -> dict[str, Any]:
-    step = step_of(
-        turn=state["turn"],
-        task=state["task"],
-        round_number=state["round"],
-        decision=state["decision"],
-        plan=state["plan"],
-        api_plan=state["api_plan"],
-        requests=requests,
-        result=result_of(latest(requests), remark),
-    )
+    step = step_of(state, requests=requests, result=result_of(latest(requests), remark))
     return {"steps": [step], "hint": "", "usage": run.usage()}
 
 

@@ -8,13 +8,12 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
 
 from restgpt.nodes.background import result_of
 from restgpt.nodes.context import Context
-from restgpt.nodes.records import ApiPlan, Decision, Request
+from restgpt.nodes.records import Request
 from restgpt.nodes.resources import Resources, Run
-from restgpt.nodes.rounds import is_over, latest, step_of
+from restgpt.nodes.rounds import RoundState, is_over, latest, step_of
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import response_documentation
 from restgpt.tools.response.store import Body, UnknownHandleError
@@ -41,15 +40,9 @@ UNREPAIRABLE = frozenset(
 """Sandbox failures that other code cannot fix: the model reads the body instead."""
 
 
-class ParserState(TypedDict):
+class ParserState(RoundState):
     """The state keys that the parser reads."""
 
-    turn: int
-    task: int
-    round: int
-    plan: str
-    decision: Decision
-    api_plan: ApiPlan
     requests: list[Request]
 
 
@@ -64,17 +57,7 @@ def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
             parsed.append(_parsed(run, request, parsed) if request["status"] == "sent" else request)
         update: dict[str, Any] = {"requests": parsed}
         if is_over(run.catalogue, state["api_plan"], parsed):
-            step = step_of(
-                turn=state["turn"],
-                task=state["task"],
-                round_number=state["round"],
-                decision=state["decision"],
-                plan=state["plan"],
-                api_plan=state["api_plan"],
-                requests=parsed,
-                result=result_of(latest(parsed)),
-            )
-            update["steps"] = [step]
+            update["steps"] = [step_of(state, requests=parsed, result=result_of(latest(parsed)))]
         return {**update, "usage": run.usage()}
 
     return parser

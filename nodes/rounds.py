@@ -3,9 +3,23 @@
 from collections.abc import Sequence
 from itertools import takewhile
 
+from typing_extensions import TypedDict
+
 from restgpt.nodes.records import ApiPlan, Decision, Request, Step
 from restgpt.specs import Catalogue
 from restgpt.tools.response.reply import is_success
+
+
+class RoundState(TypedDict):
+    """The part of the state that places a round: turn, sub-task, number, and the plans that it carries out."""
+
+    turn: int
+    task: int
+    round: int
+    plan: str
+    decision: Decision
+    api_plan: ApiPlan
+
 
 MAX_REPAIRS = 2
 """How often a request is repaired that the API refused as malformed."""
@@ -66,27 +80,18 @@ def is_over(catalogue: Catalogue, api_plan: ApiPlan, requests: Sequence[Request]
     return broken or not next_calls(catalogue, api_plan, requests)
 
 
-def step_of(
-    *,
-    turn: int,
-    task: int,
-    round_number: int,
-    decision: Decision,
-    plan: str,
-    api_plan: ApiPlan,
-    requests: Sequence[Request],
-    result: str,
-) -> Step:
+def step_of(state: RoundState, *, requests: Sequence[Request], result: str) -> Step:
     """Return the record of a finished round."""
+    decision = state["decision"]
     return {
-        "turn": turn,
-        "task": task,
-        "round": round_number,
+        "turn": state["turn"],
+        "task": state["task"],
+        "round": state["round"],
         "kind": decision["kind"],
-        "plan": plan,
+        "plan": state["plan"],
         "thought": decision.get("thought", ""),
         "said": decision["text"],
-        "api_plan": api_plan,
+        "api_plan": state["api_plan"],
         "requests": list(requests),
         "result": result,
     }

@@ -6,28 +6,21 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
 
 from restgpt.nodes.background import RESULT_BUDGET, attempts, background, shortened
 from restgpt.nodes.context import Context
-from restgpt.nodes.records import ApiPlan, Decision, Step
+from restgpt.nodes.records import ApiPlan, Step
 from restgpt.nodes.resources import Resources, Run
-from restgpt.nodes.rounds import step_of
+from restgpt.nodes.rounds import RoundState, step_of
 from restgpt.nodes.selection import Selection, api_plan_of, check, operation_lines, plan_message
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError
 
 
-class SelectorState(TypedDict):
+class SelectorState(RoundState):
     """The state keys that the selector reads."""
 
     instruction: str
-    turn: int
-    task: int
-    round: int
-    plan: str
-    decision: Decision
-    api_plan: ApiPlan
     hint: str
     steps: list[Step]
 
@@ -52,16 +45,8 @@ def make_selector(resources: Resources) -> Callable[..., dict[str, Any]]:
 
 def _no_call(run: Run, state: SelectorState, round_number: int, result: str) -> dict[str, Any]:
     api_plan: ApiPlan = {"calls": [], "reason": result}
-    step = step_of(
-        turn=state["turn"],
-        task=state["task"],
-        round_number=round_number,
-        decision=state["decision"],
-        plan=state["plan"],
-        api_plan=api_plan,
-        requests=[],
-        result=result,
-    )
+    closed: SelectorState = {**state, "round": round_number, "api_plan": api_plan}
+    step = step_of(closed, requests=[], result=result)
     return {"api_plan": api_plan, "round": round_number, "steps": [step], "usage": run.usage()}
 
 
