@@ -29,18 +29,18 @@ class Context(BaseModel):
         json_schema_extra=_shown_at(*ROLES),
     )
     planner_model: str = Field(
-        default="", description="Chat model of the planner. Empty: `model`.", json_schema_extra=_shown_at("planner")
+        default="", description="Chat model of the planner, instead of `model`.", json_schema_extra=_shown_at("planner")
     )
     selector_model: str = Field(
         default="",
-        description="Chat model of the API selector. Empty: `model`.",
+        description="Chat model of the API selector, instead of `model`.",
         json_schema_extra=_shown_at("selector"),
     )
     caller_model: str = Field(
-        default="", description="Chat model of the caller. Empty: `model`.", json_schema_extra=_shown_at("caller")
+        default="", description="Chat model of the caller, instead of `model`.", json_schema_extra=_shown_at("caller")
     )
     parser_model: str = Field(
-        default="", description="Chat model of the parser. Empty: `model`.", json_schema_extra=_shown_at("parser")
+        default="", description="Chat model of the parser, instead of `model`.", json_schema_extra=_shown_at("parser")
     )
     temperature: float | None = Field(
         default=0.0, ge=0, le=2, description="Sampling temperature. null: the model's default."
@@ -76,7 +76,8 @@ class Context(BaseModel):
     operations_budget: int = Field(
         default=6000,
         ge=200,
-        description="Tokens of the selector's operation list. From a longer list, the best matches in half of them.",
+        description="Tokens of the selector's operation list. "
+        "A longer list is cut to the best matches, in half as many tokens.",
         json_schema_extra=_shown_at("selector"),
     )
     documentation_budget: int = Field(

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass
 class Platform:
-    """A running server, the world that it works on, and its log file."""
+    """A running server, its world, and its log file."""
 
     url: str
     world: World[Any]
@@ -118,7 +118,7 @@ def wait_until_up(platform: Platform, process: subprocess.Popen[bytes]) -> None:
 
 @pytest.fixture
 def platform(running: Platform) -> Platform:
-    """The running server over a world as it was at the start."""
+    """The running server, with its world reset."""
     running.world.reset()
     return running
 
