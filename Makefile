@@ -1,18 +1,19 @@
-# Needs Python 3.11 or newer and make; everything else is installed into .venv.
+# Needs Python 3.11 or newer and make; `make setup` installs everything else into .venv.
 
 VENV ?= .venv
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 TESTS ?=
-# One more than two cores: some tests wait for servers.
+# One worker more than two cores, since some tests wait for servers.
 WORKERS ?= 3
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# A worker that has nothing left takes over tests of the busiest one.
-PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+# A target says how its tests go to workers. Quick tests: an idle worker takes some of the busiest one's (worksteal).
+# The whole suite: a file stays with one worker, or each worker would start the file's server (loadfile).
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
 
-# Python keeps what it compiled, or every worker and every child process of a test would compile it again.
+# Let Python write bytecode files; without them every worker and every child process of a test compiles again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -32,27 +33,27 @@ $(READY): pyproject.toml constraints.txt
 	@touch $(READY)
 
 .PHONY: demo
-demo: $(READY) ## set up, then three instructions on simulated APIs, with recorded model replies: no key, no network
+demo: $(READY) ## set up, then answer three instructions on simulated APIs with recorded model replies: no key, no network
 	$(BIN)/restgpt demo
 
 .PHONY: test
-test: $(READY) ## set up, then the offline test suite without its slow tests (TESTS=path: all of that part)
-	$(PYTEST) $(or $(TESTS),-m "not slow")
+test: $(READY) ## set up, then run the offline test suite without its slow tests (TESTS=path: all tests of that path)
+	$(PYTEST) --dist worksteal $(or $(TESTS),-m "not slow")
 
 .PHONY: test-all
-test-all: $(READY) ## the whole suite, with the tests that start servers, kill processes or sweep many cases
-	$(PYTEST) $(TESTS)
+test-all: $(READY) ## run the whole suite, with the tests that start servers, kill processes or sweep many cases
+	$(PYTEST) --dist loadfile $(TESTS)
 
 .PHONY: crash-test
-crash-test: $(READY) ## kill a run at 200 random moments and every border, on SQLite and PostgreSQL: nothing lost or doubled
+crash-test: $(READY) ## kill a run at 200 random moments, nodes and requests (SQLite, PostgreSQL): no change lost or doubled
 	$(BIN)/python -c "import sys; from restgpt.bench.rigs.crash import main; sys.exit(main())"
 
 .PHONY: fault-test
-fault-test: $(READY) ## every fault at every call of three runs: no traceback, no hang, no wrong success
+fault-test: $(READY) ## inject every fault at every call of three runs: no traceback, no hang, no wrong success
 	$(BIN)/python -m restgpt.bench.rigs.faults
 
 .PHONY: lint
-lint: $(READY) ## format, lint, types, import contracts, spelling
+lint: $(READY) ## check format, lint, types, import contracts and spelling
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -60,10 +61,10 @@ lint: $(READY) ## format, lint, types, import contracts, spelling
 	$(BIN)/codespell
 
 .PHONY: check
-check: lint test-all ## lint and the whole suite: what a change must pass
+check: lint test-all ## run lint and the whole suite, which every change must pass
 
 .PHONY: format
-format: $(READY) ## format the code and mend what ruff can mend
+format: $(READY) ## format the code and apply the fixes of ruff
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
@@ -76,19 +77,19 @@ studio: $(READY) ## serve the graph on localhost:2024 for LangGraph Studio and t
 	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=1 $(BIN)/langgraph dev --n-jobs-per-worker 4
 
 .PHONY: data
-data: ## say where the benchmark data is published, and check the files in RESTGPT_DATA
+data: ## print where the benchmark data is published, and check the files in RESTGPT_DATA
 	@sed -n '/^| /p' docs/data.md
-	@if [ -z "$$RESTGPT_DATA" ]; then echo "RESTGPT_DATA names no folder, so there is nothing to check."; exit 0; fi; \
+	@if [ -z "$$RESTGPT_DATA" ]; then echo "RESTGPT_DATA is not set, so there is nothing to check."; exit 0; fi; \
 		sums="$$PWD/docs/data.sha256"; cd "$$RESTGPT_DATA" && \
 		if command -v sha256sum >/dev/null; then sha256sum --quiet -c "$$sums"; else shasum -q -a 256 -c "$$sums"; fi && \
-		echo "The files that docs/data.sha256 names are the published ones."
+		echo "The files that docs/data.sha256 lists are the published ones."
 
 .PHONY: constraints
-constraints: $(READY) ## write constraints.txt from what is installed in .venv
+constraints: $(READY) ## write constraints.txt from the packages installed in .venv
 	$(BIN)/python .ci/freeze.py
 
 .PHONY: clean
-clean: ## remove .venv and everything that tools left behind
+clean: ## remove .venv, build output and caches
 	rm -rf $(VENV) build dist *.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
@@ -98,15 +99,15 @@ MODEL ?=
 SUITE ?= dev-tmdb
 
 .PHONY: bench
-bench: $(READY) ## run METHOD over SUITE with MODEL=PROVIDER:NAME and SEED; the run is resumable
+bench: $(READY) ## run METHOD over SUITE with MODEL=PROVIDER:NAME and SEED; a second start resumes the run
 	$(BIN)/restgpt bench run --suite $(SUITE) --method $(METHOD) --seed $(SEED) $(if $(MODEL),--model $(MODEL))
 
 .PHONY: bench-check
-bench-check: $(READY) ## check the judges of all suites for two seeds: gold, doing nothing, guesses, mutations
+bench-check: $(READY) ## test the judges of all suites with two seeds: gold calls pass; no calls, guesses and mutations fail
 	$(BIN)/restgpt bench check
 
 .PHONY: bench-smoke
-bench-smoke: $(READY) ## the whole benchmark with scripted models: one that does all right, one that always errs
+bench-smoke: $(READY) ## run the whole benchmark with two scripted models, one always right and one always wrong
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && for suite in dev-toy dev-tmdb dev-spotify; do \
 		for expected in perfect=100 erring=0; do kind=$${expected%=*}; \
 			$(BIN)/restgpt bench run --quiet --suite $$suite --model scripted:$$kind --concurrency $(WORKERS) \
@@ -117,15 +118,15 @@ bench-smoke: $(READY) ## the whole benchmark with scripted models: one that does
 PEERS ?=
 
 .PHONY: bench-specs
-bench-specs: $(READY) ## how fast documents are read and searched (PEERS=python of an environment with other tools)
+bench-specs: $(READY) ## measure how fast documents are read and searched (PEERS=python of an environment with other tools)
 	$(BIN)/python -m restgpt.bench.speed.specs $(if $(PEERS),--peers $(PEERS))
 
 .PHONY: bench-retrieval
-bench-retrieval: $(READY) ## how many steps of RestBench search finds, without a model; needs RESTGPT_DATA
+bench-retrieval: $(READY) ## measure how many gold operations of RestBench the search finds, without a model; needs RESTGPT_DATA
 	$(BIN)/python -m restgpt.bench.restbench.retrieval
 
 .PHONY: bench-sandbox
-bench-sandbox: $(READY) ## latency of the sandbox by size of the data
+bench-sandbox: $(READY) ## measure the latency of the sandbox by the size of the data
 	$(BIN)/python -m restgpt.bench.speed.sandbox
 
 .PHONY: sweep

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from restgpt.calling.record import CallRecord, Provenance, Status
+from restgpt.calling.record import CallRecord, Provenance, Question, RequestRecord, Status
 from restgpt.calling.target import NO_TARGET, Target
 from restgpt.specs import Catalogue, Operation, UnknownOperationError
 from restgpt.tools.errors import ArgumentError, ArgumentProblem, RestgptError
@@ -79,7 +79,7 @@ class Draft:
             "note": "",
             "response": {},
             "provenance": list(self.provenance),
-            "request": self.request.as_json(),
+            "request": cast(RequestRecord, self.request.as_json()),
         }
         if self.settled != self.arguments:
             record["settled"] = dict(self.settled)
@@ -131,7 +131,9 @@ class Ask:
     def to_json(self) -> CallRecord:
         """The JSON form."""
         record = self.draft.to_json()
-        record["status"], record["note"], record["question"] = "asked", self.note, dict(self.action)
+        record["status"], record["note"] = "asked", self.note
+        if self.action:
+            record["question"] = cast(Question, dict(self.action))
         if self.target.is_known:
             record["target"] = self.target.to_json()
         if self.unsure:

@@ -20,12 +20,13 @@ def decide(call: Draft | Ask | Ready, rules: Rules, answer: Mapping[str, Any] | 
 
     A draft is decided by the rules alone. A question is decided by a person's `answer`, one decision of LangChain's
     human-in-the-loop middleware; an answer that cannot be used, or none, leaves it an Ask with the reason as its note.
-    A call that is ready, but had to wait for others, is looked at once more. The rules of this moment always hold:
-    what they bar is not sent, whatever a person said. Done comes of a change of unknown outcome that a person does not
-    want to be sent again.
+    A call that is ready is looked at once more. The rules of this moment always hold: what they bar is not sent,
+    whatever a person said. Done comes of a change of unknown outcome that a person or the rules do not want to be sent
+    again.
     """
     if isinstance(call, Ready):
-        return _barred(call.draft, rules, is_dry=call.sends == 1) or call
+        barred = _barred(call.draft, rules)
+        return _left(barred) if barred and call.sends > 1 else barred or call
     if isinstance(call, Draft):
         is_allowed = rules.verdict(call.operation) == "allow" and not call.confirm
         return _barred(call, rules) or (Ready(call) if is_allowed else Ask(call))
@@ -73,14 +74,20 @@ def _edited(ask: Ask, action: Any) -> Ready | Ask:
 EDITED = "Edited by the user."
 
 
-def _barred(draft: Draft, rules: Rules, *, is_dry: bool = True) -> Held | Refused | None:
+def _left(barred: Held | Refused) -> Done:
+    """A change of unknown outcome that the rules do not let be sent again."""
+    reason = barred.reason if isinstance(barred, Refused) else "This run only shows changes (writes: dry-run)."
+    return Done(barred.draft, "failed", f"{NOT_KNOWN} It was not sent again: {reason}")
+
+
+def _barred(draft: Draft, rules: Rules) -> Held | Refused | None:
     """The draft as the rules keep it back, whatever a person says; None where it may go out."""
     verdict = rules.verdict(draft.operation)
     if verdict == "deny":
         return Refused(draft, _denied(draft, rules))
     if foreign := rules.unmet(draft.operation, draft.settled, draft.provenance):
         return Refused(draft, _not_the_users(foreign))
-    return Held(draft) if verdict == "hold" and is_dry else None
+    return Held(draft) if verdict == "hold" else None
 
 
 def _denied(draft: Draft, rules: Rules) -> str:

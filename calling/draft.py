@@ -7,13 +7,15 @@ from typing import Any
 
 from restgpt.calling.call import Draft, Problems
 from restgpt.calling.idempotency import with_key
-from restgpt.calling.provenance import trace
+from restgpt.calling.provenance import is_traceable, owned, trace
 from restgpt.calling.record import Provenance
 from restgpt.specs import Operation
-from restgpt.tools.errors import ArgumentError
+from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.request.build import settle
 from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.storable import storable_value
+
+UNTRACEABLE = "names hold control characters, or values are nested too deeply, to say where they come from"
 
 
 def draft(
@@ -23,6 +25,7 @@ def draft(
     id: str,
     name: str | None = None,
     said: str | None = None,
+    is_own: bool = False,
     found: Iterable[tuple[str, Any]] = (),
     pages: int = 1,
     description: str = "",
@@ -33,16 +36,18 @@ def draft(
 
     `id` names the call in the write journal; an idempotency key is made from it where the document has a header for
     one. `said` is what the user said and `found` gives kept responses by handle, the newest first: every argument is
-    traced to one of them, unless `said` is None. Only a safe operation has more than one of its `pages` read. Raises
-    `SpecError` where the document names no host.
+    traced to one of them, unless `said` is None. With `is_own` all arguments are the user's own. Only a safe operation
+    has more than one of its `pages` read. Raises `SpecError` where the document names no host.
     """
     given = with_key(operation, arguments, id)
     try:
         settled = settle(operation, given, files=files)
     except ArgumentError as error:
         return Problems(error)
-    traced: list[Provenance] = []
+    traced: list[Provenance] = owned(settled.arguments) if is_own else []
     if said is not None:
+        if not is_traceable(settled.arguments):
+            return Problems(ArgumentError([ArgumentProblem("", UNTRACEABLE)], operation=operation.name))
         traced = trace(operation, settled.arguments, said=said, responses=found)
     return Draft(
         id=id,
@@ -52,7 +57,8 @@ def draft(
         arguments=storable_value(given),
         settled=storable_value(settled.arguments),
         request=settled.request,
-        provenance=tuple(traced),
+        # An answer may name its fields as no store takes it.
+        provenance=tuple(storable_value(traced)),
         pages=pages if operation.is_safe else 1,
         description=description,
         confirm=confirm,
@@ -71,7 +77,7 @@ def edited(before: Draft, arguments: Mapping[str, Any]) -> Draft | Problems:
         given,
         id=f"{before.id} {said}",
         name=before.name,
-        said=said,
+        is_own=True,
         pages=before.pages,
         description=before.description,
         confirm=before.confirm,

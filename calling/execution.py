@@ -4,12 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from restgpt.calling.call import Ask, Done, Draft, Ready
+from restgpt.calling.call import Ask, Done, Draft, Held, Ready, Refused
+from restgpt.calling.decision import EDITED, decide
 from restgpt.calling.journal import Entry, entry_id
 from restgpt.calling.question import present
+from restgpt.calling.remedy import Irreversible, Made, needs_earlier, remedy
 from restgpt.calling.session import UNREACHABLE, Session
 from restgpt.calling.target import NO_TARGET, UNREAD, Earlier, Target
-from restgpt.calling.undo import Irreversible, Made, needs_earlier, remedy
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError, BoundFault, HttpFault, RedirectFault, StoppingError
 from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request
@@ -24,31 +25,41 @@ UNSURE = "Whether the API carried it out is not known: look before it is done ag
 
 
 def carry_out(
-    session: Session, ready: Ready, *, deadline: float | None = None, touched: Collection[str] = ()
-) -> Done | Ask:
+    session: Session, ready: Ready, *, deadline: float | None = None, touched: set[str] | None = None
+) -> Done | Ask | Held | Refused:
     """Send a call and keep what came of it; it comes back as an Ask where a person has to decide again.
 
     That is a change whose earlier try has no known outcome, and a change whose target is not any more what the person
-    saw. `touched` are the readers of targets that the same approval let other calls change in the meantime: these are
-    not compared. `deadline` is a moment of the session's clock. Raises `HttpFault` where nothing that a model could
-    say would help, and `StoppingError`; both leave the journal true.
+    saw. What the rules bar by now is not sent: a run may have been killed between the decision and the sending.
+    `touched` are the readers of targets that the same approval let other calls change in the meantime: these are not
+    compared, and the reader of what this call changes is added. `deadline` is a moment of the session's clock. Raises
+    `HttpFault` where nothing that a model could say would help, and `StoppingError`; both leave the journal true.
     """
-    is_read = ready.draft.operation.is_safe
-    done = _read(session, ready.draft, deadline) if is_read else _change(session, ready, deadline, touched)
+    done: Done | Ask | Held | Refused
+    if ready.draft.operation.is_safe:
+        done = _read(session, ready, deadline)
+    else:
+        done = _change(session, ready, deadline, set() if touched is None else touched)
     return replace(done, note=ready.note) if isinstance(done, Done) and not done.note else done
 
 
-def _change(session: Session, ready: Ready, deadline: float | None, touched: Collection[str]) -> Done | Ask:
+def _change(session: Session, ready: Ready, deadline: float | None, touched: set[str]) -> Done | Ask | Held | Refused:
     """Send a change with its intent noted before and its outcome after, so that no crash can double it."""
     draft, journal = ready.draft, session.journal
     entry = journal.look_up(draft.id, draft.fingerprint)
     if entry.known == "answered":
+        touched |= {ready.target.reader} if ready.note != EDITED else set()
         return _answered(draft, entry)
+    checked = decide(replace(ready, sends=max(ready.sends, entry.tries + 1)), session.rules)
+    if isinstance(checked, Done | Held | Refused):
+        return checked
     if entry.known == "unknown" and entry.tries >= ready.sends:
         return present(session, Ask(draft, unsure=entry.tries))
     now = _look(session, ready, deadline, is_first=not entry.tries)
     if question := _changed_since(session, ready, now, touched):
         return question
+    # Not that of the target that was shown: an edit may have sent the call to another one.
+    touched.add(now.reader)
     earlier = cast(Earlier, entry.earlier or UNREAD) if entry.tries else now.earlier
     # A copy that lost something in keeping would restore something else.
     kept = earlier if storable_value(earlier) == earlier else UNREAD
@@ -68,7 +79,7 @@ def _change(session: Session, ready: Ready, deadline: float | None, touched: Col
     else:
         done = Done(draft, "sent", response=_kept(session, draft.operation, [reply]), reply=reply)
         made = _made(reply)
-    # First, so that nothing that goes wrong with the way back can lose what became of the change.
+    # Before the remedy is looked for, so that no error in that can lose the outcome.
     journal.conclude(draft.id, draft.fingerprint, done.outcome())
     if done.succeeded:
         journal.note(entry_id(draft.id, draft.fingerprint), undo=_undo(session, draft, earlier, made))
@@ -83,15 +94,15 @@ def _answered(draft: Draft, entry: Entry) -> Done:
 def _look(session: Session, ready: Ready, deadline: float | None, *, is_first: bool) -> Target:
     """The target right before sending, where a person saw it before, or where an undo will need it."""
     draft = ready.draft
-    wanted = session.keep_earlier and is_first and needs_earlier(draft.operation, draft.arguments)
+    wanted = session.keep_earlier and is_first and needs_earlier(draft.operation, draft.settled)
     if not (ready.target.is_known or wanted):
         return NO_TARGET
-    return session.look(draft.operation, draft.arguments, deadline=deadline, firm=ready.target.is_known)
+    return session.look(draft.operation, draft.settled, deadline=deadline, firm=ready.target.is_known)
 
 
 def _changed_since(session: Session, ready: Ready, now: Target, touched: Collection[str]) -> Ask | None:
     """The question anew, if the target is not any more what the person saw."""
-    seen, body = ready.target, ready.draft.arguments.get("body")
+    seen, body = ready.target, ready.draft.settled.get("body")
     if not seen.is_known or seen.reader in touched:
         return None
     if now.is_known and now.reader != seen.reader:
@@ -103,7 +114,7 @@ def _changed_since(session: Session, ready: Ready, now: Target, touched: Collect
         return None
     if not now.is_known:
         return present(session, Ask(ready.draft, unsure=ready.sends - 1), changed=())
-    restless = seen.restless | {change["field"] for change in changed if change["field"]}
+    restless = seen.restless | {change["field"] for change in changed}
     question = Ask(ready.draft, target=replace(now, restless=restless), unsure=ready.sends - 1)
     return present(session, question, changed=changed)
 
@@ -115,15 +126,18 @@ def _made(reply: Reply) -> Made:
 
 def _undo(session: Session, draft: Draft, earlier: Earlier, made: Made) -> dict[str, Any]:
     """What would reverse a change, or why nothing would, for the journal."""
-    found = remedy(draft.operation, draft.arguments, earlier, made)
+    found = remedy(draft.operation, draft.settled, earlier, made)
     if isinstance(found, Irreversible):
         return {"reason": found.reason}
     name = session.catalogue.name_of(found.operation)
     return {"operation": name, "arguments": storable_value(found.arguments), "caution": found.caution}
 
 
-def _read(session: Session, draft: Draft, deadline: float | None) -> Done:
+def _read(session: Session, ready: Ready, deadline: float | None) -> Done | Held | Refused:
     """Send a safe request, and follow its pages."""
+    draft, checked = ready.draft, decide(ready, session.rules)
+    if isinstance(checked, Done | Held | Refused):
+        return checked
     try:
         first = session.send(draft.request, draft.operation, deadline=deadline)
     except HttpFault as fault:

@@ -1,4 +1,4 @@
-"""Idempotency keys: where a document has a header for one, every change carries its own, the same on each attempt.
+"""Idempotency keys: where a document declares a header for one, each change sends its own key on every attempt.
 
 The draft of the HTTP API working group (draft-ietf-httpapi-idempotency-key-header) names the header; the API remembers
 the key, so that a request that arrives twice is carried out once.
@@ -20,7 +20,7 @@ def key_header(operation: Operation) -> str | None:
 
 
 def with_key(operation: Operation, arguments: Mapping[str, Any], request_id: str) -> dict[str, Any]:
-    """The arguments with a key made from the request's id where the document has a place for one.
+    """Add a key, made from the call's id, to the arguments of an operation that declares a header for it.
 
     A key that a model wrote is replaced: one that is used twice would lose a change.
     """

@@ -1,4 +1,4 @@
-"""The write journal: what is about to be sent and what came of it, kept in the store before and after.
+"""The write journal: a store entry for each change, written before the change is sent and again after the answer.
 
 A run that is killed between the two leaves an intent without an outcome: nobody knows whether the API carried it out,
 so it is never repeated without asking. Beside the outcome stands what would reverse the change.
@@ -22,17 +22,17 @@ PAGE = 500
 """How many entries are read from the store at once."""
 
 TICK_S = 1e-6
-"""How far two entries are apart at least when the clock does not say, in seconds."""
+"""The least time between two entries, in seconds, for clocks that stand still or are set back."""
 
 
 def entry_id(request_id: str, fingerprint: str) -> str:
-    """The id of a request's entry: one that was edited after it was sent, in a fork of its thread, has its own."""
+    """The id of a call's entry: a call that was edited in a fork after it was sent gets another entry."""
     return f"{request_id}-{fingerprint[:16]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the journal knows of a request: nothing, its answer, or only that it was about to be sent.
+    """The state of a call in the journal: new, answered, or unknown, which means that it was about to be sent.
 
     `tries` counts how often it was about to be sent, `earlier` is what was noted of its target before the first time.
     """
@@ -44,7 +44,7 @@ class Entry:
 
 
 class Journal:
-    """The writes of one thread, by request id and fingerprint."""
+    """The changes of one thread, by call id and fingerprint."""
 
     def __init__(self, store: BaseStore, thread: str, *, clock: Callable[[], float] = time.time) -> None:
         self._store = store
@@ -53,7 +53,7 @@ class Journal:
         self._namespace = (*NAMESPACE, sha256(thread.encode("utf-8", "surrogatepass")).hexdigest())
 
     def look_up(self, request_id: str, fingerprint: str) -> Entry:
-        """What is known of this very request; another fingerprint under the same id counts as new."""
+        """The entry of this very call; another fingerprint under the same id counts as new."""
         item = self._store.get(self._namespace, entry_id(request_id, fingerprint))
         if item is None:
             return Entry("new", {})
@@ -62,7 +62,7 @@ class Journal:
         return Entry(known, outcome or {}, tries or 1, earlier)
 
     def intend(self, request_id: str, fingerprint: str, shown: dict[str, Any], *, earlier: Any = None) -> None:
-        """Note that a request is about to be sent: its redacted form, and its target as it is before.
+        """Note that a call is about to be sent: its redacted request, and its target before the change.
 
         A request that was about to be sent before keeps what was noted of its target then.
         """
@@ -78,7 +78,7 @@ class Journal:
         self._put(entry_id(request_id, fingerprint), value)
 
     def retract(self, request_id: str, fingerprint: str) -> None:
-        """Take back the newest intent, because the request certainly never left."""
+        """Take back the newest intent, because the request was certainly not sent."""
         entry = entry_id(request_id, fingerprint)
         item = self._store.get(self._namespace, entry)
         tries = self.look_up(request_id, fingerprint).tries - 1
@@ -88,7 +88,7 @@ class Journal:
             self.withdraw(entry)
 
     def conclude(self, request_id: str, fingerprint: str, outcome: dict[str, Any]) -> None:
-        """Note what the API answered, or that no answer came; what would reverse the change is noted later."""
+        """Note the answer, or that none came; `note` adds the reversing call later."""
         entry = entry_id(request_id, fingerprint)
         item = self._store.get(self._namespace, entry)
         begun = item.value if item else {"request": {}, "begun": self._now()}
@@ -96,7 +96,7 @@ class Journal:
         self._put(entry, value)
 
     def _now(self) -> float:
-        """The time, but after every entry so far: a clock that was set back must not change their order."""
+        """The time, but later than every entry, so that a clock that was set back does not change their order."""
         now = self._clock()
         later = _items(self._store, self._namespace, filter={"begun": {"$gte": now}})
         return max([now, *(float(item.value["begun"]) + TICK_S for item in later)])
@@ -108,26 +108,26 @@ class Journal:
             self._put(entry, {**item.value, **facts})
 
     def _put(self, entry: str, value: dict[str, Any]) -> None:
-        """Keep an entry; what an API answered may hold what stores refuse, and must not cost the entry."""
+        """Write an entry. The answer is made storable first: characters that stores refuse must not lose the entry."""
         self._store.put(self._namespace, entry, storable_value(value), index=False)
 
     def withdraw(self, entry: str) -> None:
-        """Forget an entry."""
+        """Delete an entry."""
         self._store.delete(self._namespace, entry)
 
     def entries(self) -> list[dict[str, Any]]:
-        """All writes of the thread, oldest first, as shown to a person."""
+        """All changes of the thread, the oldest first, with their requests redacted."""
         items = sorted(_items(self._store, self._namespace), key=lambda item: item.value["begun"])
         return [{"id": item.key, **item.value} for item in items]
 
     def clear(self) -> None:
-        """Forget all writes of the thread."""
+        """Delete all entries of the thread."""
         for entry in self.entries():
             self.withdraw(entry["id"])
 
 
 def journals(store: BaseStore) -> list[dict[str, Any]]:
-    """The writes of all threads."""
+    """The entries of all threads."""
     return [item.value for item in _items(store, NAMESPACE)]
 
 

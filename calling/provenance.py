@@ -1,4 +1,4 @@
-"""Where each argument of a request comes from: what the user said, what the document fixes, or what an API answered.
+"""The provenance of each argument: the user said it, the document fixes it, an API answered it, or a model wrote it.
 
 A value that an API answered is data of strangers. A rule in `apis.yaml` can ask that chosen arguments come from the
 user, so that nothing planted in an answer decides whom money goes to or what is deleted.
@@ -12,12 +12,13 @@ from typing import Any
 from restgpt.calling.record import Provenance
 from restgpt.specs import Operation
 from restgpt.tools.evidence import Evidence, text_of
+from restgpt.tools.storable import storable_value
 
 MOST_TRACED = 100
-"""How many arguments of one request are traced."""
+"""How many arguments of one call are traced."""
 
 MOST_SEARCHED = 1_000_000
-"""How many scalar values of one kept response are looked through."""
+"""How many scalar values of one stored response are searched."""
 
 
 def trace(
@@ -35,7 +36,7 @@ def trace(
     open_ends: dict[str, Any] = {}
     for pointer, value in islice(_traced(arguments), MOST_TRACED):
         place, _, name = pointer[1:].partition("/")
-        if evidence.says(text_of(value).strip()):
+        if evidence.contains(text_of(value).strip()):
             found[pointer] = {"pointer": pointer, "origin": "user"}
         elif value in fixed.get((place, _unescaped(name)), ()):
             found[pointer] = {"pointer": pointer, "origin": "document"}
@@ -47,6 +48,19 @@ def trace(
         if (where := places.get(text_of(value))) is not None:
             found[pointer] = {"pointer": pointer, "origin": "response", "handle": where[0], "at": where[1]}
     return list(found.values())
+
+
+def owned(arguments: Mapping[str, Any]) -> list[Provenance]:
+    """The provenance of arguments that a person typed."""
+    return [{"pointer": pointer, "origin": "user"} for pointer, _ in _traced(arguments)]
+
+
+def is_traceable(arguments: Mapping[str, Any]) -> bool:
+    """Whether every argument can be named after keeping: names with control characters and the depths of values go."""
+    before, after = (
+        sorted(pointer for pointer, _ in _scalars(form)) for form in (arguments, storable_value(arguments))
+    )
+    return before == after
 
 
 def _traced(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -64,7 +78,7 @@ def _documented(schema: Any) -> Sequence[Any]:
 
 
 def _places(responses: Iterable[tuple[str, Any]], wanted: set[str]) -> Mapping[str, tuple[str, str]]:
-    """Where the wanted values stand in the responses; in text by the first match."""
+    """The handle and the JSON pointer of each wanted value in the responses; text has no pointer."""
     found: dict[str, tuple[str, str]] = {}
     if not wanted:
         return found
@@ -104,7 +118,7 @@ def _unescaped(name: str) -> str:
 def foreign(
     arguments: Mapping[str, Any], provenance: Sequence[Provenance], patterns: Sequence[str]
 ) -> list[Provenance]:
-    """The arguments that fit one of the patterns and are not known to come from the user.
+    """The arguments that match one of the patterns, but that did not come from the user.
 
     A pattern is a place and a name with `*` for anything, such as `path.*`, `body.recipient` or `*.amount`. It covers
     everything below an argument, so that `body.recipients` speaks of each of them, and text at a place above it, such
@@ -132,7 +146,7 @@ def _fits(pointer: str, patterns: Sequence[str], *, is_text: bool) -> bool:
 
 
 def _is_above(parts: Sequence[str], pattern: str) -> bool:
-    """Whether a pattern speaks of something inside this place: `body.recipient` or `*.amount` of a whole `body`."""
+    """Whether a pattern names something below this place, as `body.recipient` and `*.amount` do for a whole `body`."""
     above = pattern.split(".")[: len(parts)]
     if pattern.count(".") < len(parts) or (len(parts) > 1 and set(above) == {"*"}):
         return False
@@ -140,7 +154,7 @@ def _is_above(parts: Sequence[str], pattern: str) -> bool:
 
 
 def described(item: Provenance) -> str:
-    """One argument and its origin, for a person."""
+    """One argument and its origin, as a person reads it."""
     name = ".".join(_unescaped(part) for part in item["pointer"][1:].split("/"))
     origin = {
         "user": "you said it",

@@ -1,4 +1,4 @@
-"""What a person is asked about a call: the exact redacted request, its target, the way back, where values come from."""
+"""The question about a call: the exact redacted request, its target, how to undo it, the origin of its values."""
 
 import json
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 from restgpt.calling.call import Ask, Draft, Held
 from restgpt.calling.idempotency import key_header
 from restgpt.calling.provenance import described
+from restgpt.calling.remedy import outlook
 from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, changes_text, shown_target, target_lines
-from restgpt.calling.undo import outlook
 from restgpt.specs import Operation
 from restgpt.specs.docs.summary import summary_line
 from restgpt.tools.storable import storable_value
@@ -18,7 +18,7 @@ from restgpt.tools.storable import storable_value
 T = TypeVar("T")
 
 ORIGINS_SHOWN = 20
-"""Of how many arguments a person is told where they come from."""
+"""How many arguments a question lists with their origin."""
 
 
 def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | None = None) -> T:
@@ -37,10 +37,10 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         return replace(decided, action={**decided.action, "description": "\n".join(told)})
     draft, target = decided.draft, decided.target
     if not target.is_known and changed is None:
-        target = session.look(draft.operation, draft.arguments)
+        target = session.look(draft.operation, draft.settled)
     shown = storable_value(session.shown(draft.request))
-    there = shown_target(draft.operation, draft.arguments, target)
-    undo = outlook(draft.operation, draft.arguments, target.earlier)
+    there = shown_target(draft.operation, draft.settled, target)
+    undo = outlook(draft.operation, draft.settled, target.earlier)
     lines = [
         *_unusable_lines(decided.note),
         *(_unsure_lines(draft.operation) if decided.unsure else []),
@@ -68,7 +68,7 @@ UNUSABLE = "That decision cannot be used: "
 
 
 def _unusable_lines(note: str) -> list[str]:
-    return [f"{UNUSABLE}{note}"] if note else []
+    return [on_one_line(f"{UNUSABLE}{note}")] if note else []
 
 
 def on_one_line(text: str) -> str:
@@ -106,7 +106,7 @@ def _unsure_lines(operation: Operation) -> list[str]:
 
 
 def _origin_lines(draft: Draft) -> list[str]:
-    """Where values come from that the user did not say, a line each."""
+    """The origin of each value that the user did not say, a line each."""
     told = [item for item in draft.provenance if item["origin"] in ("response", "model")]
     lines = [f"- {described(item)}" for item in told[:ORIGINS_SHOWN]]
     more = [f"- and {len(told) - ORIGINS_SHOWN} more"] if len(told) > ORIGINS_SHOWN else []

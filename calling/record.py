@@ -8,7 +8,7 @@ Origin = Literal["user", "document", "response", "model"]
 
 
 class Provenance(TypedDict):
-    """Where one argument stands (`pointer`, into the grouped arguments) and where its value comes from.
+    """The origin of one argument; `pointer` is its JSON pointer in the grouped arguments.
 
     `handle` and `at` name the kept response and the JSON pointer in it. "model" is what no source holds as such.
     """
@@ -29,6 +29,41 @@ Status = Literal[
     "failed",  # no answer
     "parsed",  # the answer was read
 ]
+
+
+class RequestRecord(TypedDict):
+    """A built request; the body is text, or Base64 where it is none that every store takes."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: str | dict[str, str] | None
+    api: str
+    operation: str
+    security: list[dict[str, list[str]]]
+
+
+class TargetRecord(TypedDict):
+    """A look at a target."""
+
+    known: Literal["present", "absent", "unread"]
+    value: Any
+    reader: str
+    digest: str
+    restless: list[str]
+    exact: bool
+
+
+class Question(TypedDict):
+    """What a person sees of a call, as an action request of LangChain's human-in-the-loop middleware, with more."""
+
+    name: str
+    args: dict[str, Any]
+    description: str
+    request: dict[str, Any]
+    target: Any
+    undo: str
+    provenance: list[Provenance]
 
 
 class CallRecord(TypedDict):
@@ -54,9 +89,9 @@ class CallRecord(TypedDict):
     response: dict[str, Any]
     provenance: NotRequired[list[Provenance]]
     settled: NotRequired[dict[str, Any]]
-    request: NotRequired[dict[str, Any]]
+    request: NotRequired[RequestRecord]
     confirm: NotRequired[bool]
-    target: NotRequired[dict[str, Any]]
-    question: NotRequired[dict[str, Any]]
+    target: NotRequired[TargetRecord]
+    question: NotRequired[Question]
     unsure: NotRequired[int]
     sends: NotRequired[int]

@@ -1,4 +1,4 @@
-"""Reversing the changes of a thread: what its journal says of the way back, as drafts for the same road."""
+"""The reversal of a thread's changes: drafts of the reversing calls that its journal holds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from restgpt.tools.response.reply import is_success
 
 @dataclass(frozen=True, slots=True)
 class Reversal:
-    """What is to be done about one change: `draft` reverses it, or `reason` says why nothing does.
+    """One change and the draft of the call that reverses it, or the reason why there is none.
 
     `change` is the id of the change's journal entry, `shown` its redacted request.
     """
@@ -26,7 +26,7 @@ class Reversal:
 
 
 def reversals(journal: Journal, catalogue: Catalogue, *, steps: int | None = None) -> list[Reversal]:
-    """What would undo the last `steps` changes of a journal, or all of them, the newest first.
+    """The reversals of the last `steps` changes of a journal, or of all of them, the newest first.
 
     Changes that the API refused, and changes that were undone already, are left out.
     """

@@ -1,4 +1,4 @@
-"""What the road of a call works with: the operations, the HTTP client, the journal, the kept responses, the rules."""
+"""The session of some calls: the operations, the HTTP client, the journal, the stored responses, the rules."""
 
 import time
 from collections.abc import Callable
@@ -31,7 +31,7 @@ UNREACHABLE = (ConnectFault, ResolveFault)
 
 @dataclass(slots=True)
 class Session:
-    """The outside world of some calls of one thread, and how many requests they took.
+    """Everything outside that the calls of one thread use, and the number of requests they sent.
 
     `keep_earlier` has the target of a change read before the change is made, so that it can be undone. Seam: `clock`,
     in seconds, which is the HTTP client's.
@@ -58,7 +58,7 @@ class Session:
     def look(
         self, operation: Operation, arguments: Any, *, deadline: float | None = None, firm: bool = False
     ) -> Target:
-        """The target of a change as it is now; unknown for any answer but a good one with JSON in it, or a 404.
+        """Read the target of a change; the target is unknown unless the answer is a 200 with JSON, a 404 or a 410.
 
         Nothing is read that the rules do not let through unasked. A `firm` look raises `HttpFault` if the API cannot
         be reached.

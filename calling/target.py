@@ -13,13 +13,14 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 from restgpt.calling.idempotency import HEADERS
+from restgpt.calling.record import TargetRecord
 from restgpt.specs import Operation
 from restgpt.tools.storable import storable_value
 
 CHANGING = frozenset({"PUT", "PATCH", "DELETE"})
 
 SHOWN = 2000
-"""How many characters of the present state a person is shown."""
+"""How many characters of the present state a question shows."""
 
 KEPT = 200_000
 """How many characters of a target's state are kept: in the question, and in the journal for an undo."""
@@ -47,11 +48,12 @@ class FieldChange(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a look at the target found.
+    """The result of a look at the target of a change.
 
     `reader` is the fingerprint of the request that looked, empty if there was none. `digest` is that of the state. The
     state itself is left out of `value` where it is longer than `KEPT`. `restless` are fields that changed between two
-    looks although nobody asked for it, such as a counter of views: they make no further question. `is_exact` is false
+    looks although nobody asked for it, such as a counter of views: they make no further question; an empty name stands
+    for a state that is too large to tell its fields. `is_exact` is false
     for a state that lost something in keeping, which must not be restored.
     """
 
@@ -73,7 +75,7 @@ class Target:
 
     @property
     def is_known(self) -> bool:
-        """Whether a look found something out."""
+        """Whether the look told the state of the target, absence included."""
         return self.known != "unread"
 
     @property
@@ -86,7 +88,7 @@ class Target:
         """Whether the state is too long to be kept."""
         return self.known == "present" and self.value is None and self.digest != _NULL
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> TargetRecord:
         """The JSON form."""
         value = storable_value(self.value)
         return {
@@ -99,29 +101,48 @@ class Target:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Target":
+    def from_json(cls, data: TargetRecord) -> "Target":
         """Read what `to_json` gave."""
         restless = frozenset(data["restless"])
         return cls(data["known"], data["value"], data["reader"], data["digest"], restless, data["exact"])
 
     def differences(self, now: "Target") -> list[FieldChange]:
-        """What differs in a later look at the same target, field by field where both are objects."""
+        """The differences of a later look at the same target, field by field if both states are objects."""
         if (self.known, self.digest) == (now.known, now.digest):
             return []
         if not (isinstance(self.value, Mapping) and isinstance(now.value, Mapping)):
             return [{"field": "", "before": _whole(self), "after": _whole(now)}]
         before, after = storable_value(self.value), storable_value(now.value)
         names = [*before, *(name for name in after if name not in before)]
-        return [
+        found: list[FieldChange] = [
             {"field": name, "before": before.get(name), "after": after.get(name)}
             for name in names
-            if before.get(name) != after.get(name)
+            if _spelled(before, name) != _spelled(after, name)
         ]
+        # What differs only in what keeping takes out differs all the same.
+        return found or [{"field": "", "before": before, "after": after}]
 
     def changed(self, now: "Target", *, written: frozenset[str] = frozenset()) -> list[FieldChange]:
-        """The differences that a person has to see again: not those of restless fields, unless they are `written`."""
-        still = self.restless - written
-        return [change for change in self.differences(now) if change["field"] not in still or not change["field"]]
+        """The differences that need another question: all but restless fields that the call does not write."""
+        is_both_large = self.is_large and now.is_large
+        return [
+            change
+            for change in self.differences(now)
+            if change["field"] not in self.restless
+            or (not change["field"] and not is_both_large)
+            or _is_written(change, written)
+        ]
+
+
+def _spelled(state: Mapping[str, Any], name: str) -> str:
+    """A field as JSON, in which `true` is not 1 and null is not nothing."""
+    return json.dumps(state[name], sort_keys=True) if name in state else ""
+
+
+def _is_written(change: FieldChange, written: frozenset[str]) -> bool:
+    """Whether a request that writes these fields writes this one, or one in it: some APIs wrap what they answer."""
+    inside = [value for value in (change["before"], change["after"]) if isinstance(value, Mapping)]
+    return change["field"] in written or any(written & value.keys() for value in inside)
 
 
 _NULL = sha256(b"null").hexdigest()
@@ -142,7 +163,7 @@ class ShownTarget(TypedDict):
 
 
 def shown_target(operation: Operation, arguments: Mapping[str, Any], target: Target) -> ShownTarget | None:
-    """The target of a change for a person; None where nothing was found or could be read."""
+    """The target of a change as a question shows it; None if nothing was there, or if it could not be read."""
     if target.known != "present":
         return None
     body = arguments.get("body")
@@ -163,7 +184,7 @@ def _would_change(present: Any, body: Mapping[str, Any]) -> list[FieldChange]:
 
 
 def target_lines(shown: ShownTarget | None) -> list[str]:
-    """A target in a line or a few, for a person."""
+    """The target in one line of a question: the fields that would change, or the present state."""
     if shown is None:
         return []
     if shown["changes"]:
@@ -190,7 +211,7 @@ def reader_of(operation: Operation) -> Operation | None:
 
 
 def reader_arguments(operation: Operation, reader: Operation, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The reader's arguments out of a change's; None where the change has query values that the reader lacks.
+    """The arguments of the GET for the target of a change; None if the GET lacks a query parameter of the change.
 
     Such a value may choose the target, as in `/settings?user=bob`: without it the reader would show another one.
     """
@@ -202,13 +223,13 @@ def reader_arguments(operation: Operation, reader: Operation, arguments: Mapping
 
 
 def given(arguments: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """What is given in one place of the arguments, such as `query`, nulls left out."""
+    """The arguments in one place, such as `query`, without nulls."""
     group = arguments.get(place)
     return {name: value for name, value in group.items() if value is not None} if isinstance(group, Mapping) else {}
 
 
 def shared(arguments: Mapping[str, Any], place: str, other: Operation) -> dict[str, Any]:
-    """What is given in one place and another operation takes there too."""
+    """The arguments in one place that another operation declares there too."""
     fold = str.lower if place == "header" else str
     declared = {fold(item.name) for item in other.parameters if item.location == place}
     return {name: value for name, value in given(arguments, place).items() if fold(str(name)) in declared}

@@ -1,7 +1,7 @@
-"""Writes the parts of the documentation that the code decides: the picture of the graph, the settings, the tree.
+"""Generates parts of the documentation from the code: the picture of the graph, the settings, the tree, the examples.
 
-In a page, such a part stands between `<!-- NAME -->` and `<!-- end of NAME -->`. `make docs` writes all of them; a test
-asserts that they are up to date.
+A page marks the place of a generated part with `<!-- NAME -->` and `<!-- end of NAME -->`. `make docs` writes all
+parts, and a test asserts that they are up to date.
 """
 
 import ast
@@ -17,23 +17,23 @@ ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "docs/architecture.md", "docs/embedding.md", "docs/studio.md")
 EXAMPLES = {"subgraph": "subgraph.py", "tool": "tool_in_agent.py", "remote": "remote_graph.py"}
 ROOMS = ("restgpt", "bench", "worlds", "functions", "graph", "nodes", "calling", "tools", "specs", "prompts")
-OTHERS = {"tests/": "One folder per room.", "docs/": "A page per subject; why things are as they are: decisions/."}
+OTHERS = {"tests/": "One folder per room.", "docs/": "One page per subject; decisions/ explains the choices."}
 
 
 def picture() -> str:
-    """The graph as LangGraph draws it, in Mermaid."""
+    """Return the graph as LangGraph draws it, in Mermaid."""
     drawn = graph.get_graph().draw_mermaid()
-    # The front matter and the colours are the renderer's own choice, which fits light and dark pages alike.
+    # Without front matter and colours the renderer chooses its own, which fit light and dark pages.
     drawn = re.sub(r"\A---\n.*?\n---\n", "", drawn, flags=re.DOTALL)
     drawn = re.sub(r":::\w+|\n\tclassDef .*", "", drawn)
     drawn = re.sub(r"\((\w+)<hr/><small><em>description = (.*?)</em></small>\)", r'("<b>\1</b><br/>\2")', drawn)
-    # Quoted, because Mermaid takes a bare `end` for the end of a block.
+    # The label is quoted, because Mermaid takes a bare `end` for the end of a block.
     drawn = re.sub(r"-\. &nbsp;(.*?)&nbsp; \.->", r'-.->|"\1"|', drawn)
     return "\n".join(line.rstrip() for line in drawn.splitlines() if line.strip()) + "\n"
 
 
 def settings() -> str:
-    """The settings of a run, as a table."""
+    """Return the settings of a run as a table."""
     schema = Context.model_json_schema()
     rows = [
         f"| `{name}` | {_default(setting)} | {setting['description'].replace('|', chr(92) + '|')} |"
@@ -50,7 +50,7 @@ def _default(setting: dict[str, Any]) -> str:
 
 
 def tree() -> str:
-    """The folders, each with the first sentence of its package."""
+    """Return the folders, each with the first paragraph of its package's docstring."""
     lines = {f"{room}/": _purpose(ROOT / room / "__init__.py") for room in ROOMS} | OTHERS
     width = max(map(len, lines))
     return "```\n" + "".join(f"{name:<{width}}  {purpose}\n" for name, purpose in lines.items()) + "```\n"
@@ -62,12 +62,12 @@ def _purpose(path: Path) -> str:
 
 
 def example(name: str) -> str:
-    """The program of that name in docs/examples."""
+    """Return the program of that name in docs/examples as a code block."""
     return f"```python\n{(ROOT / 'docs' / 'examples' / name).read_text(encoding='utf-8')}```\n"
 
 
 def blocks() -> dict[str, str]:
-    """Every generated part by name."""
+    """Return every generated part by its name."""
     return {
         "graph": f"```mermaid\n{picture()}```\n",
         "settings": settings(),
@@ -77,7 +77,7 @@ def blocks() -> dict[str, str]:
 
 
 def filled(page: str, parts: dict[str, str]) -> str:
-    """A page with its generated parts written anew."""
+    """Return a page with its generated parts replaced."""
     for name, text in parts.items():
         pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
         page = re.sub(pattern, partial(_between, text), page, flags=re.DOTALL)
@@ -89,14 +89,14 @@ def _between(text: str, match: re.Match[str]) -> str:
 
 
 def pages() -> dict[Path, str]:
-    """What every generated file should hold."""
+    """Return the expected text of every generated file."""
     parts = blocks()
     written = {ROOT / name: filled((ROOT / name).read_text(encoding="utf-8"), parts) for name in PAGES}
     return written | {ROOT / "docs" / "graph.mmd": picture()}
 
 
 def main() -> None:
-    """Write them."""
+    """Write all generated files."""
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
 

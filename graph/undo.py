@@ -1,5 +1,6 @@
 """The graph that reverses the changes of a thread, with the agent's approval, sender and journal, without a model."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -9,11 +10,12 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Send
 from typing_extensions import TypedDict
 
+from restgpt.calling.reversal import Reversal
 from restgpt.graph.channels import Aggregate, FormatChannel
 from restgpt.graph.routes import after_sender
 from restgpt.nodes.approval import make_approval
 from restgpt.nodes.context import Context
-from restgpt.nodes.records import Request, Usage, add_usage, merge_requests
+from restgpt.nodes.records import FORMAT, Request, Usage, add_usage, merge_requests, no_usage, placed
 from restgpt.nodes.resources import Resources
 from restgpt.nodes.sender import make_sender
 from restgpt.tools.executor import on_loop, run_in_threads
@@ -30,6 +32,13 @@ class UndoState(TypedDict):
 
 
 UndoGraph = CompiledStateGraph[UndoState, Context, UndoState, UndoState]
+
+
+def undo_input(reversals: Sequence[Reversal], *, round_number: int) -> UndoState:
+    """Return the input of the graph: the reversing drafts, in order; `round_number` counts the undos of a thread."""
+    drafts = [reversal.draft for reversal in reversals if reversal.draft is not None]
+    requests = [placed(draft.to_json(), round_number=round_number, call=call) for call, draft in enumerate(drafts, 1)]
+    return {"format": FORMAT, "round": round_number, "requests": requests, "usage": no_usage()}
 
 
 def undo_thread(thread: str) -> str:

@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from restgpt.calling.call import Ask, OutdatedCallError, failed, read_ask, read_draft, read_ready
+from restgpt.calling.call import Ask, OutdatedCallError, Ready, failed, read_ask, read_draft, read_ready
 from restgpt.calling.decision import decide
 from restgpt.calling.question import present
 from restgpt.calling.session import Session
@@ -53,7 +53,11 @@ def _decided_by_rules(session: Session, request: Request) -> Request:
         draft = read_draft(request, session.catalogue)
     except OutdatedCallError as error:
         return advanced(request, failed(request, str(error)))
-    return advanced(request, present(session, decide(draft, session.rules)).to_json())
+    decided = decide(draft, session.rules)
+    # In checkpoints of format 1, the sender marked a change of unknown outcome, and the approval node asks about it.
+    if (tries := request.get("unsure")) and isinstance(decided, Ready | Ask):
+        decided = Ask(draft, unsure=tries)
+    return advanced(request, present(session, decided).to_json())
 
 
 def _decided_by_person(session: Session, asked: Sequence[Request], waiting: Sequence[Request]) -> list[Request]:

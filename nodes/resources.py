@@ -36,7 +36,7 @@ from restgpt.tools.model.reply import read_text
 from restgpt.tools.model.role import Role
 from restgpt.tools.model.structured import ask
 from restgpt.tools.model.usage import ModelUsage
-from restgpt.tools.response.memory_store import BoundedMemory
+from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import BodyCache, ResponseStore
 from restgpt.tools.settings import ApiEntry, Settings
 
@@ -107,7 +107,7 @@ class Resources:
         store = runtime.store or self._store
         check_store(configured.get("__pregel_checkpointer"), store)
         thread = str(configured.get("thread_id") or "no-thread")
-        return Run(self, context, store or self._memory, thread, started=self.clock())
+        return Run(self, context, locked(store) if store else self._memory, thread, started=self.clock())
 
     @property
     def settings(self) -> Settings:
@@ -274,7 +274,10 @@ def _chosen(apis: Sequence[Api] | None, names: Sequence[str], settings: Settings
             f"There is no API {unknown[0]!r}. The configured APIs are: {listed}. Add the API to apis.yaml."
         )
     if not wanted:
-        raise SettingsError("No API is configured. Give a document with --spec, or add APIs to apis.yaml.")
+        raise SettingsError(
+            "No API is configured. Add APIs to apis.yaml in the working folder or in RESTGPT_HOME, or give a document "
+            "with --spec on the command line or build_graph([load_api(…)]) in Python."
+        )
     if apis is not None:
         return [api for api in apis if slug(api.name) in wanted]
     return [open_api(entry, settings) for name, entry in settings.apis.items() if slug(name) in wanted]

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.call import OutdatedCallError, failed, read_ready
 from restgpt.calling.execution import carry_out
+from restgpt.calling.question import present
 from restgpt.calling.session import Session
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import Request, advanced
@@ -41,7 +42,7 @@ def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
         for request in (item for item in state["requests"] if item["status"] == "approved"):
             if any(earlier["status"] == "asked" for earlier in sent):
                 sent.append(request)
-            elif not all(succeeded(earlier) for earlier in sent):
+            elif not all(succeeded(earlier) or earlier["status"] == "held" for earlier in sent):
                 sent.append({**request, "status": "rejected", "note": BEFORE_FAILED})
             else:
                 sent.append(_sent(run.session, request, deadline, touched))
@@ -52,11 +53,10 @@ def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
 
 
 def _sent(session: Session, request: Request, deadline: float, touched: set[str]) -> Request:
-    """Send one request, or ask about it again; add the read request of its target to `touched`."""
+    """Send one request, or ask about it again; for `touched`, see `carry_out`."""
     try:
         ready = read_ready(request, session.catalogue)
     except OutdatedCallError as error:
         return advanced(request, failed(request, str(error)))
     done = carry_out(session, ready, deadline=deadline, touched=touched)
-    touched |= {ready.target.reader} if ready.target.is_known else set()
-    return advanced(request, done.to_json())
+    return advanced(request, present(session, done).to_json())

@@ -1,6 +1,6 @@
-"""Evidence for a value: do the texts of a conversation say it, or can it be worked out from them?
+"""Evidence for a value: whether the texts of a conversation contain it, or it can be derived from them.
 
-Every check for invented values asks this class: `calling/grounding.py` for ids, `calling/provenance.py` for the values
+Every check for invented values uses this class: `calling/grounding.py` for ids, `calling/provenance.py` for the values
 of changes, `functions/calls/grounding.py` for the values of function calls. The check is deterministic and uses no
 model: whole words, light stemming, numbers in digits and words, percentages and units, relative dates, abbreviations.
 """
@@ -17,8 +17,8 @@ from restgpt.specs.search.stemmer import stem
 Spelling = Literal["exact", "folded", "loose"]
 """The ways to compare a value with a text.
 
-`exact`: as written, and a hyphen belongs to its word. `folded`: whatever the case. `loose`: whatever the case, with any
-white space and underscores between the words.
+`exact`: the same text; a hyphen is part of its word. `folded`: ignores case. `loose`: ignores case, and words may be
+separated by any white space and underscores.
 """
 
 UNITS = (
@@ -88,12 +88,12 @@ _CLOCK = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s?([ap])\.?m\b|\b(\d{1,2}):(\d{2}
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text; `camelCase`, `snake_case` and paths are taken apart."""
+    """The words of a text; `camelCase`, `snake_case` and paths are split."""
     return [part for word in _WORD.findall(text) for part in _CAMEL.split(word)]
 
 
 class Evidence:
-    """The words, numbers, dates and times in some texts; each is collected when it is first needed."""
+    """The words, numbers, dates and times in some texts; each kind is extracted at its first use."""
 
     def __init__(self, *texts: str) -> None:
         self._text = "\n".join(texts)
@@ -106,7 +106,7 @@ class Evidence:
         return frozenset(map(stem, words_of(self._text)))
 
     @cached_property
-    def _spoken(self) -> tuple[str, ...]:
+    def _lower_words(self) -> tuple[str, ...]:
         return tuple(word.lower() for word in words_of(self._text))
 
     @cached_property
@@ -125,8 +125,8 @@ class Evidence:
     def _is_relative(self) -> bool:
         return bool(_RELATIVE.search(self._text))
 
-    def says(self, value: str, spelling: Spelling = "folded") -> bool:
-        """Whether a value is said: its words in a row, and none of them as a piece of a longer word."""
+    def contains(self, value: str, spelling: Spelling = "folded") -> bool:
+        """Whether the texts contain a value: its words in a row, as whole words."""
         sought, letter = _spelled(value, spelling), _LETTER[spelling]
         if not sought:
             return False
@@ -147,13 +147,13 @@ class Evidence:
         return self._words[spelling]
 
     def has_id(self, value: Any) -> bool:
-        """Whether an id is said exactly: as a whole word, as a list of ids in one text, or by the last part of a URI.
+        """Whether the texts contain an id exactly: as a whole word, as each id of a list, or as the last part of a URI.
 
-        An id with punctuation, such as a URI, may also be a piece of a longer one.
+        An id with punctuation, such as a URI, may also be part of a longer one.
         """
         text = text_of(value)
         is_word = re.fullmatch(f"{_LETTER['exact']}+", text) is not None
-        if self.says(text, "exact") or (not is_word and text in self._text):
+        if self.contains(text, "exact") or (not is_word and text in self._text):
             return True
         parts = [part for part in re.split(r"[,\s]+", text) if part]
         if len(parts) > 1:
@@ -161,7 +161,7 @@ class Evidence:
         return re.split(r"[:/]", text)[-1] in self._words_in("exact")
 
     def has_number(self, value: float) -> bool:
-        """Whether a number is said, in digits or words, as a percentage, or in a unit that converts to it."""
+        """Whether the texts contain a number: in digits or words, as a percentage, or in a unit that converts to it."""
         if any(_close(value, number) for number in self._numbers):
             return True
         text = self._text_in("loose")
@@ -171,13 +171,13 @@ class Evidence:
         return float(value).is_integer() and 1900 <= abs(value) <= 2100 and self._is_relative
 
     def has_text(self, value: str, beside: frozenset[str] = frozenset()) -> bool:
-        """Whether a text is said: literally, in most of its words, or as an abbreviation of something said.
+        """Whether the texts contain a text: literally, most of its words, or the words that it abbreviates.
 
-        `beside` are stems that prove nothing, such as those of the parameter's own name.
+        `beside` are stems that do not count as evidence, such as the stems of the parameter's name.
         """
         words = [word for word in words_of(value) if word.lower() not in STOPWORDS]
         telling = [word for word in words if stem(word) not in beside] or words
-        if not telling or (len(telling) == len(words) and self.says(value, "loose")):
+        if not telling or (len(telling) == len(words) and self.contains(value, "loose")):
             return True
         if any(char.isdigit() for char in value) and not self._has_digits(telling):
             return False
@@ -204,17 +204,19 @@ class Evidence:
         code = value.strip().lower()
         if not re.fullmatch(r"[a-z]{2,5}", code):
             return False
-        if any(CURRENCIES.get(word.removesuffix("s")) == code or LANGUAGES.get(word) == code for word in self._spoken):
+        if any(
+            CURRENCIES.get(word.removesuffix("s")) == code or LANGUAGES.get(word) == code for word in self._lower_words
+        ):
             return True
         if not value.strip().isupper():
             return False
-        initials = "".join(word[0] for word in self._spoken)
+        initials = "".join(word[0] for word in self._lower_words)
         if len(code) <= 3 and code in initials:
             return True
-        return any(word[0] == code[0] and len(word) > 3 and _shares(code, word) for word in self._spoken)
+        return any(word[0] == code[0] and len(word) > 3 and _shares(code, word) for word in self._lower_words)
 
     def has_date(self, value: str) -> bool:
-        """Whether a date or a time of day can be worked out from the texts."""
+        """Whether a date or a time of day can be derived from the texts."""
         dates = _ISO.findall(value)
         if dates:
             is_derived = self._is_relative or _MONTH.search(self._text) is not None
@@ -223,7 +225,7 @@ class Evidence:
         return bool(clocks) and (bool(clocks & self._clocks) or self._has_daytime())
 
     def _has_daytime(self) -> bool:
-        """Whether a time of day is said without a clock: `in the evening`, `now`."""
+        """Whether the texts contain a time of day without a clock time: `in the evening`, `now`."""
         is_named = _DAYTIME.search(self._text) is not None and not self._clocks
         return is_named or re.search(r"\b(?:now|current)", self._text_in("loose")) is not None
 
@@ -236,7 +238,7 @@ def is_date(value: str) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """The text of a value: a text as it is, anything else as JSON."""
+    """The text of a value: a string unchanged, any other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -262,11 +264,11 @@ def _numbers(text: str) -> Iterator[float]:
             yield number * SUFFIXES[match[3].lower()]
     for match in re.finditer(r"(?<![\w.])(\d+)(?:st|nd|rd|th|[a-zA-Z]{1,3})\b", text):
         yield float(match[1])
-    yield from _spoken_numbers(text.lower())
+    yield from _worded_numbers(text.lower())
 
 
-def _spoken_numbers(text: str) -> Iterator[float]:
-    """Numbers in words: each alone, and `twenty five`, `three hundred`, `two million` together."""
+def _worded_numbers(text: str) -> Iterator[float]:
+    """Numbers in words: each word alone, and pairs such as `twenty five`, `three hundred` and `two million`."""
     words = re.findall(r"[a-z]+|\d+(?:\.\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", text))
     for first, second in pairwise([*words, ""]):
         amount = AMOUNTS.get(first, float(first) if first[0].isdigit() and len(first) < 16 else None)
@@ -293,7 +295,7 @@ def _same_day(date: str, said: frozenset[str]) -> bool:
 
 
 def _shares(code: str, word: str) -> bool:
-    """Whether a word has most letters of a code, in order."""
+    """Whether a word contains most letters of a code, in order."""
     position, found = 0, 0
     for letter in code:
         at = word.find(letter, position)

@@ -1,4 +1,4 @@
-"""What the user configured: environment, `.env` and `apis.yaml`. The only module that reads the environment."""
+"""The settings of the user: environment, `.env` and `apis.yaml`. No other module reads the environment."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from restgpt.tools.model.role import ROLES
 AUTH_PREFIX = "RESTGPT_AUTH_"
 APIS_FILE = "apis.yaml"
 CONCURRENCY = 256
-"""How many nodes of one process run at once under asyncio, unless `RESTGPT_CONCURRENCY` says otherwise."""
+"""The most nodes of one process that run at once under asyncio, unless `RESTGPT_CONCURRENCY` is set."""
 Decision = Literal["allow", "ask", "deny"]
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]")
@@ -42,7 +42,7 @@ _RULE_KEYS = ("decision", "from_user", "method", "id", "tag", "path")
 
 
 class Secret:
-    """A value that never shows: not in text, representations, logs or pickles; `reveal` is the one way to it."""
+    """A value that `str`, `repr`, logs and pickles never contain; only `reveal` returns it."""
 
     __slots__ = ("_value",)
 
@@ -50,7 +50,7 @@ class Secret:
         self._value = value
 
     def reveal(self) -> str:
-        """The value itself, for the moment it is used."""
+        """The value itself."""
         return self._value
 
     def __repr__(self) -> str:
@@ -71,9 +71,9 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRule:
-    """What may be done without asking, for the operations that all given criteria fit (empty criteria fit all).
+    """One policy rule: the decision for all operations that match every criterion (an empty criterion matches all).
 
-    `from_user` names arguments whose values have to come from the user; a rule with these may have no decision.
+    `from_user` names arguments whose values must come from the user; a rule with `from_user` needs no decision.
     """
 
     decision: Decision | None
@@ -83,8 +83,8 @@ class PolicyRule:
     paths: tuple[str, ...] = ()
     from_user: tuple[str, ...] = ()
 
-    def fits(self, operation: Operation) -> bool:
-        """Tell whether the rule speaks of this operation; paths are globs, `*` within a segment and `**` across."""
+    def applies_to(self, operation: Operation) -> bool:
+        """Whether the rule applies to an operation; paths are globs, `*` within a segment and `**` across segments."""
         return (
             (not self.methods or operation.method in self.methods)
             and (not self.ids or operation.name in self.ids or operation.operation_id in self.ids)
@@ -95,12 +95,12 @@ class PolicyRule:
 
 @dataclass(frozen=True, slots=True)
 class ApiEntry:
-    """One API of `apis.yaml`: where its document is and how it is reached.
+    """One API in `apis.yaml`: the location of its document, and the settings for its requests.
 
-    `hosts` are other hosts that redirects and next pages may lead to, never with credentials. `ca_file` holds the
-    authorities that its certificate is judged by, in the place of the usual ones; `cert_file` and `key_file` are the
-    client certificate that it is shown. `missing` are the environment variables that its secrets need and that are not
-    set; it only matters when the API is called.
+    `hosts` are further hosts that redirects may lead to; they get no credentials. `ca_file` holds the certificate
+    authorities that the server's certificate is verified by, instead of the default ones. `cert_file` and `key_file`
+    are the client certificate. `missing` lists unset environment variables that the secrets need; a request to the API
+    then fails, but the other APIs work.
     """
 
     name: str
@@ -120,21 +120,21 @@ class ApiEntry:
     missing: tuple[str, ...] = ()
 
     def decide(self, operation: Operation) -> Decision | None:
-        """What the first fitting rule says, None where no rule speaks of the operation."""
-        return next((rule.decision for rule in self.policy if rule.decision and rule.fits(operation)), None)
+        """The decision of the first rule that applies; None if no rule with a decision applies."""
+        return next((rule.decision for rule in self.policy if rule.decision and rule.applies_to(operation)), None)
 
     def from_user(self, operation: Operation) -> tuple[str, ...]:
-        """The arguments that all fitting rules want from the user, such as `path.*` or `body.recipient`."""
-        return tuple(name for rule in self.policy if rule.fits(operation) for name in rule.from_user)
+        """The arguments that must come from the user by any rule that applies, such as `path.*` or `body.recipient`."""
+        return tuple(name for rule in self.policy if rule.applies_to(operation) for name in rule.from_user)
 
     def credentials(self) -> dict[str, str]:
-        """The credentials by scheme in the clear, for `load_api(auth=…)`."""
+        """The credentials by scheme as plain text, for `load_api(auth=…)`."""
         return {scheme: secret.reveal() for scheme, secret in self.auth.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that is configured from outside; built once by `from_env` at the entry points."""
+    """All settings from outside the program; each entry point builds them once by `from_env`."""
 
     model: str | None = None
     models: Mapping[str, str] = field(default_factory=dict)
@@ -177,20 +177,20 @@ class Settings:
         )
 
     def entry(self, api: str) -> ApiEntry | None:
-        """The entry of an API, however its name is spelled there: names of APIs are slugs, those of entries are not."""
+        """The entry of an API; names are compared as slugs, because `apis.yaml` may spell them differently."""
         return next((entry for name, entry in self.apis.items() if slug(name) == slug(api)), None)
 
     def model_for(self, role: str) -> str | None:
-        """The model of a role: its own, else the common one."""
+        """The model of a role: `RESTGPT_MODEL_<ROLE>`, else `RESTGPT_MODEL`."""
         return self.models.get(role) or self.model
 
     def credential(self, scheme: str, api: str | None = None) -> Secret | None:
-        """The credential of a security scheme from the environment; one that names the API goes first."""
+        """The credential of a security scheme from the environment; a variable with the API's name takes precedence."""
         own = self.auth.get(f"{variable_part(api)}_{variable_part(scheme)}") if api else None
         return own or self.auth.get(variable_part(scheme))
 
     def secrets(self) -> list[str]:
-        """Every secret value that is configured, for redaction."""
+        """All configured secrets, for redaction."""
         found = list(self.auth.values())
         for entry in self.apis.values():
             for group in (entry.auth, entry.headers, entry.query, entry.cookies):
@@ -201,9 +201,9 @@ class Settings:
 
 
 def concurrency_from_env(environ: Mapping[str, str] | None = None) -> int:
-    """How many nodes of this process run at once under asyncio; raises SettingsError.
+    """The most nodes of this process that run at once under asyncio; raises SettingsError.
 
-    Apart from `Settings.from_env`, because an event loop asks for it and must not wait for a file.
+    Not a part of `Settings.from_env`, because it is called on an event loop, which must not block on a file.
     """
     given = (os.environ if environ is None else environ).get("RESTGPT_CONCURRENCY") or str(CONCURRENCY)
     if not given.isdecimal() or int(given) < 1:
@@ -228,7 +228,7 @@ def glob_pattern(glob: str) -> re.Pattern[str]:
 
 
 def is_http_address(url: str) -> bool:
-    """Whether a text is an HTTP URL with a host and, if any, a port that exists."""
+    """Whether a text is an HTTP URL with a host and no invalid port."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.split() == [url]
@@ -244,12 +244,12 @@ def _read_dotenv(path: Path | None) -> dict[str, str]:
     try:
         values = dotenv_values(path, interpolate=False)
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {_why(error)}.") from None
+        raise SettingsError(f"{path} cannot be read: {_reason(error)}.") from None
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _why(error: Exception) -> str:
-    """Why a file cannot be read, without a word of what it holds."""
+def _reason(error: Exception) -> str:
+    """The reason why a file cannot be read, without any of its content."""
     if isinstance(error, OSError):
         return str(error.strerror)
     if isinstance(error, UnicodeDecodeError):
@@ -259,9 +259,9 @@ def _why(error: Exception) -> str:
 
 
 def load_dotenv(path: Path = Path(".env")) -> None:
-    """Put the variables of a `.env` file into the process's environment where it has none of that name.
+    """Add the variables of a `.env` file to the environment of the process; existing variables are kept.
 
-    For entry points only: model libraries read their keys from there.
+    Only entry points call it, because model libraries read their keys from the environment.
     """
     for name, value in _read_dotenv(path).items():
         os.environ.setdefault(name, value)
@@ -270,7 +270,7 @@ def load_dotenv(path: Path = Path(".env")) -> None:
 def _apis_file(given: Path | None, home: Path) -> Path | None:
     if given is not None:
         if not given.is_file():
-            raise SettingsError(f"{given} is not a file; it should be an apis.yaml")
+            raise SettingsError(f"{given} is not a file; give the path of an apis.yaml")
         return given
     return next((path for path in (Path(APIS_FILE), home / APIS_FILE) if path.is_file()), None)
 
@@ -279,58 +279,60 @@ def load_apis(path: Path | None, environ: Mapping[str, str]) -> Mapping[str, Api
     """Read `apis.yaml`: names of APIs with their spec, base URL, credentials and policy.
 
     `${NAME}` and `${NAME:-default}` stand for environment variables. A relative spec is looked up beside the file.
-    Raises SettingsError with the place of what is wrong, never its value.
+    Raises SettingsError with the place of the error, never with a value.
     """
     if path is None:
         return {}
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-        raise SettingsError(f"{path} cannot be read: {_why(error)}") from None
+        raise SettingsError(f"{path} cannot be read: {_reason(error)}") from None
     if raw is None:
         return {}
     reader = _EntryReader(path, environ)
     entries = reader.mapping(raw, "")
-    reader.refuse_twins([str(name) for name in entries])
+    reader.refuse_duplicates([str(name) for name in entries])
     return {str(name): reader.entry(str(name), item) for name, item in entries.items()}
 
 
 class _EntryReader:
-    """Reads the entries of one apis.yaml; every complaint names the file and the place in it."""
+    """Reads the entries of one apis.yaml; every error names the file and the place in it."""
 
     def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
         self._path = path
         self._environ = environ
         self._missing: list[str] = []
 
-    def _wrong(self, place: str, message: str) -> SettingsError:
+    def _error(self, place: str, message: str) -> SettingsError:
         return SettingsError(f"{self._path}: {place or 'the file'} {message}")
 
     def mapping(self, raw: Any, place: str, keys: tuple[str, ...] = ()) -> dict[str, Any]:
-        """A mapping, with no keys but those given."""
+        """A mapping; with `keys`, any other key is an error."""
         if not isinstance(raw, dict):
-            raise self._wrong(place, "must be a mapping of names")
+            raise self._error(place, "must be a mapping")
         for key in raw:
             if keys and key not in keys:
-                raise self._wrong(f"{place}.{key}", f"is unknown; known here: {', '.join(keys)}")
+                raise self._error(f"{place}.{key}", f"is unknown; the known keys are {', '.join(keys)}")
         return raw
 
-    def refuse_twins(self, names: list[str]) -> None:
-        """Refuse two names that are one to the program: the rules of one would silently be those of the other."""
+    def refuse_duplicates(self, names: list[str]) -> None:
+        """Raise SettingsError if two names have the same slug: the policy of one API would also apply to the other."""
         seen: dict[str, str] = {}
         for name in names:
             if (other := seen.setdefault(slug(name), name)) != name:
-                raise self._wrong(name, f"is the same name as {other}; case and punctuation do not count")
+                raise self._error(
+                    name, f"is the same name as {other}, because case and punctuation do not count; rename one of them"
+                )
 
     def text(self, raw: Any, place: str) -> str:
         """A scalar as text, with `${NAME}` replaced."""
         if isinstance(raw, bool) or not isinstance(raw, str | int | float):
-            raise self._wrong(place, "must be text")
+            raise self._error(place, "must be text")
 
         def replace(match: re.Match[str]) -> str:
             value = self._environ.get(match.group(1), match.group(2))
             if value is None:
-                raise self._wrong(place, f"needs the environment variable {match.group(1)}, which is not set")
+                raise self._error(place, f"needs the environment variable {match.group(1)}, which is not set")
             return value
 
         return _REFERENCE.sub(replace, str(raw))
@@ -345,33 +347,33 @@ class _EntryReader:
         for name, value in self.mapping(raw, place).items():
             if isinstance(value, dict):
                 found |= {f"{name}.{key}": secret for key, secret in self.secrets(value, f"{place}.{name}").items()}
-            elif lacking := self._lacking(value):
-                self._missing += lacking
+            elif unset := self._unset_variables(value):
+                self._missing += unset
             else:
                 found[str(name)] = Secret(self.text(value, f"{place}.{name}"))
         return found
 
-    def _lacking(self, raw: Any) -> list[str]:
-        """The environment variables that a text names without a default and that are not set."""
+    def _unset_variables(self, raw: Any) -> list[str]:
+        """The unset environment variables in a text that have no default there."""
         named = _REFERENCE.finditer(raw) if isinstance(raw, str) else ()
         return [item.group(1) for item in named if item.group(2) is None and item.group(1) not in self._environ]
 
     def entry(self, name: str, raw: Any) -> ApiEntry:
-        """One API; a bare text is its spec."""
+        """One API; a plain string is its spec."""
         given = self.mapping({"spec": raw} if isinstance(raw, str) else raw, name, _ENTRY_KEYS)
         if "spec" not in given:
-            raise self._wrong(name, "needs a spec: the path or URL of its OpenAPI document")
+            raise self._error(name, "needs a spec: the path or URL of its OpenAPI document")
         self._missing = []
         groups = {
             key: self.secrets(given.get(key) or {}, f"{name}.{key}") for key in ("auth", "headers", "query", "cookies")
         }
         rules = given.get("policy") or []
         if not isinstance(rules, list):
-            raise self._wrong(f"{name}.policy", "must be a list of rules")
+            raise self._error(f"{name}.policy", "must be a list of rules")
         base_url = given.get("base_url")
         ca_file, cert_file, key_file = (self._file(given.get(key), f"{name}.{key}") for key in _FILE_KEYS)
         if key_file is not None and cert_file is None:
-            raise self._wrong(f"{name}.key_file", "belongs to a cert_file, which is not there")
+            raise self._error(f"{name}.key_file", "needs a cert_file; add cert_file beside it")
         return ApiEntry(
             name=name,
             spec=self._spec(self.text(given["spec"], f"{name}.spec")),
@@ -392,7 +394,7 @@ class _EntryReader:
         given = self.mapping(raw, place, _RULE_KEYS)
         decision = given.get("decision")
         if decision not in ("allow", "ask", "deny") and (decision is not None or not given.get("from_user")):
-            raise self._wrong(f"{place}.decision", "must be allow, ask or deny")
+            raise self._error(f"{place}.decision", "must be allow, ask or deny")
         lists = {key: self.texts(given[key], f"{place}.{key}") if key in given else () for key in _RULE_KEYS[1:]}
         methods = tuple(method.upper() for method in lists["method"])
         return PolicyRule(
@@ -405,23 +407,23 @@ class _EntryReader:
         return str(self._path.parent / Path(spec).expanduser())
 
     def _file(self, raw: Any, place: str) -> Path | None:
-        """The path of a file, looked up beside apis.yaml; whether it is there only matters when the API is called."""
+        """The path of a file, relative to apis.yaml; a request to the API checks whether the file exists."""
         return None if raw is None else self._path.parent / Path(self.text(raw, place)).expanduser()
 
     def _address(self, raw: Any, place: str) -> str:
         url = self.text(raw, place)
         if not is_http_address(url):
-            raise self._wrong(place, "must be an HTTP address, such as https://api.example.com/v1")
+            raise self._error(place, "must be an HTTP URL, such as https://api.example.com/v1")
         return url
 
     def _flag(self, raw: Any, place: str) -> bool:
         if not isinstance(raw, bool):
-            raise self._wrong(place, "must be true or false")
+            raise self._error(place, "must be true or false")
         return raw
 
     def _rate(self, raw: Any, place: str) -> float | None:
         if raw is None:
             return None
         if isinstance(raw, bool) or not isinstance(raw, int | float) or raw <= 0:
-            raise self._wrong(place, "must be a number above zero")
+            raise self._error(place, "must be a number above zero")
         return float(raw)

@@ -1,7 +1,7 @@
-"""Storable text and values: cleaned of all that a store, a checkpointer or an encoding refuses.
+"""Make text and values storable: replace all that a store, a checkpointer or an encoding rejects.
 
-PostgreSQL refuses NUL in JSON, UTF-8 has no halves of surrogate pairs, serialisers have no integers beyond 64 bits, and
-JSON has neither infinity nor NaN.
+PostgreSQL rejects NUL in JSON, UTF-8 cannot encode lone surrogates, some serialisers have no integers beyond 64 bits,
+and JSON has neither infinity nor NaN.
 """
 
 import math
@@ -10,24 +10,23 @@ from collections.abc import Mapping
 from typing import Any
 
 MOST_DEPTH = 100
-"""Serialisers of stores and checkpoints refuse deeper values."""
+"""The deepest nesting that the serialisers of stores and checkpoints accept."""
 
 LONGEST_DECIMAL_BITS = 14_000
-"""Python refuses to write longer integers in decimal."""
+"""The most bits of an integer that is written in decimal; Python raises ValueError for much longer ones."""
 
-_REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_REJECTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 def storable_text(text: str) -> str:
-    """Replace control characters and halves of surrogate pairs by U+FFFD."""
-    return _REFUSED.sub("\ufffd", text)
+    """Replace control characters and lone surrogates by U+FFFD."""
+    return _REJECTED.sub("\ufffd", text)
 
 
 def storable_value(value: Any, depth: int = 0) -> Any:
-    """Make a JSON value storable: clean its texts and names, write integers beyond 64 bits as text, bound its depth.
+    """Make a JSON value storable: clean its texts and names, convert integers beyond 64 bits to text, bound its depth.
 
-    Infinity, NaN and anything that JSON has no type for become text too; a list or an object that is too deep becomes
-    an ellipsis.
+    Infinity, NaN and objects of other types become text too; a list or an object that is too deep becomes an ellipsis.
     """
     if isinstance(value, str):
         return storable_text(value)

@@ -1,8 +1,8 @@
-"""What a run tells those who watch it: one structured log event per node and request, and spans for OpenTelemetry.
+"""Observability of a run: one structured log event per node and request, and OpenTelemetry spans.
 
-Events are in the attribute `event` of standard log records. Spans are made when the process itself has loaded
-OpenTelemetry (as `opentelemetry-instrument` does); without it nothing is imported. Neither holds arguments, bodies,
-URLs or the text of errors.
+An event is the attribute `event` of a standard log record. Spans are created only if the process has loaded
+OpenTelemetry (as `opentelemetry-instrument` does); this module does not import it. Events and spans contain no
+arguments, bodies, URLs or texts of errors.
 """
 
 import logging
@@ -21,16 +21,16 @@ from langgraph.errors import GraphBubbleUp
 log = logging.getLogger("restgpt.nodes")
 
 Update = TypeVar("Update")
-_here: ContextVar[Mapping[str, Any]] = ContextVar("restgpt_here", default=MappingProxyType({}))
+_node_context: ContextVar[Mapping[str, Any]] = ContextVar("restgpt_node_context", default=MappingProxyType({}))
 
 
-def here() -> Mapping[str, Any]:
-    """The thread, step and node that the current code runs in; empty outside a run."""
-    return _here.get()
+def node_context() -> Mapping[str, Any]:
+    """The thread, step and node of the current code; empty outside a run."""
+    return _node_context.get()
 
 
 def observed(name: str, node: Callable[..., Update]) -> Callable[..., Update]:
-    """The node with an event and a span for each of its runs."""
+    """Wrap a node so that each of its runs logs an event and has a span."""
 
     @wraps(node)
     def watched(*args: Any, **kwargs: Any) -> Update:
@@ -48,7 +48,7 @@ def _watching(name: str) -> Iterator[None]:
         "step": config.get("metadata", {}).get("langgraph_step"),
         "node": name,
     }
-    token = _here.set(place)
+    token = _node_context.set(place)
     started = time.monotonic()
     status, fault = "failed", ""
     try:
@@ -65,16 +65,16 @@ def _watching(name: str) -> Iterator[None]:
             finally:
                 current.set_attribute("restgpt.status", status)
     finally:
-        _here.reset(token)
+        _node_context.reset(token)
         ms = round((time.monotonic() - started) * 1000)
         event = {**place, "status": status, "ms": ms, **({"fault": fault} if fault else {})}
         log.info("node %s %s %s ms", name, status, ms, extra={"event": event})
 
 
 def span(name: str, attributes: Mapping[str, Any]) -> AbstractContextManager[Any]:
-    """A span of OpenTelemetry around a block, nothing if the process does not use it.
+    """An OpenTelemetry span around a block; a null span if the process has not loaded OpenTelemetry.
 
-    It is told of no exception: the text may hold anything, and a pause is no error.
+    The span records no exception: its text may be confidential, and an interrupt is not an error.
     """
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None:
@@ -88,7 +88,7 @@ def span(name: str, attributes: Mapping[str, Any]) -> AbstractContextManager[Any
 
 
 class _NoSpan:
-    """Stands in for a span."""
+    """A null span."""
 
     def set_attribute(self, name: str, value: Any) -> None:
         """Do nothing."""

@@ -1,4 +1,4 @@
-"""RestGPT as a remote graph: `langgraph dev` serves it, and a program elsewhere calls it as if it were its own."""
+"""RestGPT as a remote graph: `langgraph dev` serves it, and another program calls it like a local graph."""
 
 import sys
 
@@ -9,7 +9,7 @@ URL = "http://127.0.0.1:2024"
 
 
 def main(url: str = URL, instruction: str = "Create a project named Roof garden") -> list[str]:
-    """Send an instruction to the server, approve what it pauses for, and return what was shown and answered."""
+    """Send an instruction to the server, approve each change it asks about, and return the questions and the answer."""
     graph = RemoteGraph("restgpt", url=url)
     thread = {"configurable": {"thread_id": graph.sync_client.threads.create()["thread_id"]}}
     state = graph.invoke({"instruction": instruction}, thread)

@@ -1,4 +1,4 @@
-"""RestGPT as a node of a host graph: they share `messages`, and the host's checkpointer serves both."""
+"""RestGPT as a node of a host graph: the two graphs share `messages` and the host's checkpointer."""
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -10,7 +10,7 @@ from restgpt.specs.bundled import bundled_document
 from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.server import serve
 
-# In a program of yours: model = "openai:gpt-5-mini", and these replies are not there.
+# Scripted replies for this example; your program passes model="openai:gpt-5-mini" instead.
 REPLIES = {
     "planner": [plan("Create the project Roof garden"), end("The project Roof garden is created.")],
     "selector": [select("create_project")],
@@ -19,7 +19,7 @@ REPLIES = {
 
 
 def greet(state: MessagesState) -> dict[str, list[tuple[str, str]]]:
-    """A node of the host: it only speaks."""
+    """Greet the user; a node of the host."""
     return {"messages": [("ai", "Good morning. I pass this on.")]} if not state["messages"] else {}
 
 

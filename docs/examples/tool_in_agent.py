@@ -1,4 +1,4 @@
-"""RestGPT as a tool of another agent: a pause for approval reaches the host, and so does the answer to it."""
+"""RestGPT as a tool of another agent: a pause for approval pauses the agent, and resuming the agent answers it."""
 
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
@@ -13,7 +13,7 @@ from restgpt.specs.bundled import bundled_document
 from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.server import serve
 
-# In a program of yours: model = "openai:gpt-5-mini" for both, and these replies are not there.
+# Scripted replies for this example; your program passes model="openai:gpt-5-mini" to both instead.
 REPLIES = {
     "planner": [plan("Delete the task 110"), end("The task 110 is deleted.")],
     "selector": [select("delete_task")],
@@ -24,7 +24,7 @@ HOST_REPLIES = [AIMessage("", tool_calls=[REQUEST]), "Done: task 110 is gone."]
 
 
 def main() -> list[str]:
-    """Let an agent use the board, approve the change that it leads to, and return what was shown and said."""
+    """Let an agent use the board, approve the change that it asks for, and return the question and the conversation."""
     with serve(open_world("toy")) as server:
         document = bundled_document("toy").read_bytes()
         api = load_api(document, base_url=server.url, auth={"key": CREDENTIAL})

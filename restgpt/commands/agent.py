@@ -1,10 +1,9 @@
 """The agent of the command line: built from options, run until it ends or pauses, and traced meanwhile."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from restgpt.commands.failure import UsageError
 from restgpt.commands.review import Pending
 from restgpt.commands.terminal import Terminal
 from restgpt.nodes.records import Request, Step, Usage, no_usage, spent_since
@@ -50,20 +49,6 @@ class Outcome:
             "pending": [pause.to_dict() for pause in self.pending],
             **error,
         }
-
-
-def make_context(given: Mapping[str, Any]) -> "Context":
-    """Validate the settings of a run; raises `UsageError` that names each invalid setting."""
-    from pydantic import ValidationError
-
-    from restgpt.nodes.context import Context
-
-    try:
-        return Context(**given)
-    except ValidationError as error:
-        problems = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False)]
-        known = ", ".join(name for name in Context.model_fields if name != "apis")
-        raise UsageError(f"Invalid settings: {'; '.join(problems)}. The settings of a run are: {known}.") from None
 
 
 class Agent:

@@ -82,11 +82,12 @@ def _ask(
     context: dict[str, Any],
     thread: str | None,
 ) -> None:
-    from restgpt.commands.agent import Agent, make_context
+    from restgpt.commands.agent import Agent
     from restgpt.commands.run import run_thread
     from restgpt.commands.sources import Sources
     from restgpt.commands.thread import Threads, checked_name
     from restgpt.graph.persistence import open_persistence
+    from restgpt.nodes.context import checked_context
     from restgpt.tools.settings import Settings
 
     if not text.strip():
@@ -100,7 +101,7 @@ def _ask(
         record = replace(record, sources=record.sources.or_all(settings))
         agent = Agent.over(
             record.sources.load(settings),
-            context=make_context(record.context),
+            context=checked_context(record.context),
             settings=settings,
             persistence=persistence,
         )
@@ -119,6 +120,8 @@ def _record(threads: "Threads", thread: str, text: str, sources: "Sources", cont
     earlier = threads.find(thread)
     if earlier is None:
         return ThreadRecord(thread, text, sources, context)
+    if earlier.turn == 0:
+        raise UsageError(f"Thread {thread} is a single call. Choose another thread ID for a conversation.")
     return replace(
         earlier,
         instruction=text,

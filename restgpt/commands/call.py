@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from uuid import uuid4
 
 import typer
 
@@ -86,7 +87,8 @@ def call(
             _check_output(output)
         options = _Options(writes="dry-run" if dry_run else writes, is_dry=dry_run, approve=approve, again=again)
         with _open_call(found, given, apis, sources, settings, options) as single:
-            _finish(terminal, single, single.drafted((Path.cwd(), *(files or ()))), options, output)
+            single.roots = (Path.cwd(), *(files or ()))
+            _finish(terminal, single, single.drafted(), options, output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,48 +124,65 @@ class _SingleCall:
     unknown: _UnknownOutcome | None = None
     record: "ThreadRecord | None" = None
     threads: "Threads | None" = None
+    roots: tuple[Path, ...] = ()
 
-    def drafted(self, roots: tuple[Path, ...]) -> "Draft":
+    def drafted(self) -> "Draft":
         """Draft the call; raises `ArgumentError`."""
         from restgpt.calling.call import Problems
         from restgpt.calling.draft import draft
         from restgpt.tools.request.files import FilePolicy
 
-        # All arguments come from the user, so they count as the user's text.
-        said = json.dumps(self.arguments, ensure_ascii=False)
-        is_traced = not self.operation.is_safe or self.session.rules.restricts(self.operation)
         drafted = draft(
             self.operation,
             self.arguments,
             id=self.id,
             name=self.session.catalogue.name_of(self.operation),
-            said=said if is_traced else None,
+            # All arguments come from the user, so they count as the user's text.
+            is_own=True,
             description="It was typed on the command line.",
-            files=FilePolicy(roots=roots),
+            files=FilePolicy(roots=self.roots),
         )
         if isinstance(drafted, Problems):
             raise drafted.error
         return drafted
 
-    def sent(self, ready: "Ready") -> "Done | Ask":
+    def sent(self, ready: "Ready") -> "Decided | Done":
         """Record the thread, so that `restgpt threads` lists it, then send the call."""
         from restgpt.calling.execution import carry_out
+        from restgpt.tools.errors import RestgptError
 
         if self.threads is None or self.record is None:
             return carry_out(self.session, ready)
         shown = self.session.shown(ready.draft.request)
         record = replace(self.record, instruction=f"call {shown['method']} {shown['url']}")
         self.threads.mark(record, "running")
-        done = carry_out(self.session, ready)
+        try:
+            done = carry_out(self.session, ready)
+        except RestgptError:
+            self.threads.mark(record, "failed")
+            raise
         self.threads.mark(record, _thread_status(done))
         return done
+
+    def renewed(self, draft: "Draft") -> "Draft":
+        """Return the draft that repeats an earlier attempt: the same call, or a new call if the request has changed.
+
+        The request changes if the content of a file that it sends has changed; the new call has a new idempotency key.
+        """
+        from restgpt.calling.journal import entry_id
+
+        if self.unknown is None or self.record is None or entry_id(draft.id, draft.fingerprint) == self.unknown.entry:
+            return draft
+        self.leave(self.unknown)
+        self.unknown, self.id = None, _new_id(self.record.thread)
+        return self.drafted()
 
     def leave(self, unknown: _UnknownOutcome) -> None:
         """Record in the journal that the user does not want to repeat an earlier attempt; its outcome stays unknown."""
         self.session.journal.note(unknown.entry, left=True)
 
 
-def _thread_status(done: "Done | Ask") -> Literal["done", "failed", "paused"]:
+def _thread_status(done: "Decided | Done") -> Literal["done", "failed", "paused"]:
     succeeded: bool | None = getattr(done, "succeeded", None)
     return "paused" if succeeded is None else "done" if succeeded else "failed"
 
@@ -213,18 +232,23 @@ def _thread_id(operation: "Operation", arguments: Mapping[str, Any]) -> str:
 
 def _next_call(journal: Any, thread: str) -> tuple[str, _UnknownOutcome | None]:
     """Return the id of the thread's interrupted call, with its unknown outcome; otherwise a new call id."""
-    entries = journal.entries()
-    for entry in entries:
+    for entry in journal.entries():
         if entry.get("outcome") is None and not entry.get("left"):
             call = entry["id"].rpartition("-")[0]
             return call, _UnknownOutcome(call, entry["id"], entry.get("tries") or 1)
-    return f"{thread}.{len(entries) + 1}", None
+    return _new_id(thread), None
+
+
+def _new_id(thread: str) -> str:
+    """Return a globally unique call id, because the idempotency key is derived from it."""
+    return f"{thread}.{uuid4().hex}"
 
 
 def _finish(terminal: Terminal, single: _SingleCall, draft: "Draft", options: _Options, output: Path | None) -> None:
     """Decide, send and report, until the call is over; raises `typer.Exit` unless it succeeded."""
     from restgpt.calling.call import Ask, Done, Held, Ready
     from restgpt.calling.decision import decide
+    from restgpt.calling.question import present
 
     shown = single.session.shown(draft.request)
     decided: Decided | Done = Held(draft) if options.is_dry else decide(draft, single.session.rules)
@@ -234,9 +258,14 @@ def _finish(terminal: Terminal, single: _SingleCall, draft: "Draft", options: _O
         if isinstance(decided, Ready):
             decided = single.sent(decided)
             continue
-        answer = _answer(terminal, single, decided, options)
+        answer = _chosen(decided, options)
+        if answer is None and terminal.is_interactive:
+            decided = present(single.session, decided)
+            answer = _answered(terminal, decided)
         if answer is None:
             _wait(terminal, decided, shown)
+        if answer == "approve" and decided.unsure and (draft := single.renewed(decided.draft)) is not decided.draft:
+            decided, shown = Ask(draft), single.session.shown(draft.request)
         decided = decide(decided, single.session.rules, {"type": answer})
         # An option answers the first question only, not a later one, such as about a changed target.
         options = replace(options, approve=False, again=None)
@@ -249,19 +278,15 @@ def _finish(terminal: Terminal, single: _SingleCall, draft: "Draft", options: _O
         _refuse(terminal, shown, decided.reason)
 
 
-def _answer(
-    terminal: Terminal, single: _SingleCall, ask: "Ask", options: _Options
-) -> Literal["approve", "reject"] | None:
-    """Return the decision of an option or a person; None if neither decides."""
-    from restgpt.calling.question import present
-
+def _chosen(ask: "Ask", options: _Options) -> Literal["approve", "reject"] | None:
+    """Return the decision of the options; None if no option decides."""
     said = options.again if ask.unsure else (options.approve or None)
-    if said is not None:
-        return "approve" if said else "reject"
-    if not terminal.is_interactive:
-        return None
-    shown = present(single.session, ask)
-    terminal.say(str(shown.action["description"]))
+    return None if said is None else "approve" if said else "reject"
+
+
+def _answered(terminal: Terminal, ask: "Ask") -> Literal["approve", "reject"] | None:
+    """Ask the person at the terminal and return the decision; None if the person does not decide."""
+    terminal.say(str(ask.action["description"]))
     if not ask.unsure:
         return "approve" if terminal.ask("Send this request? [y/N] ").lower() in ("y", "yes") else None
     typed = terminal.ask("Send the request again? [y/n, or empty to decide later] ").lower()
@@ -325,7 +350,7 @@ def _arguments(text: str) -> dict[str, Any]:
         text = _read(Path(text[1:]))
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f'--args is not JSON ({error}). Write, for example, \'{{"path": {{"id": 1}}}}\'.') from None
     if not isinstance(value, dict):
         raise UsageError('--args is not a JSON object. Write an object such as {"path": {…}, "query": {…}, "body": …}.')

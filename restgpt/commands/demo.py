@@ -122,12 +122,13 @@ def _agent(api: "Api", model: "BaseChatModel") -> "Agent":
     from langgraph.checkpoint.memory import InMemorySaver
     from langgraph.store.memory import InMemoryStore
 
-    from restgpt.commands.agent import Agent, make_context
+    from restgpt.commands.agent import Agent
     from restgpt.graph.persistence import Persistence
+    from restgpt.nodes.context import checked_context
     from restgpt.tools.settings import Settings
 
     memory = Persistence(InMemorySaver(), InMemoryStore(), "memory", lambda thread: nullcontext())
-    context = make_context({"today": TODAY})
+    context = checked_context({"today": TODAY})
     return Agent.over([api], context=context, settings=Settings(), persistence=memory, model=model)
 
 

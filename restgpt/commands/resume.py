@@ -42,10 +42,11 @@ def resume(
 
 
 def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None) -> None:
-    from restgpt.commands.agent import Agent, make_context
+    from restgpt.commands.agent import Agent
     from restgpt.commands.run import report, run_thread
     from restgpt.commands.thread import Threads
     from restgpt.graph.persistence import open_persistence
+    from restgpt.nodes.context import checked_context
     from restgpt.tools.settings import Settings
 
     settings = Settings.from_env()
@@ -59,7 +60,7 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
                 f"first if its outcome is unknown, or reverse it with `restgpt undo {thread}`."
             )
         with persistence.lock(thread):
-            context = make_context({**record.context, **({"model": model} if model else {})})
+            context = checked_context({**record.context, **({"model": model} if model else {})})
             apis = record.sources.load(settings)
             agent = Agent.over(apis, context=context, settings=settings, persistence=persistence)
             standing = agent.outcome(thread)

@@ -139,7 +139,8 @@ def _print_remedy(terminal: Terminal, record: "ThreadRecord", status: str, inter
     from restgpt.commands.review import Pending
     from restgpt.commands.run import resume_line, waiting_text
 
-    if status not in ("paused", "killed", "failed", "stopped"):
+    if record.turn == 0 or status not in ("paused", "killed", "failed", "stopped"):
+        # A single call is repeated with its `restgpt call` command, which the record does not contain.
         return
     if interrupts:
         terminal.say(waiting_text(record.thread, [Pending.of(interrupt) for interrupt in interrupts]))

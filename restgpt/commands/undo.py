@@ -56,8 +56,8 @@ class _Undoing:
         steps: int | None,
     ) -> None:
         from restgpt.calling.journal import Journal
-        from restgpt.commands.agent import make_context
         from restgpt.graph.undo import build_undo, undo_thread
+        from restgpt.nodes.context import checked_context
         from restgpt.nodes.resources import Resources
 
         self._terminal = terminal
@@ -66,7 +66,7 @@ class _Undoing:
         self._journal = Journal(persistence.store, record.thread)
         self._resources: Resources = Resources(record.sources.load(settings), settings=settings)
         # Ask about each reversing request, whatever `writes` was for the thread's own runs.
-        self._context = make_context({**record.context, "writes": "ask"})
+        self._context = checked_context({**record.context, "writes": "ask"})
         self._graph: UndoGraph = build_undo(
             self._resources, checkpointer=persistence.checkpointer, store=persistence.store
         )
@@ -75,20 +75,16 @@ class _Undoing:
     def run(self, *, yes: bool) -> None:
         """Resume an interrupted undo, or start one; ends the command with its exit code."""
         from restgpt.calling.reversal import settle_reversals
-        from restgpt.nodes.records import FORMAT, placed
+        from restgpt.graph.undo import undo_input
 
         found: list[Reversal] = []
         if not self._graph.get_state(self._config).tasks:
             found = self._found()
-            drafts = [reversal.draft for reversal in found if reversal.draft]
-            if not drafts:
+            if not any(reversal.draft for reversal in found):
                 self._nothing(found)
             self._show(found)
             number = int(self._graph.get_state(self._config).values.get("round", 0)) + 1
-            requests = [
-                placed(drafted.to_json(), round_number=number, call=call) for call, drafted in enumerate(drafts, 1)
-            ]
-            self._invoke({"format": FORMAT, "requests": requests, "round": number})
+            self._invoke(undo_input(found, round_number=number))
         elif not self._pending():
             self._invoke(None)
         while pending := self._pending():

@@ -353,6 +353,7 @@ NAMED_CALLS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.lists(NAMED_CALLS, min_size=1, max_size=3), st.sampled_from(["json", "tools", "xml"]))
 def test_data_styles_are_stable_after_one_round(calls: list[Call], style: Any) -> None:

@@ -19,10 +19,11 @@ from scripted import Reply, ScriptedModel
 
 from restgpt.bench.errand import DONE, ErrandModel, board_errand, reading_errand
 from restgpt.calling.journal import Journal
+from restgpt.calling.reversal import reversals
 from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.build import build_graph
 from restgpt.graph.methods.build import build_method
-from restgpt.graph.undo import build_undo, reversals
+from restgpt.graph.undo import build_undo, undo_input
 from restgpt.nodes.resources import Resources
 from restgpt.tools.sandbox.tool import python_tool
 from restgpt.tools.settings import Settings
@@ -145,9 +146,8 @@ def test_changes_are_undone(board: Board, way: Any) -> None:
 
     async def work() -> Any:
         await to_the_end(way, graph, {"instruction": errand.instruction}, context={"code": False, "writes": "allow"})
-        found = reversals(Journal(store, "1"), resources.catalogue(()), round_number=1)
-        requests = [reversal["request"] for reversal in found]
-        return await to_the_end(way, undo, {"requests": requests, "round": 1}, thread="1/undo")
+        given = undo_input(reversals(Journal(store, "1"), resources.catalogue(())), round_number=1)
+        return await to_the_end(way, undo, given, thread="1/undo")
 
     state, pauses = run(work)
     assert [request["status"] for request in state["requests"]] == ["sent"] * 4

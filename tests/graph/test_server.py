@@ -18,6 +18,7 @@ from boardscript import READ, WRITE, board_script
 from chatserver import ChatServer
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
+from langgraph_sdk.errors import BadRequestError
 
 from restgpt.bench.rigs.port import held_port
 from restgpt.specs.bundled import bundled_document
@@ -238,6 +239,17 @@ def test_settings_come_with_the_run_and_a_wrong_one_is_explained(platform: Platf
     assert platform.changes() == []
     with pytest.raises(Exception, match="'ask', 'allow', 'deny' or 'dry-run'"):
         platform.run(platform.new_thread(), input={"instruction": READ}, context={"writes": "sometimes"})
+    with pytest.raises(Exception, match=r"wrietes: Extra inputs are not permitted.*The settings of a run are: model, "):
+        platform.run(platform.new_thread(), input={"instruction": READ}, context={"wrietes": "deny"})
+
+
+def test_garbage_in_the_state_is_refused_with_its_place_and_nothing_is_lost(platform: Platform) -> None:
+    thread = platform.new_thread()
+    platform.run(thread, input={"instruction": READ})
+    before = platform.client.threads.get_state(thread)
+    with pytest.raises(BadRequestError, match="The state's 'steps' was not changed"):
+        platform.client.threads.update_state(thread, {"steps": "garbage"})
+    assert platform.client.threads.get_state(thread)["values"] == before["values"]
 
 
 def test_other_agents_find_the_graph_as_an_mcp_tool(platform: Platform) -> None:

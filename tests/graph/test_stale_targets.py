@@ -76,6 +76,16 @@ def test_a_field_that_the_request_writes_is_compared_every_time(board: Board) ->
     assert board.calls() == [GET, PATCH, GET, PATCH, GET]
 
 
+def test_a_field_that_the_request_writes_as_json_text_is_compared_every_time(board: Board) -> None:
+    agent = changer(board, {"path": {"project_id": 2}, "body": '{"owner": "Noor"}'})
+    [action] = agent.ask("Let Noor own project 2")["__interrupt__"][0].value["action_requests"]
+    assert "What changes: owner: " in action["description"]
+    assert action["undo"] == "It can be undone with update_project."
+    for owner in ("Ada", "Ben"):
+        elsewhere(board, owner=owner)
+        assert "__interrupt__" in approve(agent)
+
+
 def test_a_field_that_never_rests_makes_one_more_question_only(board: Board) -> None:
     agent = changer(board)
     agent.ask("Let Noor own project 2")
@@ -106,6 +116,17 @@ def test_what_the_same_approval_changed_is_not_asked_about(board: Board) -> None
     agent = changer(board, RENAME, {"path": {"project_id": 2}, "body": {"name": "Moss"}})
     agent.ask("Let Noor own project 2, and call it Moss")
     assert "__interrupt__" not in approve(agent)
+    assert board.calls().count(PATCH) == 2
+
+
+def test_a_change_that_an_edit_sent_elsewhere_leaves_the_target_of_the_next_to_be_compared(board: Board) -> None:
+    agent = changer(board, RENAME, {"path": {"project_id": 2}, "body": {"name": "Moss"}})
+    agent.ask("Let Noor own project 2, and call it Moss")
+    elsewhere(board, name="Somebody else's")
+    action = {"name": "update_project", "args": {"path": {"project_id": 1}, "body": {"owner": "Noor"}}}
+    edit = {"type": "edit", "edited_action": action}
+    paused = agent.graph.invoke(Command(resume={"decisions": [edit, {"type": "approve"}]}), agent.config)
+    assert "Somebody else's → Moss" in paused["__interrupt__"][0].value["action_requests"][0]["description"]
     assert board.calls().count(PATCH) == 2
 
 

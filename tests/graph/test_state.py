@@ -6,6 +6,7 @@ import pytest
 from board import Board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
 from roles import by_role, end, plan, select
 from roles import call as calls
 
@@ -44,6 +45,20 @@ def test_garbage_written_into_the_state_is_refused_by_its_place(board: Board, va
         agent.graph.update_state(agent.config, values)
     assert agent.state == before
     assert agent.ask("And again")["answer"] == "Done again."
+
+
+@pytest.mark.parametrize("part", ["request", "target", "question"])
+def test_garbage_in_a_call_that_waits_is_refused_and_it_waits_on(board: Board, part: str) -> None:
+    rename = {"path": {"project_id": 2}, "body": {"owner": "Noor"}}
+    script = {"planner": [plan("x"), end("Done.")], "selector": [select("update_project")], "caller": [calls(rename)]}
+    agent = board.agent(by_role(script))
+    agent.ask("Let Noor own project 2")
+    [waiting] = agent.state["requests"]
+    agent.graph.update_state(agent.config, {"requests": [waiting]}, as_node="approval")
+    with pytest.raises(StateError, match=rf"requests\[0\]\['{part}'\]"):
+        agent.graph.update_state(agent.config, {"requests": [{**waiting, part: {"known": 1}}]}, as_node="approval")
+    assert "__interrupt__" in agent.graph.invoke(None, agent.config)
+    assert agent.graph.invoke(Command(resume="approve"), agent.config)["answer"] == "Done."
 
 
 def test_what_the_state_holds_may_be_written_back(board: Board) -> None:

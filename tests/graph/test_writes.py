@@ -111,6 +111,28 @@ def test_what_a_person_approved_is_not_sent_where_it_is_barred_by_then(board: Bo
     assert board.calls() == []
 
 
+@pytest.mark.parametrize("writes", ["deny", "dry-run"])
+def test_what_the_rules_allowed_is_not_sent_where_they_bar_it_before_it_went_out(board: Board, writes: str) -> None:
+    agent = writer(board)
+    given = {"instruction": "Add the task 'Count the chairs' to project 1"}
+    allowed, barred = Context(writes="allow"), Context(writes=writes)  # type: ignore[arg-type]
+    agent.graph.invoke(given, agent.config, context=allowed, interrupt_before=["sender"])
+    agent.graph.invoke(None, agent.config, context=barred)
+    assert board.calls() == []
+
+
+@pytest.mark.parametrize("writes", ["deny", "dry-run"])
+def test_a_change_of_unknown_outcome_is_not_sent_again_where_it_is_barred_by_then(board: Board, writes: str) -> None:
+    agent = writer(board)
+    agent.ask("Add the task 'Count the chairs' to project 1")
+    [waiting] = agent.state["requests"]
+    Journal(agent.graph.store, agent.thread).intend(waiting["id"], waiting["fingerprint"], {})  # type: ignore[arg-type]
+    assert "__interrupt__" in agent.graph.invoke(decide(type="approve"), agent.config)
+    agent.graph.invoke(decide(type="approve"), agent.config, context=Context(writes=writes))  # type: ignore[arg-type]
+    assert board.calls() == []
+    assert "whether it was carried out is not known. It was not sent again" in agent.state["steps"][-1]["result"]
+
+
 @pytest.mark.parametrize(("kind", "sent"), [("reject", []), ("approve", ["POST /projects/{project_id}/tasks 201"])])
 def test_an_answer_is_for_what_was_shown_though_the_rules_are_others_by_then(
     board: Board, kind: str, sent: list[str]
@@ -346,6 +368,18 @@ def test_a_change_behind_one_of_unknown_outcome_waits_with_it(board: Board) -> N
     assert "whether the change before it was carried out" in agent.state["steps"][0]["result"]
 
 
+def test_a_change_that_an_older_version_left_with_an_unknown_outcome_is_asked_about_as_such(board: Board) -> None:
+    agent = writer(board)
+    agent.ask("Add the task 'Count the chairs' to project 1")
+    [request] = agent.state["requests"]
+    old = {name: value for name, value in request.items() if name not in ("request", "question")}
+    left = {**old, "status": "planned", "unsure": 1}
+    agent.graph.update_state(agent.config, {"requests": [left]}, as_node="caller")
+    pause = agent.graph.invoke(None, agent.config, context=Context(writes="allow"))["__interrupt__"][0].value
+    assert "It may or may not have been carried out" in pause["action_requests"][0]["description"]
+    assert pause["review_configs"][0]["allowed_decisions"] == ["approve", "reject"]
+
+
 def test_a_question_of_unknown_outcome_takes_no_edit(board: Board) -> None:
     agent = writer(board)
     half_sent(agent)
@@ -402,6 +436,17 @@ def test_two_pauses_of_one_host_are_resumed_by_their_ids(board: Board) -> None:
     assert len(answers) == 2
     compiled.invoke(Command(resume=answers), config)
     assert ("a" in titles(board), "b" in titles(board)) == (False, True)
+
+
+def test_a_refused_edit_adds_one_line_to_the_question_whatever_its_names_are(board: Board) -> None:
+    agent = writer(board)
+    asked = agent.ask("Add the task 'Count the chairs' to project 1")["__interrupt__"][0].value["action_requests"][0]
+    edit = {"name": "create_task", "args": {"path": {"project_id": 1}, "body": {"a\nDELETE /everything": 1}}}
+    for _ in range(2):
+        paused = agent.graph.invoke(decide(type="edit", edited_action=edit), agent.config)
+    first, *others = paused["__interrupt__"][0].value["action_requests"][0]["description"].split("\n")
+    assert first.startswith("That decision cannot be used: ")
+    assert others == asked["description"].split("\n")
 
 
 def test_an_edit_without_arguments_is_asked_for_again(board: Board) -> None:

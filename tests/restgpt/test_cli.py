@@ -390,6 +390,7 @@ def test_a_dotenv_that_is_no_text_is_an_error_of_the_setting(cli: Cli, tmp_path:
     assert (started.returncode, err) == (2, ".env cannot be read: it is not UTF-8 text.\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
 def test_an_output_that_is_full_is_no_bug(cli: Cli) -> None:
     with Path("/dev/full").open("w") as full:

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 from cli import TOY, Cli, at
+from wire.echo import EchoServer
 
+from restgpt.bench.rigs.port import held_port
+from restgpt.calling.journal import Journal
+from restgpt.commands.terminal import Terminal
 from restgpt.specs.bundled import bundled_document
 from restgpt.worlds.faults import Fault, FaultKind
 from restgpt.worlds.server import WorldServer
@@ -99,8 +103,29 @@ def test_a_single_call_has_nothing_to_resume(cli: Cli, toy: WorldServer) -> None
     assert "is a single call" in resumed.err
 
 
+def test_a_single_call_is_no_beginning_of_a_conversation(cli: Cli, toy: WorldServer) -> None:
+    thread = cli(*change(toy, "--approve", "--json")).document["thread"]
+    asked = cli("ask", "How many tasks are there?", "--thread", thread, *at(toy))
+    assert (asked.code, "is a single call" in asked.err) == (2, True)
+    assert cli("threads", "--json").document["threads"][0]["turn"] == 0
+
+
+def test_a_change_that_did_not_reach_its_api_failed_and_may_be_made_later(cli: Cli, toy: WorldServer) -> None:
+    with held_port() as port:
+        closed = ["call", "create_task", "--spec", TOY, "--base-url", f"http://127.0.0.1:{port}", *ARGUMENTS]
+        assert cli(*closed, "--approve").code == 1
+    thread = cli("threads", "--json").document["threads"][0]
+    assert thread["status"] == "failed"
+    assert "resume" not in cli("threads", thread["thread"]).err
+    assert not cli(*closed, "--json").document["outcome_unknown"]
+
+
+def test_arguments_of_any_depth_are_no_crash(cli: Cli, toy: WorldServer) -> None:
+    assert cli("call", "create_task", *at(toy), "--args", "[" * 5000).code == 2
+
+
 def test_a_documented_idempotency_key_is_sent_and_another_one_the_next_time(
-    cli: Cli, toy: WorldServer, tmp_path: Path
+    cli: Cli, toy: WorldServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     document = yaml.safe_load(bundled_document("toy").read_bytes())
     header = {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}}
@@ -108,8 +133,9 @@ def test_a_documented_idempotency_key_is_sent_and_another_one_the_next_time(
     (tmp_path / "keyed.json").write_text(json.dumps(document))
     keyed = ["call", "create_task", "--spec", "keyed.json", "--base-url", toy.url, *ARGUMENTS, "--approve", "--json"]
     first, second = (cli(*keyed).document["request"]["headers"]["Idempotency-Key"] for _ in range(2))
-    assert first
-    assert first != second
+    monkeypatch.setenv("RESTGPT_HOME", str(tmp_path / "another"))
+    third = cli(*keyed).document["request"]["headers"]["Idempotency-Key"]
+    assert len({first, second, third}) == 3
 
 
 def test_a_person_sees_the_target_and_what_changed_in_it(cli: Cli, toy: WorldServer) -> None:
@@ -119,3 +145,51 @@ def test_a_person_sees_the_target_and_what_changed_in_it(cli: Cli, toy: WorldSer
     assert "What changes: owner: " in screen
     assert [entry.method for entry in toy.world.log] == ["GET", "GET", "PATCH"]
     assert TOY in cli("threads", "--json").document["threads"][0]["sources"]["specs"]
+
+
+def test_a_target_that_changes_while_a_person_reads_is_asked_about_again(
+    cli: Cli, toy: WorldServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def answer(terminal: Terminal, prompt: str) -> str:
+        asked.append(prompt)
+        toy.world.call("PATCH /projects/{project_id}", path={"project_id": 2}, body={"owner": f"Reader {len(asked)}"})
+        return "y" if len(asked) == 1 else "n"
+
+    monkeypatch.setattr(Terminal, "is_interactive", True)
+    monkeypatch.setattr(Terminal, "ask", answer)
+    ran = cli("call", "update_project", *at(toy), "--args", '{"path": {"project_id": 2}, "body": {"owner": "Noor"}}')
+    assert (ran.code, len(asked)) == (3, 2)
+    assert "The target has changed since this request was approved" in ran.err
+    assert toy.world.dump()["projects"]["2"]["owner"] == "Reader 2"
+
+
+def die(*_: object) -> None:
+    raise SystemError
+
+
+def test_a_file_that_changed_since_its_change_was_cut_off_is_another_change(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}}
+    content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    upload = {"operationId": "upload", "parameters": [key], "requestBody": {"content": content}, "responses": {}}
+    document = {"openapi": "3.1.0", "info": {"title": "Files", "version": "1"}, "paths": {"/files": {"post": upload}}}
+    (tmp_path / "files.json").write_text(json.dumps(document))
+    (tmp_path / "data.bin").write_text("one")
+    with EchoServer() as echo:
+        command = ["call", "upload", "--spec", "files.json", "--base-url", echo.url, "--json"]
+        command += ["--args", '{"body": {"@file": "data.bin"}}']
+        with monkeypatch.context() as broken:
+            broken.setattr(Journal, "conclude", die)
+            with pytest.raises(SystemError):
+                cli(*command, "--approve")
+        (tmp_path / "data.bin").write_text("two")
+        assert cli(*command, "--approve").document["outcome_unknown"]
+        assert cli(*command, "--again").document["status"] == "done"
+        assert cli(*command).document["outcome_unknown"] is False
+        assert cli(*command, "--approve").document["status"] == "done"
+        arrived = echo.arrived
+    assert [item.body for item in arrived] == [b"one", b"two", b"two"]
+    assert len({dict(item.headers)["Idempotency-Key"] for item in arrived}) == 3

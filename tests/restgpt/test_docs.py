@@ -93,10 +93,10 @@ def test_the_two_commands_of_the_readme_are_what_ci_runs() -> None:
 def test_all_but_the_slow_tests_are_what_make_test_runs_and_nothing_else_is_left_out() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     recipes = dict(re.findall(r"^([a-z-]+): .*\n\t(.*)$", makefile, flags=re.MULTILINE))
-    assert recipes["test"] == '$(PYTEST) $(or $(TESTS),-m "not slow")'
-    assert recipes["test-all"] == "$(PYTEST) $(TESTS)"
+    assert recipes["test"] == '$(PYTEST) --dist worksteal $(or $(TESTS),-m "not slow")'
+    assert recipes["test-all"] == "$(PYTEST) --dist loadfile $(TESTS)"
     assert re.findall(r"^check: (.*) ##", makefile, flags=re.MULTILINE) == ["lint test-all"]
-    assert "\nPYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal\n" in makefile
+    assert "\nPYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)\n" in makefile
 
 
 def test_studio_is_started_as_the_server_test_starts_it() -> None:

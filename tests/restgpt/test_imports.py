@@ -1,5 +1,6 @@
 """Guards imports: no module outside `restgpt`, no connection, no written file, and few modules for the core."""
 
+import ast
 import json
 import os
 import subprocess
@@ -8,9 +9,10 @@ import tomllib
 from pathlib import Path
 
 import grimp
+import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = {"bench", "graph", "nodes", "prompts", "specs", "tools", "worlds"}
+ROOMS = {"bench", "calling", "functions", "graph", "nodes", "prompts", "specs", "tools", "worlds"}
 WATCHED = """
 import json, sys
 seen = []
@@ -48,6 +50,7 @@ def test_importing_the_package_is_light(tmp_path: Path) -> None:
     assert [name for name in ("langgraph", "langchain_core", "openai", "requests", "rich") if name in modules] == []
 
 
+@pytest.mark.slow
 def test_a_host_may_have_folders_named_like_our_rooms(tmp_path: Path) -> None:
     for room in sorted(ROOMS):
         (tmp_path / room).mkdir()
@@ -91,12 +94,24 @@ def test_every_room_stands_in_the_import_contract() -> None:
     named = {name.strip().removeprefix("restgpt.") for layer in layers for name in layer.split(":")}
     assert named >= ROOMS
     forbidden = next(contract for contract in contracts if "answer key" in contract["name"])
-    assert {name.removeprefix("restgpt.") for name in forbidden["source_modules"]} == {
-        "calling",
-        "functions",
-        "graph",
-        "nodes",
-        "prompts",
-        "specs",
-        "tools",
+    agent = {name.removeprefix("restgpt.") for name in forbidden["source_modules"]}
+    assert agent == ROOMS - {"bench", "worlds"}
+
+
+def test_calling_knows_neither_the_graph_nor_models() -> None:
+    """The road of a call stores through LangGraph's `BaseStore`, and uses nothing else of it."""
+    allowed = {"langgraph.store.base"}
+    found = {
+        (path.name, module)
+        for path in (ROOT / "calling").glob("*.py")
+        for module in _imported(path)
+        if module.partition(".")[0] in ("langgraph", "langchain", "langchain_core", "langchain_openai")
     }
+    assert {module for _, module in found} == allowed
+
+
+def _imported(path: Path) -> set[str]:
+    """The modules that a file imports anywhere in it."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return plain | {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}

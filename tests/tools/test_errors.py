@@ -1,4 +1,4 @@
-"""The drawn tree of errors is the real one, and every error says what the model may do about it."""
+"""Guards the error tree: its drawing matches the classes, and every error belongs to one of the two families."""
 
 import inspect
 import re

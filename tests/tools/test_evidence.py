@@ -1,4 +1,4 @@
-"""Guards the one answer to "was this said?": whole words and ids, in the spelling that each check asks for."""
+"""Guards the check whether texts contain a value: whole words and ids, in each spelling."""
 
 import pytest
 
@@ -27,7 +27,7 @@ from restgpt.tools.evidence import Evidence, Spelling
     ],
 )
 def test_a_value_is_said_by_whole_words_in_a_row(value: str, spelling: Spelling, said: bool) -> None:
-    assert Evidence("Make the Roof  garden", "Roof garden Ab-9 (see x@y.example)").says(value, spelling) is said
+    assert Evidence("Make the Roof  garden", "Roof garden Ab-9 (see x@y.example)").contains(value, spelling) is said
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_numbers_are_said_in_many_ways(text: str, numbers: tuple[float, ...]) ->
 
 def test_nothing_is_said_by_no_text() -> None:
     nothing = Evidence()
-    assert not nothing.says("word")
+    assert not nothing.contains("word")
     assert not nothing.has_id(1)
     assert not nothing.has_number(1)
     assert not nothing.has_text("word")

@@ -1,4 +1,4 @@
-"""Guards the threads of nodes: context variables are kept, cancelled work never starts, and the pool has its size."""
+"""Guards the thread pool of nodes: its context variables, its size, and that cancelled work never starts."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from restgpt.tools.errors import SettingsError
-from restgpt.tools.executor import Threads
+from restgpt.tools.executor import ThreadPool
 from restgpt.tools.settings import CONCURRENCY, concurrency_from_env
 
 WORD: ContextVar[str] = ContextVar("word", default="none")
@@ -22,12 +22,12 @@ def test_a_function_sees_the_context_variables_of_its_caller_and_changes_only_it
         WORD.set("changed")
         return seen
 
-    async def one(threads: Threads, word: str) -> tuple[str, str]:
+    async def one(threads: ThreadPool, word: str) -> tuple[str, str]:
         WORD.set(word)
         return await threads.run(change), WORD.get()
 
     async def both() -> Any:
-        threads = Threads(1)
+        threads = ThreadPool(1)
         return await asyncio.gather(one(threads, "first"), one(threads, "second"))
 
     assert asyncio.run(both()) == [("first", "first"), ("second", "second")]
@@ -37,7 +37,7 @@ def test_as_many_functions_run_at_once_as_there_are_threads_and_no_more() -> Non
     all_there = Barrier(3)
 
     async def run() -> set[str]:
-        threads = Threads(3)
+        threads = ThreadPool(3)
         names = await asyncio.gather(
             *(threads.run(lambda: (all_there.wait(), current_thread().name)) for _ in range(6))
         )
@@ -56,7 +56,7 @@ def test_a_function_that_waits_for_a_thread_is_never_started_once_its_caller_is_
         ran.append("held")
 
     async def run() -> None:
-        threads = Threads(1)
+        threads = ThreadPool(1)
         held = asyncio.create_task(threads.run(hold))
         waiting = asyncio.create_task(threads.run(ran.append, "waiting"))
         await asyncio.to_thread(begun.wait)
@@ -79,7 +79,7 @@ def test_a_function_that_runs_goes_on_to_its_end_when_its_caller_is_cancelled() 
         ended.set()
 
     async def run() -> None:
-        task = asyncio.create_task(Threads(1).run(hold))
+        task = asyncio.create_task(ThreadPool(1).run(hold))
         await asyncio.to_thread(begun.wait)
         task.cancel()
         await asyncio.wait([task])
@@ -92,7 +92,7 @@ def test_a_function_that_runs_goes_on_to_its_end_when_its_caller_is_cancelled() 
 
 
 def test_the_same_threads_serve_several_event_loops() -> None:
-    threads = Threads(1)
+    threads = ThreadPool(1)
     names = [asyncio.run(threads.run(lambda: current_thread().name)) for _ in range(2)]
     assert names[0] == names[1]
 
@@ -104,20 +104,20 @@ def test_no_default_executor_is_made() -> None:
 
     async def run() -> str:
         asyncio.get_running_loop().set_default_executor(Refusing())
-        return await Threads(1).run(str, 1)
+        return await ThreadPool(1).run(str, 1)
 
     assert asyncio.run(run()) == "1"
 
 
 def test_an_exhausted_iterator_is_an_error_and_no_hang() -> None:
     with pytest.raises(RuntimeError):
-        asyncio.run(Threads(1).run(next, iter(())))
+        asyncio.run(ThreadPool(1).run(next, iter(())))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_has_threads_of_its_own() -> None:
-    threads = Threads(1)
+    threads = ThreadPool(1)
     asyncio.run(threads.run(str))
     child = os.fork()
     if child == 0:
@@ -128,7 +128,7 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
 def test_the_size_comes_from_the_environment_when_it_is_first_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert concurrency_from_env({}) == CONCURRENCY
     assert concurrency_from_env({"RESTGPT_CONCURRENCY": ""}) == CONCURRENCY
-    threads = Threads()
+    threads = ThreadPool()
     monkeypatch.setenv("RESTGPT_CONCURRENCY", "1")
 
     async def names() -> set[str]:
@@ -145,4 +145,4 @@ def test_a_size_that_is_no_number_above_zero_is_refused(given: str) -> None:
 
 def test_a_graph_cannot_have_fewer_than_one_thread() -> None:
     with pytest.raises(ValueError, match="above zero"):
-        Threads(0)
+        ThreadPool(0)

@@ -1,4 +1,4 @@
-"""No spelling of a known secret survives redaction, and what is no secret stays as it is."""
+"""Guards redaction: every encoding of a known secret is removed, and other text is not changed."""
 
 import base64
 import json

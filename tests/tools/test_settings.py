@@ -1,4 +1,4 @@
-"""Settings come from the environment, .env and apis.yaml, say where they are wrong, and never show a secret."""
+"""Guards settings: their sources, error messages with the place of the error, and that no secret is shown."""
 
 import copy
 import json
@@ -163,9 +163,9 @@ def test_the_first_fitting_rule_decides(tmp_path: Path) -> None:
         ("a: {spec: x, allow_private: please}", "a.allow_private"),
         ("a: {spec: [x]}", "a.spec"),
         ("a: {spec: x, ca_file: true}", "a.ca_file"),
-        ("a: {spec: x, key_file: k.pem}", "a.key_file belongs to a cert_file"),
-        ("a: {spec: x, base_url: localhost:8101}", "a.base_url must be an HTTP address"),
-        ("a: {spec: x, base_url: 'http://[::1'}", "a.base_url must be an HTTP address"),
+        ("a: {spec: x, key_file: k.pem}", "a.key_file needs a cert_file"),
+        ("a: {spec: x, base_url: localhost:8101}", "a.base_url must be an HTTP URL"),
+        ("a: {spec: x, base_url: 'http://[::1'}", "a.base_url must be an HTTP URL"),
         ("a: [", "cannot be read: it is not YAML; see line 1, column 5"),
         ("a:\n\tspec: x", "see line 2, column 1"),
     ],

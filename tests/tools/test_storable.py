@@ -1,4 +1,4 @@
-"""Guards the one way in which values become storable, so that no answer and no argument can stop a checkpoint."""
+"""Guards `storable_value`: no response and no argument can make a checkpoint fail."""
 
 import json
 import math

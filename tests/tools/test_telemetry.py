@@ -1,4 +1,4 @@
-"""Guards what a run tells those who watch it: an event and a span per node and request, and nothing confidential."""
+"""Guards observability: each node and request has an event and a span, and neither holds confidential values."""
 
 import logging
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 from board import served_board
 from roles import by_role, call, end, plan, select
 
-from restgpt.tools.telemetry import here, observed
+from restgpt.tools.telemetry import node_context, observed
 
 WORDS = "Chestnut"
 
@@ -60,7 +60,7 @@ def test_a_pause_and_a_failure_are_told_apart(caplog: pytest.LogCaptureFixture) 
     [record] = caplog.records
     assert (record.event["status"], record.event["fault"]) == ("failed", "ValueError")  # type: ignore[attr-defined]
     assert WORDS not in record.getMessage()
-    assert here() == {}
+    assert node_context() == {}
 
 
 SPANS = """

@@ -550,6 +550,7 @@ def test_replies_are_what_the_document_says(world: Spotify) -> None:
     assert not wrong
 
 
+@pytest.mark.slow
 def test_replies_are_what_the_published_document_says(world: Spotify, data_folder: Any) -> None:
     published_api = load_api(data_folder / "restbench" / "spotify_oas.json")
     ours = {f"{operation.method} {operation.path}" for operation in world.api.operations}

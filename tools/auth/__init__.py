@@ -1,1 +1,1 @@
-"""Credentials: from the settings, from OAuth servers, from a login in the browser."""
+"""Credentials from the settings, from OAuth servers and from a login in the browser."""

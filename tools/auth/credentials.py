@@ -1,9 +1,9 @@
-"""Credentials of an operation, found by security scheme and added to a copy of its request at the moment of sending.
+"""The credentials of an operation, found by security scheme and added to a copy of its request when it is sent.
 
-A scheme's credential comes from `load_api(auth=…)`, else `apis.yaml`, else `RESTGPT_AUTH_<API>_<SCHEME>`, else
-`RESTGPT_AUTH_<SCHEME>`. Of the alternatives that an operation accepts, the first that can be satisfied is used; one
-that asks for nothing comes last, so that a credential that is there is presented (OpenAPI Security Requirement Object).
-Headers, query values and cookies that `apis.yaml` adds to an API go along with every request to it.
+The credential of a scheme comes from `load_api(auth=…)`, else `apis.yaml`, else `RESTGPT_AUTH_<API>_<SCHEME>`, else
+`RESTGPT_AUTH_<SCHEME>`. An operation may accept alternatives (OpenAPI Security Requirement Objects): the first one with
+all its credentials is used, and the empty requirement only if there is none. Headers, query values and cookies that
+`apis.yaml` configures for an API are added to every request to it.
 """
 
 import base64
@@ -25,21 +25,21 @@ _SHAPES = {"basic": '"user:password"', "bearer": "a bearer token"}
 
 
 class TokenSource(Protocol):
-    """Gets OAuth2 access tokens that are not configured as such: by client credentials or a refresh token."""
+    """Obtains OAuth2 access tokens that are not configured: by client credentials or by a refresh token."""
 
     def token(self, api: Api, scheme: SecurityScheme, scopes: Iterable[str], *, renew: bool = False) -> str | None:
-        """An access token for the scheme, a new one with `renew`; None where nothing to get one with is configured."""
+        """An access token for the scheme, a new one with `renew`; None if the settings do not suffice to obtain one."""
 
     def can_get(self, api: Api, scheme: SecurityScheme) -> bool:
-        """Tell whether a token could be had, without asking anyone."""
+        """Whether a token can be obtained, as far as the settings show; sends no request."""
 
     def secrets(self, api: Api) -> Iterable[str]:
-        """What has to be redacted because of this source."""
+        """The tokens and other secrets of this source that must be redacted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Presented:
-    """What is added to a request to say who asks; `schemes` names the security schemes that it satisfies."""
+class RequestAuth:
+    """The headers, query values and cookies that authenticate a request, and the security schemes that they satisfy."""
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     query: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -47,9 +47,9 @@ class Presented:
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     schemes: tuple[str, ...] = ()
 
-    def joined(self, other: "Presented") -> "Presented":
-        """Both together; the other's values win."""
-        return Presented(
+    def joined(self, other: "RequestAuth") -> "RequestAuth":
+        """Merge with another RequestAuth, whose values take precedence."""
+        return RequestAuth(
             {**self.headers, **other.headers},
             {**self.query, **other.query},
             {**self.cookies, **other.cookies},
@@ -57,17 +57,17 @@ class Presented:
             (*self.schemes, *other.schemes),
         )
 
-    def sign(self, request: PreparedRequest) -> PreparedRequest:
-        """A copy of the request that carries the credentials."""
+    def apply(self, request: PreparedRequest) -> PreparedRequest:
+        """A copy of the request with the credentials."""
         names = {name.lower() for name in self.headers}
         headers = {name: value for name, value in request.headers.items() if name.lower() not in names}
         headers |= self.headers
         if self.cookies:
             pairs = [f"{name}={value}" for name, value in self.cookies.items()]
             headers["Cookie"] = "; ".join([headers["Cookie"], *pairs] if headers.get("Cookie") else pairs)
-        return replace(request, url=self._sign_url(request.url), headers=headers)
+        return replace(request, url=self._apply_to_url(request.url), headers=headers)
 
-    def _sign_url(self, url: str) -> str:
+    def _apply_to_url(self, url: str) -> str:
         if not self.query:
             return url
         bare = self.stripped(url)
@@ -75,7 +75,7 @@ class Presented:
         return f"{bare}{'&' if '?' in bare else '?'}{added}"
 
     def stripped(self, url: str) -> str:
-        """An address without the query values that carry credentials, as a server may have copied them into it."""
+        """The URL without the query values that hold credentials, which a server may have copied into a redirect."""
         if not self.query:
             return url
         base, _, text = url.partition("?")
@@ -84,7 +84,7 @@ class Presented:
 
 
 class Credentials:
-    """Finds the credentials of operations; knows everything that has to be redacted."""
+    """Finds the credentials of operations, and lists all secrets for redaction."""
 
     def __init__(self, settings: Settings, tokens: TokenSource | None = None) -> None:
         self._settings = settings
@@ -92,11 +92,11 @@ class Credentials:
         self._entries = {slug(name): entry for name, entry in settings.apis.items()}
 
     def entry(self, api: Api) -> ApiEntry | None:
-        """What `apis.yaml` says of an API."""
+        """The entry of an API in `apis.yaml`."""
         return self._entries.get(api.name)
 
     def secrets(self, *apis: Api) -> frozenset[str]:
-        """Every secret that is known: those of the settings, and those given with the APIs."""
+        """All secrets: from the settings, from `load_api(auth=…)` and from the token source."""
         found = set(self._settings.secrets())
         for api in apis:
             found.update(api.auth.values())
@@ -104,7 +104,7 @@ class Credentials:
         return frozenset(part for secret in found for part in _parts(secret))
 
     def find(self, api: Api, scheme: str) -> str | None:
-        """The configured credential of a scheme, in the clear."""
+        """The configured credential of a scheme, as plain text."""
         wanted = variable_part(scheme)
         for name, value in api.auth.items():
             if variable_part(name) == wanted and value:
@@ -116,29 +116,29 @@ class Credentials:
         found = self._settings.credential(scheme, api.name)
         return found.reveal() if found else None
 
-    def present(self, operation: Operation, *, renew: bool = False) -> Presented:
-        """What to add to a request of this operation; raises MissingCredentialError naming what to set."""
+    def auth_for(self, operation: Operation, *, renew: bool = False) -> RequestAuth:
+        """The credentials for a request of this operation; raises MissingCredentialError with the variables to set."""
         api, entry = operation.api, self.entry(operation.api)
         if entry is not None and entry.missing:
             names = " and ".join(entry.missing)
             raise MissingCredentialError(f"set {names}, which apis.yaml needs for {entry.name}", entry.missing)
-        extras = _extras(entry) if entry else Presented()
+        extras = _extras(entry) if entry else RequestAuth()
         named = [item for item in operation.security if item]
         for requirement in named:
             if all(self._can_satisfy(api, scheme) for scheme in requirement):
-                found = Presented()
+                found = RequestAuth()
                 for scheme, scopes in requirement.items():
-                    found = found.joined(self._present_scheme(api, scheme, scopes, renew))
+                    found = found.joined(self._auth_for_scheme(api, scheme, scopes, renew))
                 return extras.joined(found)
         is_open = len(named) < len(operation.security) or not named
         if is_open or extras.secrets:
             return extras
         raise self._missing(operation)
 
-    def can_renew(self, operation: Operation, presented: Presented) -> bool:
-        """Tell whether a refused token could be replaced by a fresh one."""
+    def can_renew(self, operation: Operation, auth: RequestAuth) -> bool:
+        """Whether a new token can replace the one that the server has refused."""
         api = operation.api
-        schemes = [api.security_schemes.get(name) for name in presented.schemes]
+        schemes = [api.security_schemes.get(name) for name in auth.schemes]
         tokens = self._tokens
         return tokens is not None and any(
             scheme is not None and self.find(api, scheme.key) is None and tokens.can_get(api, scheme)
@@ -153,20 +153,22 @@ class Credentials:
         has_tokens = self._tokens is not None and self._tokens.can_get(api, scheme)
         return self.find(api, name) is not None or has_tokens
 
-    def _present_scheme(self, api: Api, name: str, scopes: Iterable[str], renew: bool) -> Presented:
+    def _auth_for_scheme(self, api: Api, name: str, scopes: Iterable[str], renew: bool) -> RequestAuth:
         scheme = _scheme(api, name)
         if scheme.type == "mutualTLS":
-            # The connection shows the certificate; nothing is added to the request.
-            return Presented(schemes=(name,))
+            # The TLS connection sends the certificate; nothing is added to the request.
+            return RequestAuth(schemes=(name,))
         value = self.find(api, name)
         if value is None and self._tokens is not None:
             value = self._tokens.token(api, scheme, scopes, renew=renew)
         if value is None:
-            raise MissingCredentialError(f"no token could be had for {name}; log in again", [auth_variable(name)])
+            raise MissingCredentialError(
+                f"no token for {name} of {api.name} could be obtained; log in again", [auth_variable(name)]
+            )
         value = value.strip()
         if _UNFIT.search(value):
             raise SettingsError(f"the credential for {name} holds a line break or another control character")
-        return _present(scheme, value)
+        return _scheme_auth(scheme, value)
 
     def _missing(self, operation: Operation) -> MissingCredentialError:
         api = operation.api
@@ -184,14 +186,14 @@ class Credentials:
 
 
 def _scheme(api: Api, name: str) -> SecurityScheme:
-    """The declared scheme; one that the document only mentions is taken for a bearer token."""
+    """The declared scheme; a scheme that the document names but does not declare is treated as a bearer token."""
     return api.security_schemes.get(name) or SecurityScheme(name, "http", scheme="bearer")
 
 
 def _wanted(scheme: SecurityScheme) -> str:
     variable = auth_variable(scheme.key)
     if scheme.type == "mutualTLS":
-        return f"cert_file in apis.yaml, for {scheme.key} is a client certificate"
+        return f"cert_file in apis.yaml, because {scheme.key} is a client certificate"
     if scheme.type == "http":
         return f"{variable} to {_SHAPES.get(scheme.scheme, f'a credential for {scheme.scheme}')}"
     if scheme.type == "apiKey":
@@ -199,27 +201,27 @@ def _wanted(scheme: SecurityScheme) -> str:
     return f"{variable} to an access token (or log in)"
 
 
-def _extras(entry: ApiEntry) -> Presented:
+def _extras(entry: ApiEntry) -> RequestAuth:
     groups = [{name: secret.reveal() for name, secret in group.items()} for group in _groups(entry)]
     for group in groups:
         for name, value in group.items():
             if _UNFIT.search(value):
                 raise SettingsError(f"{entry.name}.{name} in apis.yaml holds a line break or another control character")
     headers, query, cookies = groups
-    return Presented(headers, query, cookies, frozenset(value for group in groups for value in group.values()))
+    return RequestAuth(headers, query, cookies, frozenset(value for group in groups for value in group.values()))
 
 
 def _groups(entry: ApiEntry) -> tuple[Mapping[str, Secret], ...]:
     return entry.headers, entry.query, entry.cookies
 
 
-def _present(scheme: SecurityScheme, value: str) -> Presented:
+def _scheme_auth(scheme: SecurityScheme, value: str) -> RequestAuth:
     secrets = frozenset(_parts(value))
     if scheme.type == "apiKey":
         place = {"query": "query", "cookie": "cookies"}.get(scheme.location, "headers")
         value = quote(value, safe="!#$%&'()*+-./:<=>?@[]^_`{|}~") if place == "cookies" else value
-        return Presented(**{place: {scheme.name: value}}, secrets=secrets, schemes=(scheme.key,))
-    return Presented({"Authorization": _authorization(scheme, value)}, secrets=secrets, schemes=(scheme.key,))
+        return RequestAuth(**{place: {scheme.name: value}}, secrets=secrets, schemes=(scheme.key,))
+    return RequestAuth({"Authorization": _authorization(scheme, value)}, secrets=secrets, schemes=(scheme.key,))
 
 
 def _authorization(scheme: SecurityScheme, value: str) -> str:
@@ -233,7 +235,7 @@ def _authorization(scheme: SecurityScheme, value: str) -> str:
 
 
 def _parts(secret: str) -> list[str]:
-    """A secret and what it consists of: the password of `user:password`, the token after `Bearer `."""
+    """A secret and its parts: the password of `user:password`, the token after `Bearer `."""
     parts = [secret, secret.strip()]
     scheme, _, rest = secret.partition(" ")
     if rest and scheme.isalpha():

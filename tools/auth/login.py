@@ -15,14 +15,16 @@ _PAGE = b"<!doctype html><title>RestGPT</title><p>You can close this window and 
 
 
 def login_scheme(api: Api, name: str | None = None) -> SecurityScheme:
-    """The scheme to log in with: the named one, else the first of OAuth2 or OpenID Connect; raises LoginError."""
+    """The scheme to log in with: the named one, else the first OAuth2 or OpenID Connect scheme; raises LoginError."""
     schemes = api.security_schemes
     found = [item for item in schemes.values() if item.type in ("oauth2", "openIdConnect")]
     if name is not None:
         found = [item for item in found if item.key.lower() == name.lower()]
     if not found:
         known = ", ".join(schemes) or "none"
-        raise LoginError(f"{api.name} has no such scheme to log in with; its security schemes: {known}")
+        raise LoginError(
+            f"{api.name} has no such OAuth2 or OpenID Connect scheme to log in with; its security schemes: {known}"
+        )
     return found[0]
 
 
@@ -36,25 +38,28 @@ def log_in(
     scopes: Sequence[str] = (),
     seconds: float = 300.0,
 ) -> None:
-    """Send a person to the authorization server and keep the token that comes of it; raises LoginError.
+    """Send the user to the authorization server and keep the token from it; raises LoginError.
 
-    `open_browser` is given the address; `port` has to be the registered one where the server insists on it.
+    `open_browser` is called with the URL. Some servers require `port` to be part of the registered redirect URI.
     """
     with _Callback(("127.0.0.1", port), _Handler) as server:
         redirect = f"http://127.0.0.1:{server.server_port}{PATH}"
-        invitation = tokens.invite(api, scheme, redirect, scopes)
-        open_browser(invitation.url)
-        answer = server.wait(invitation.state, seconds)
-    tokens.accept(api, scheme, invitation, answer, scopes)
+        authorization = tokens.start_login(api, scheme, redirect, scopes)
+        open_browser(authorization.url)
+        code = server.wait(authorization.state, seconds)
+    tokens.finish_login(api, scheme, authorization, code, scopes)
 
 
 class _Callback(HTTPServer):
-    """Waits on loopback for the browser to come back."""
+    """Receives the redirect of the browser on a loopback port."""
 
     answers: list[dict[str, list[str]]]
 
     def wait(self, state: str, seconds: float) -> str:
-        """The code that came with the right state; anything else is ignored until the time is up."""
+        """The authorization code from a redirect with the right `state`; other requests are ignored.
+
+        Raises LoginError if the server refuses or the time is up.
+        """
         self.answers = []
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
@@ -65,18 +70,18 @@ class _Callback(HTTPServer):
                     continue
                 if answer.get("code"):
                     return answer["code"][0]
-                raise LoginError("the authorization server refused; nobody was logged in")
+                raise LoginError("the authorization server refused the login; try again, and allow the access")
             self.answers.clear()
-        raise LoginError("nobody logged in in time; try again")
+        raise LoginError("the login was not finished in time; try again")
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Takes the one request of the browser, and says nothing on the console."""
+    """Handles the redirect of the browser, without log output."""
 
     timeout = 10
 
     def do_GET(self) -> None:
-        """Note the query of the callback address."""
+        """Record the query of a request to the callback path."""
         parts = urlsplit(self.path)
         is_callback = parts.path == PATH
         self.send_response(200 if is_callback else 404)
@@ -90,4 +95,4 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.answers.append(parse_qs(parts.query))
 
     def log_message(self, format: str, *args: object) -> None:
-        """The address holds the code, so nothing is logged."""
+        """Log nothing: the URL holds the authorization code."""

@@ -1,8 +1,8 @@
-"""OAuth2 access tokens: by client credentials, by refresh token, and by logging in (authorization code with PKCE).
+"""OAuth2 access tokens: by client credentials, by refresh token, and by a login (authorization code with PKCE).
 
-What a scheme needs comes from the same places as any credential, with the parts `client_id`, `client_secret`,
-`refresh_token`, `token_url`, `authorization_url` and `scopes`: in `apis.yaml` under the scheme's name, or as
-`RESTGPT_AUTH_<SCHEME>_CLIENT_ID` and so on. Token addresses are judged like any other and must be https, or loopback.
+A scheme is configured like any credential, by the parts `client_id`, `client_secret`, `refresh_token`, `token_url`,
+`authorization_url` and `scopes`: in `apis.yaml` under the scheme's name, or as `RESTGPT_AUTH_<SCHEME>_CLIENT_ID` and so
+on. The address policy applies to token URLs too, and they must be https or loopback.
 """
 
 import io
@@ -21,7 +21,15 @@ from restgpt.specs.security import SecurityScheme
 from restgpt.tools.auth.credentials import Credentials
 from restgpt.tools.auth.token_file import Token, TokenFile
 from restgpt.tools.errors import BoundFault, BrokenFault, HttpFault, LoginError
-from restgpt.tools.network.addresses import Flight, GuardedAdapter, Origin, Resolver, origin_of, reach_of_url, resolve
+from restgpt.tools.network.addresses import (
+    Exchange,
+    GuardedAdapter,
+    Origin,
+    Resolver,
+    address_policy_of_url,
+    origin_of,
+    resolve,
+)
 from restgpt.tools.network.exceptions import fault_of
 from restgpt.tools.settings import Settings, auth_variable
 
@@ -35,8 +43,8 @@ SECONDS = 30.0
 LEEWAY = 60.0
 MOST_BYTES = 1024 * 1024
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-# The reasons that a token endpoint may give (RFC 6749 section 5.2, RFC 6750, OpenID Connect Core); any other word of
-# the server's could be a secret that it was sent.
+# The error codes of a token endpoint (RFC 6749 section 5.2, RFC 6750, OpenID Connect Core). No other text of the server
+# is shown, because it could repeat a secret from the request.
 _REASONS = frozenset(
     {"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type"}
     | {"invalid_scope", "invalid_token", "access_denied", "server_error", "temporarily_unavailable", "login_required"}
@@ -46,7 +54,7 @@ _REASONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What this program is to an authorization server; never shown."""
+    """The OAuth2 client: its id, its secret and the endpoints of the server; its repr shows none of them."""
 
     identifier: str
     secret: str | None
@@ -59,8 +67,8 @@ class Client:
 
 
 @dataclass(frozen=True, slots=True)
-class Invitation:
-    """Where a person agrees in a browser, and what has to come back from there."""
+class AuthorizationRequest:
+    """An authorization request (RFC 6749 section 4.1.1): its URL, and the values to check the redirect by."""
 
     url: str
     state: str
@@ -68,11 +76,11 @@ class Invitation:
     redirect_uri: str
 
     def __repr__(self) -> str:
-        return "Invitation(…)"
+        return "AuthorizationRequest(…)"
 
 
 class OAuthTokens:
-    """Gets, keeps and renews tokens; one instance serves all threads."""
+    """Obtains, stores and refreshes tokens. Thread-safe."""
 
     def __init__(
         self,
@@ -91,7 +99,7 @@ class OAuthTokens:
         self._seen: dict[str, set[str]] = {}
 
     def can_get(self, api: Api, scheme: SecurityScheme) -> bool:
-        """Tell whether a token could be had without asking anyone."""
+        """Whether a token can be obtained, as far as the settings and the token file show; sends no request."""
         if scheme.type not in ("oauth2", "openIdConnect"):
             return False
         kept = self._file.get(api.name, scheme.key)
@@ -102,7 +110,7 @@ class OAuthTokens:
         return has_client and (has_secret or self._part(api, scheme, "refresh_token") is not None)
 
     def token(self, api: Api, scheme: SecurityScheme, scopes: Iterable[str], *, renew: bool = False) -> str | None:
-        """An access token, kept or new; None where none can be had. Raises LoginError or HttpFault."""
+        """An access token, stored or new; None if none can be obtained. Raises LoginError or HttpFault."""
         with self._lock:
             kept = self._file.get(api.name, scheme.key)
             known = self._note(api, kept) if kept is not None else None
@@ -121,30 +129,37 @@ class OAuthTokens:
             return self._keep(api, scheme, found)
 
     def secrets(self, api: Api) -> Iterable[str]:
-        """Every token of an API that was ever used here."""
+        """All tokens of an API that this instance has used."""
         with self._lock:
             return tuple(self._seen.get(api.name, ()))
 
-    def invite(self, api: Api, scheme: SecurityScheme, redirect_uri: str, scopes: Iterable[str] = ()) -> Invitation:
-        """Begin a login: the address for the person's browser (RFC 6749 section 4.1, with PKCE, RFC 7636)."""
+    def start_login(
+        self, api: Api, scheme: SecurityScheme, redirect_uri: str, scopes: Iterable[str] = ()
+    ) -> AuthorizationRequest:
+        """Start a login: the authorization request for the user's browser (RFC 6749 section 4.1, PKCE of RFC 7636)."""
         client = self._client(api, scheme, scopes)
         if client is None or not client.authorization_url:
             raise LoginError(
-                f"{scheme.key} of {api.name} cannot be logged in to: set {auth_variable(scheme.key, 'CLIENT_ID')}, and "
-                "authorization_url and token_url in apis.yaml where the document does not name them"
+                f"{scheme.key} of {api.name} is not configured for logins: set {auth_variable(scheme.key, 'CLIENT_ID')}"
+                " and, in apis.yaml, authorization_url and token_url if the document lacks them"
             )
-        # A browser is sent there: what is no address could be an option of it or a file.
+        # Only a URL may go to the browser: other text could be a command-line option or a file.
         _encrypted(client.authorization_url)
         verifier = secrets.token_urlsafe(48)
         url, state = self._session(client, redirect_uri).create_authorization_url(
             client.authorization_url, state=secrets.token_urlsafe(24), code_verifier=verifier
         )
-        return Invitation(url, state, verifier, redirect_uri)
+        return AuthorizationRequest(url, state, verifier, redirect_uri)
 
-    def accept(
-        self, api: Api, scheme: SecurityScheme, invitation: Invitation, answer: str, scopes: Iterable[str] = ()
+    def finish_login(
+        self,
+        api: Api,
+        scheme: SecurityScheme,
+        authorization: AuthorizationRequest,
+        code: str,
+        scopes: Iterable[str] = (),
     ) -> None:
-        """Finish a login with the code from the address that the browser came back to; raises LoginError."""
+        """Finish a login with the authorization code from the redirect; raises LoginError."""
         client = self._client(api, scheme, scopes)
         if client is None:
             raise LoginError(f"set {auth_variable(scheme.key, 'CLIENT_ID')} to log in to {api.name}")
@@ -152,15 +167,15 @@ class OAuthTokens:
             api,
             client,
             grant_type="authorization_code",
-            code=answer,
-            code_verifier=invitation.verifier,
-            redirect_uri=invitation.redirect_uri,
+            code=code,
+            code_verifier=authorization.verifier,
+            redirect_uri=authorization.redirect_uri,
         )
         with self._lock:
             self._keep(api, scheme, found)
 
     def forget(self, api: Api, scheme: SecurityScheme) -> None:
-        """Drop the kept token."""
+        """Delete the stored token."""
         self._file.forget(api.name, scheme.key)
 
     def _part(self, api: Api, scheme: SecurityScheme, part: str) -> str | None:
@@ -170,16 +185,16 @@ class OAuthTokens:
         identifier = self._part(api, scheme, "client_id")
         if identifier is None:
             return None
-        found = self._addresses(api, scheme)
+        found = self._endpoints(api, scheme)
         token_url = self._part(api, scheme, "token_url") or found.get("token_endpoint", "")
         authorize = self._part(api, scheme, "authorization_url") or found.get("authorization_endpoint", "")
         wanted = self._part(api, scheme, "scopes") or " ".join(scopes)
         if not token_url:
-            raise LoginError(f"the document names no token address for {scheme.key}; give token_url in apis.yaml")
+            raise LoginError(f"the document has no token URL for {scheme.key}; set token_url in apis.yaml")
         return Client(identifier, self._part(api, scheme, "client_secret"), token_url, authorize, wanted)
 
-    def _addresses(self, api: Api, scheme: SecurityScheme) -> dict[str, str]:
-        """The token and authorization addresses that the document names, itself or by OpenID Connect discovery."""
+    def _endpoints(self, api: Api, scheme: SecurityScheme) -> dict[str, str]:
+        """The token and authorization endpoints, from the document or from OpenID Connect discovery."""
         flows = [scheme.flows[kind] for kind in ("authorizationCode", "clientCredentials") if kind in scheme.flows]
         flows += [flow for flow in scheme.flows.values() if flow not in flows]
         token = next((flow.token_url for flow in flows if flow.token_url), "")
@@ -192,7 +207,7 @@ class OAuthTokens:
         def discover() -> Any:
             return session.get(scheme.open_id_connect_url, timeout=SECONDS, allow_redirects=False).json()
 
-        data = self._exchange(api, scheme.open_id_connect_url, discover)
+        data = self._call(api, scheme.open_id_connect_url, discover)
         return {name: value for name, value in data.items() if isinstance(value, str)} if isinstance(data, dict) else {}
 
     def _is_fresh(self, token: Token) -> bool:
@@ -213,13 +228,15 @@ class OAuthTokens:
         return str(token["access_token"])
 
     def _ask(self, api: Api, client: Client, **grant: Any) -> Token:
-        """Ask the token endpoint; one that refuses the client in the header is given it in the body."""
+        """Request a token; if the endpoint refuses the client in the header, send it in the body."""
         code, found = self._try(api, client, None, grant)
         if code == "invalid_client" and client.secret is not None:
             code, found = self._try(api, client, "client_secret_post", grant)
         if code or not found.get("access_token"):
-            reason = "it sent no token" if not code else code if code in _REASONS else "it does not say why"
-            raise LoginError(f"the authorization server of {api.name} refused ({reason}); log in again")
+            reason = "no token in its response" if not code else code if code in _REASONS else "unknown error"
+            raise LoginError(
+                f"the authorization server of {api.name} refused the token request ({reason}); log in again"
+            )
         expires = found.get("expires_in")
         if isinstance(expires, int | float | str) and str(expires).isdigit():
             found = {**found, "expires_at": self._clock() + int(expires)}
@@ -239,7 +256,7 @@ class OAuthTokens:
                 return str(error.error or "error"), {}
             return "", dict(found)
 
-        return self._exchange(api, client.token_url, fetch)
+        return self._call(api, client.token_url, fetch)
 
     def _session(self, client: Client, redirect_uri: str | None = None, method: str | None = None) -> "OAuth2Session":
         from authlib.integrations.requests_client import OAuth2Session
@@ -256,23 +273,23 @@ class OAuthTokens:
         return session
 
     def _guard(self, session: requests.Session) -> None:
-        # Neither proxies nor a .netrc of the environment may see what is sent here.
+        # No proxy and no .netrc of the environment is used, because the requests hold secrets.
         session.trust_env = False
         session.verify = self._ca_bundle or True
         session.mount("http://", self._adapter)
         session.mount("https://", self._adapter)
 
-    def _exchange(self, api: Api, url: str, action: Callable[[], Answer]) -> Answer:
-        """Judge a token address, talk to it, and turn what goes wrong there into faults.
+    def _call(self, api: Api, url: str, action: Callable[[], Answer]) -> Answer:
+        """Check a token URL, run the requests of `action`, and map their exceptions to faults.
 
-        They are raised outside any handler: the exceptions below hold the request with the client's secret.
+        Faults are raised outside any `except` block, because the exceptions hold the request with the client secret.
         """
         origin = _encrypted(url)
         entry = self._credentials.entry(api)
-        reach = reach_of_url(api, url, allow_private=bool(entry and entry.allow_private))
-        flight = Flight(reach, origin, time.monotonic() + SECONDS, time.monotonic)
-        self._adapter.flight = flight
-        watchdog = threading.Timer(SECONDS, flight.abort)
+        policy = address_policy_of_url(api, url, allow_private=bool(entry and entry.allow_private))
+        exchange = Exchange(policy, origin, time.monotonic() + SECONDS, time.monotonic)
+        self._adapter.exchange = exchange
+        watchdog = threading.Timer(SECONDS, exchange.abort)
         watchdog.daemon = True
         watchdog.start()
         fault: HttpFault
@@ -281,33 +298,33 @@ class OAuthTokens:
         except HttpFault as known:
             fault = type(known)(str(known))
         except requests.exceptions.JSONDecodeError:
-            fault = BrokenFault(f"{origin} did not answer as an authorization server does")
+            fault = BrokenFault(f"{origin} did not code as an authorization server does")
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError, OverflowError) as error:
-            fault = fault_of(error, flight)
+            fault = fault_of(error, exchange)
         finally:
             watchdog.cancel()
-            flight.hold(None)
+            exchange.use_socket(None)
         raise fault
 
 
 def _encrypted(url: str) -> Origin:
-    """The origin of an address that may be told secrets; raises AddressFault or LoginError."""
+    """The origin of a URL that secrets may be sent to; raises AddressFault or LoginError."""
     origin = origin_of(url)
     if origin.scheme != "https" and origin.host not in _LOOPBACK:
-        raise LoginError(f"{origin} is asked for tokens without encryption; that is not done")
+        raise LoginError(f"no token is requested from {origin}, because it is without encryption; use an https URL")
     return origin
 
 
 class _BoundedAdapter(GuardedAdapter):
-    """Takes answers of at most `MOST_BYTES` and none compressed, since a few bytes of those can fill the memory."""
+    """Accepts responses of at most `MOST_BYTES`, and no compression, as a protection against decompression bombs."""
 
     def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:
-        """Send a request and read the answer; raises BoundFault."""
+        """Send a request and read the response; raises BoundFault."""
         request.headers["Accept-Encoding"] = "identity"
         response = super().send(request, *args, **options)
         body = response.raw.read(MOST_BYTES + 1, decode_content=False)
         response.close()
         if len(body) > MOST_BYTES or response.headers.get("content-encoding", "identity") != "identity":
-            raise BoundFault(f"{self.flight.origin} sent more than {MOST_BYTES:,} bytes, or compressed what it sent")
+            raise BoundFault(f"{self.exchange.origin} sent more than {MOST_BYTES:,} bytes, or compressed what it sent")
         response.raw = io.BytesIO(body)
         return response

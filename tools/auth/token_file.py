@@ -1,4 +1,4 @@
-"""OAuth2 tokens on disk, readable by their owner only."""
+"""A file for OAuth2 tokens that only its owner can read."""
 
 import json
 import os
@@ -14,27 +14,23 @@ Token = Mapping[str, Any]
 
 
 class TokenFile:
-    """Tokens by API and scheme in one JSON file of mode 600; safe across threads, replaced as a whole."""
+    """Tokens by API and scheme in one JSON file of mode 600. Thread-safe; each change replaces the whole file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
 
     def get(self, api: str, scheme: str) -> Token | None:
-        """The token of a scheme; raises SettingsError where the file is broken."""
+        """The token of a scheme; raises SettingsError if the file cannot be read."""
         return self._read().get(f"{api}/{scheme}")
 
-    def of_api(self, api: str) -> list[Token]:
-        """All tokens of an API."""
-        return [token for key, token in self._read().items() if key.startswith(f"{api}/")]
-
     def put(self, api: str, scheme: str, token: Token) -> None:
-        """Keep a token in the place of the earlier one."""
+        """Store a token; it replaces the earlier one."""
         with self._lock:
             self._write({**self._read(), f"{api}/{scheme}": dict(token)})
 
     def forget(self, api: str, scheme: str) -> None:
-        """Drop a token, as when logging out."""
+        """Delete a token, as a logout does."""
         with self._lock:
             self._write({key: token for key, token in self._read().items() if key != f"{api}/{scheme}"})
 
@@ -49,7 +45,7 @@ class TokenFile:
 
     def _write(self, tokens: Mapping[str, Token]) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        # mkstemp makes the file with mode 600 from its first moment.
+        # mkstemp creates the file with mode 600.
         handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=".tokens-")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:

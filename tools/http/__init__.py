@@ -1,1 +1,1 @@
-"""Sending requests to a target API: rate limits, pages."""
+"""Sending requests to a target API: retries, rate limits, pagination."""

@@ -1,9 +1,9 @@
-"""The one way to a target API: credentials added, addresses judged, time and size bounded, secrets taken out.
+"""The HTTP client for target APIs: it adds credentials, checks addresses, bounds time and size, and redacts secrets.
 
-Repeated are requests that certainly did not arrive, those that a 429 turned away, and safe or idempotent ones after a
-broken connection, a timeout or a 408, 425, 502, 503 or 504 (safe ones after a 500 too). Retry-After is honoured as far
-as the time goes. Redirects are followed by hand: GET and HEAD only, to the servers of the API or configured hosts,
-credentials to the very same origin only.
+The client retries requests that certainly did not arrive, requests that got a 429, and safe or idempotent requests
+after a broken connection, a timeout or a 408, 425, 502, 503 or 504 (safe requests after a 500 too). It waits as long as
+Retry-After asks, unless that exceeds `longest_wait` or the deadline. It follows redirects itself: only GET and HEAD,
+only to the servers of the API or to configured hosts, and with credentials only to the same origin.
 """
 
 import codecs
@@ -37,27 +37,35 @@ from restgpt.tools.errors import (
     TimeoutFault,
     TlsFault,
 )
-from restgpt.tools.http.rate_limit import Pace
-from restgpt.tools.network.addresses import Flight, GuardedAdapter, Origin, Resolver, origin_of, reach_of, resolve
+from restgpt.tools.http.rate_limit import RateLimit
+from restgpt.tools.network.addresses import (
+    Exchange,
+    GuardedAdapter,
+    Origin,
+    Resolver,
+    address_policy_of,
+    origin_of,
+    resolve,
+)
 from restgpt.tools.network.decompression import Decoder
 from restgpt.tools.network.exceptions import fault_of
-from restgpt.tools.network.tls import Trust
-from restgpt.tools.network.urllib3_log import quieten_urllib3
+from restgpt.tools.network.tls import TlsOptions
+from restgpt.tools.network.urllib3_log import filter_urllib3_logs
 from restgpt.tools.redaction import Redactor
 from restgpt.tools.request.build import PreparedRequest
-from restgpt.tools.response.content import recoded
+from restgpt.tools.response.content import utf8_version
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.settings import Settings
-from restgpt.tools.telemetry import here, span
+from restgpt.tools.telemetry import node_context, span
 
 log = logging.getLogger("restgpt.http")
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-TURNED_AWAY = 429
+TOO_MANY_REQUESTS = 429
 TRANSIENT = frozenset({408, 425, 502, 503, 504})
-NEVER_AGAIN = (AddressFault, TlsFault, RedirectFault, BoundFault)
+NOT_RETRIED = (AddressFault, TlsFault, RedirectFault, BoundFault)
 IDEMPOTENCY_KEYS = frozenset({"idempotency-key", "x-idempotency-key"})
-LONGEST_HOLD = 3600.0
+LONGEST_PAUSE = 3600.0
 LONGEST_REASON = 100
 CHUNK = 64 * 1024
 USER_AGENT = "restgpt"
@@ -65,7 +73,7 @@ USER_AGENT = "restgpt"
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
-    """Bounds of one `send`: seconds, bytes and counts."""
+    """The limits of one `send`: seconds, bytes and counts."""
 
     connect_seconds: float = 10.0
     read_seconds: float = 30.0
@@ -79,7 +87,7 @@ class HttpLimits:
 
 
 class HttpClient:
-    """Sends prepared requests; one instance serves all threads and keeps connections, rate limits and secrets.
+    """Sends prepared requests. Thread-safe: threads share the connections, rate limits and secrets of one instance.
 
     Seams: `adapter` (a requests adapter, for tests), `clock` and `sleep`, `resolver`, `tokens`.
     """
@@ -99,17 +107,17 @@ class HttpClient:
         if tokens is None and settings is not None:
             tokens = OAuthTokens(settings, resolver=resolver)
         self.credentials = Credentials(settings or Settings(), tokens)
-        quieten_urllib3()
+        filter_urllib3_logs()
         self._ca_bundle = settings.ca_bundle if settings else None
         self._adapter = adapter or GuardedAdapter(resolver=resolver, connect_seconds=self.limits.connect_seconds)
         self._clock = clock
         self._sleep = sleep
         self._lock = threading.Lock()
-        self._paces: dict[str, Pace] = {}
+        self._rate_limits: dict[str, RateLimit] = {}
         self._redactors: dict[tuple[frozenset[str], frozenset[str]], Redactor] = {}
 
     def redactor(self, *apis: Api) -> Redactor:
-        """A redactor that knows every secret of the settings and of these APIs."""
+        """A redactor for every secret of the settings and of these APIs."""
         secrets = self.credentials.secrets(*apis)
         names = frozenset(scheme.name for api in apis for scheme in api.security_schemes.values() if scheme.name)
         with self._lock:
@@ -120,17 +128,18 @@ class HttpClient:
     def send(self, request: PreparedRequest, operation: Operation, *, deadline: float | None = None) -> Reply:
         """Send a request and return the reply, whatever its status.
 
-        `deadline` is a moment of the client's clock (`time.monotonic`) by which everything is over, waits included.
-        Raises a subclass of HttpFault where no usable reply came, MissingCredentialError where one is needed.
+        `deadline` is the moment on the client's clock (`time.monotonic`) by which `send` ends, waits included. Raises a
+        subclass of HttpFault if no usable reply comes, MissingCredentialError if the operation needs a credential that
+        is not configured.
         """
         limit = self._clock() + self.limits.total_seconds
-        journey = _Journey(self, request, operation, min(limit, deadline) if deadline is not None else limit)
-        with span("restgpt.request", {**here(), "api": request.api, "operation": request.operation}) as current:
-            outcome = journey.run()
+        loop = _RetryLoop(self, request, operation, min(limit, deadline) if deadline is not None else limit)
+        with span("restgpt.request", {**node_context(), "api": request.api, "operation": request.operation}) as current:
+            outcome = loop.run()
             current.set_attribute("restgpt.outcome", _outcome_of(outcome))
         _record(request, outcome)
         if isinstance(outcome, HttpFault):
-            # Raised here, outside any handler, so that no lower exception with a full URL hangs on to it.
+            # Raised outside any `except` block, so that no exception with the full URL becomes its context.
             raise outcome
         return outcome
 
@@ -138,16 +147,18 @@ class HttpClient:
         """Close all connections."""
         self._adapter.close()
 
-    def pace(self, api: Api) -> Pace:
-        """The pace of an API, shared by all threads."""
+    def rate_limit(self, api: Api) -> RateLimit:
+        """The rate limit of an API, shared by all threads."""
         entry = self.credentials.entry(api)
         with self._lock:
-            return self._paces.setdefault(api.name, Pace(entry.requests_per_second if entry else None, self._clock))
+            return self._rate_limits.setdefault(
+                api.name, RateLimit(entry.requests_per_second if entry else None, self._clock)
+            )
 
 
 @dataclass(slots=True)
-class _Answer:
-    """One HTTP response, read as far as its bounds go."""
+class _Response:
+    """One HTTP response; its body is read up to the size limit."""
 
     status: int
     reason: str
@@ -157,8 +168,8 @@ class _Answer:
     url: str
 
 
-class _Journey:
-    """One `send`: its attempts, redirects and waits until there is a reply, a fault or no time left."""
+class _RetryLoop:
+    """The attempts, redirects and waits of one `send`, until a reply, a fault or the deadline ends it."""
 
     def __init__(self, client: HttpClient, request: PreparedRequest, operation: Operation, deadline: float) -> None:
         self._client = client
@@ -169,47 +180,47 @@ class _Journey:
         self._started = self._clock()
         self._attempts = 0
         entry = client.credentials.entry(operation.api)
-        self._reach = reach_of(
+        self._policy = address_policy_of(
             operation, allow_private=bool(entry and entry.allow_private), hosts=entry.hosts if entry else ()
         )
-        self._presented = client.credentials.present(operation)
-        self._trust = Trust(entry, client._ca_bundle)
+        self._auth = client.credentials.auth_for(operation)
+        self._tls_options = TlsOptions(entry, client._ca_bundle)
         self._renewed = False
 
     def run(self) -> Reply | HttpFault:
-        """Try until it is no use; faults are returned, not raised."""
-        pace = self._client.pace(self._operation.api)
+        """Send the request until no retry is allowed; faults are returned, not raised."""
+        rate_limit = self._client.rate_limit(self._operation.api)
         while True:
-            turn = pace.reserve(self._deadline, self._client.limits.longest_wait)
-            if turn is None:
-                return _impatient(pace, is_over=self._clock() > self._deadline)
-            if turn > 0:
-                self._client._sleep(turn)
-            self._attempts += 1
-            outcome = self._once()
-            wait = self._wait_before_next(outcome, pace)
+            wait = rate_limit.reserve(self._deadline, self._client.limits.longest_wait)
             if wait is None:
-                return self._finished(outcome)
+                return _wait_fault(rate_limit, is_over=self._clock() > self._deadline)
+            if wait > 0:
+                self._client._sleep(wait)
+            self._attempts += 1
+            outcome = self._attempt()
+            wait = self._wait_before_next(outcome, rate_limit)
+            if wait is None:
+                return self._redacted(outcome)
             if wait > 0:
                 self._client._sleep(wait)
 
-    def _once(self) -> _Answer | HttpFault:
+    def _attempt(self) -> _Response | HttpFault:
         try:
             return self._follow()
         except HttpFault as fault:
             return fault
 
-    def _follow(self) -> _Answer:
+    def _follow(self) -> _Response:
         """Send the request and follow its redirects."""
         home = origin_of(self._request.url)
-        self._reach.check(home)
-        if home not in self._reach.origins:
+        self._policy.check(home)
+        if home not in self._policy.origins:
             raise AddressFault(f"{home} is not a server of this API; build the request again")
-        request = self._presented.sign(self._request)
+        request = self._auth.apply(self._request)
         for _ in range(self._client.limits.redirects + 1):
             origin = origin_of(request.url)
-            self._reach.check(origin)
-            answer = self._exchange(request, origin)
+            self._policy.check(origin)
+            answer = self._send_once(request, origin)
             target = answer.headers.get("location")
             if answer.status not in REDIRECTS or not target or request.method not in ("GET", "HEAD"):
                 return answer
@@ -217,10 +228,10 @@ class _Journey:
         raise RedirectFault(f"{home} redirects more than {self._client.limits.redirects} times; check the URL")
 
     def _redirected(self, home: Origin, origin: Origin, url: str) -> PreparedRequest:
-        """The next request of a redirect, with credentials for the very same origin only."""
+        """The request that follows a redirect; it carries credentials only if the origin is the same."""
         try:
             target = origin_of(url)
-            self._reach.check(target)
+            self._policy.check(target)
         except AddressFault as fault:
             reason = f"{origin} redirects to an address that is not followed: {fault}"
         else:
@@ -228,85 +239,87 @@ class _Journey:
                 raise RedirectFault(f"{origin} redirects to unencrypted {target}; that is not followed")
             moved = replace(self._request, url=url, body=None)
             if _is_home(home, target):
-                return self._presented.sign(moved)
+                return self._auth.apply(moved)
             kept = {name: value for name, value in moved.headers.items() if name == "Accept"}
-            return replace(moved, url=self._presented.stripped(url), headers=kept)
+            return replace(moved, url=self._auth.stripped(url), headers=kept)
         raise RedirectFault(reason)
 
-    def _exchange(self, request: PreparedRequest, origin: Origin) -> _Answer:
-        """One request, one response; a watchdog breaks it off at the deadline whatever the server drips."""
-        flight = Flight(self._reach, origin, self._deadline, self._clock)
-        left = flight.remaining(float("inf"))
+    def _send_once(self, request: PreparedRequest, origin: Origin) -> _Response:
+        """Send one request and read its response; a timer aborts the exchange at the deadline."""
+        exchange = Exchange(self._policy, origin, self._deadline, self._clock)
+        left = exchange.remaining(float("inf"))
         adapter = self._client._adapter
         if isinstance(adapter, GuardedAdapter):
-            adapter.flight = flight
-        watchdog = threading.Timer(left, flight.abort)
+            adapter.exchange = exchange
+        watchdog = threading.Timer(left, exchange.abort)
         watchdog.daemon = True
         watchdog.start()
         try:
-            return self._transfer(request, flight)
+            return self._transfer(request, exchange)
         finally:
             watchdog.cancel()
-            flight.hold(None)
+            exchange.use_socket(None)
 
-    def _transfer(self, request: PreparedRequest, flight: Flight) -> _Answer:
+    def _transfer(self, request: PreparedRequest, exchange: Exchange) -> _Response:
         fault: HttpFault
         limits = self._client.limits
-        timeout = (flight.remaining(limits.connect_seconds), flight.remaining(limits.read_seconds))
+        timeout = (exchange.remaining(limits.connect_seconds), exchange.remaining(limits.read_seconds))
         try:
-            verify, cert = self._trust.towards(home=_is_home(origin_of(self._request.url), flight.origin))
+            verify, cert = self._tls_options.for_connection(
+                home=_is_home(origin_of(self._request.url), exchange.origin)
+            )
             response = self._client._adapter.send(
-                _wire(request), stream=True, timeout=timeout, verify=verify, cert=cert
+                _for_adapter(request), stream=True, timeout=timeout, verify=verify, cert=cert
             )
             try:
-                return _read(response, request, flight, limits)
+                return _read(response, request, exchange, limits)
             finally:
                 response.close()
         except HttpFault as known:
-            fault = type(known)(str(known), outcome_unknown=flight.was_sent)
+            fault = type(known)(str(known), outcome_unknown=exchange.was_sent)
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            fault = fault_of(error, flight)
-        if flight.was_aborted:
+            fault = fault_of(error, exchange)
+        if exchange.was_aborted:
             fault = TimeoutFault(
-                f"{flight.origin} did not finish answering in the time left; raise the time budget or ask for less",
-                outcome_unknown=flight.was_sent,
+                f"{exchange.origin} did not finish answering in the time left; raise the time budget or ask for less",
+                outcome_unknown=exchange.was_sent,
             )
         raise fault
 
-    def _wait_before_next(self, outcome: _Answer | HttpFault, pace: Pace) -> float | None:
-        """The seconds to wait before the next attempt; None where there is none."""
-        if isinstance(outcome, _Answer) and outcome.status == 401 and self._renew():
+    def _wait_before_next(self, outcome: _Response | HttpFault, rate_limit: RateLimit) -> float | None:
+        """The seconds to wait before the next attempt; None if the request must not be sent again."""
+        if isinstance(outcome, _Response) and outcome.status == 401 and self._renew():
             return 0.0
-        if not self._may_repeat(outcome):
+        if not self._may_retry(outcome):
             return None
-        asked = _retry_after(outcome.headers) if isinstance(outcome, _Answer) else None
+        asked = _retry_after(outcome.headers) if isinstance(outcome, _Response) else None
         limits = self._client.limits
         wait = asked if asked is not None else limits.backoff_seconds * 2 ** (self._attempts - 1)
-        if isinstance(outcome, _Answer) and outcome.status == TURNED_AWAY:
-            pace.hold(min(wait, LONGEST_HOLD))
+        if isinstance(outcome, _Response) and outcome.status == TOO_MANY_REQUESTS:
+            rate_limit.delay(min(wait, LONGEST_PAUSE))
         is_too_long = wait > limits.longest_wait or self._clock() + wait >= self._deadline
         most = 2 if isinstance(outcome, ConnectFault | ResolveFault) else limits.attempts
         return None if is_too_long or self._attempts >= most else wait
 
     def _renew(self) -> bool:
-        """Get a fresh token once after a 401, which says that nothing was done."""
+        """Get a new token, once per `send`, after a 401: the server has not carried out that request."""
         credentials = self._client.credentials
-        if self._renewed or not credentials.can_renew(self._operation, self._presented):
+        if self._renewed or not credentials.can_renew(self._operation, self._auth):
             return False
         self._renewed = True
         try:
-            self._presented = credentials.present(self._operation, renew=True)
+            self._auth = credentials.auth_for(self._operation, renew=True)
         except (HttpFault, LoginError):
-            # The 401 says what matters: the credential is no longer good.
+            # The caller gets the 401, which already means that the credential is not valid.
             return False
         return True
 
-    def _may_repeat(self, outcome: _Answer | HttpFault) -> bool:
+    def _may_retry(self, outcome: _Response | HttpFault) -> bool:
         if isinstance(outcome, HttpFault):
-            if isinstance(outcome, NEVER_AGAIN):
+            if isinstance(outcome, NOT_RETRIED):
                 return False
             return not outcome.outcome_unknown or self._is_idempotent
-        if outcome.status == TURNED_AWAY:
+        if outcome.status == TOO_MANY_REQUESTS:
             return True
         if outcome.status == 500:
             return self._operation.is_safe
@@ -314,13 +327,13 @@ class _Journey:
 
     @property
     def _is_idempotent(self) -> bool:
-        """Whether repeating does no more: by its method, or by a documented key that the server remembers."""
+        """Whether a retry has no second effect: the operation is idempotent, or the request has an idempotency key."""
         has_key = any(name.lower() in IDEMPOTENCY_KEYS for name in self._request.headers)
         return self._operation.is_idempotent or has_key
 
-    def _finished(self, outcome: _Answer | HttpFault) -> Reply | HttpFault:
-        """The outcome without secrets."""
-        redactor = self._client.redactor(self._operation.api).extended(self._presented.secrets)
+    def _redacted(self, outcome: _Response | HttpFault) -> Reply | HttpFault:
+        """The outcome, with secrets redacted."""
+        redactor = self._client.redactor(self._operation.api).extended(self._auth.secrets)
         if isinstance(outcome, HttpFault):
             tried = f" (tried {self._attempts} times)" if self._attempts > 1 else ""
             return type(outcome)(redactor.message(str(outcome)) + tried, outcome_unknown=outcome.outcome_unknown)
@@ -338,26 +351,29 @@ class _Journey:
         )
 
 
-def _without_secrets(answer: _Answer, redactor: Redactor) -> bytes:
-    """The body without secrets, in UTF-8 with a mark where it held one in another charset."""
+def _without_secrets(answer: _Response, redactor: Redactor) -> bytes:
+    """The body with secrets redacted.
+
+    A body in another charset that contains a secret is returned in UTF-8, with a byte order mark.
+    """
     body = redactor.data(answer.body, cut=answer.truncated)
-    text = recoded(body, answer.headers.get("content-type", ""))
+    text = utf8_version(body, answer.headers.get("content-type", ""))
     shown = text and redactor.data(text, cut=answer.truncated)
     return body if not shown or shown == text else codecs.BOM_UTF8 + shown
 
 
-def _impatient(pace: Pace, *, is_over: bool) -> TimeoutFault:
-    """Nothing was sent, for the time was over, or the API's pace does not allow it in time."""
+def _wait_fault(rate_limit: RateLimit, *, is_over: bool) -> TimeoutFault:
+    """The fault for a request that was not sent, because of the deadline or a rate limit that delays it too long."""
     if is_over:
         return TimeoutFault("the time is used up, so it was not sent; raise the time budget or ask for less")
-    held = pace.held()
-    if held:
-        return TimeoutFault(f"this API asked for no requests for another {held:.0f} seconds; try again then")
+    delay = rate_limit.delay_left()
+    if delay:
+        return TimeoutFault(f"this API asked for no requests for another {delay:.0f} seconds; try again then")
     return TimeoutFault("the time is used up waiting for the rate limit of this API; ask for less")
 
 
 def _is_home(home: Origin, target: Origin) -> bool:
-    """Tell whether a redirect stays on the origin, or only changes http to https on the same host's usual ports."""
+    """Whether a redirect stays on its origin, or only changes http (port 80) to https (port 443) on the same host."""
     return target == home or (home.host, home.scheme, home.port, target.scheme, target.port) == (
         target.host,
         "http",
@@ -367,8 +383,8 @@ def _is_home(home: Origin, target: Origin) -> bool:
     )
 
 
-def _wire(request: PreparedRequest) -> requests.PreparedRequest:
-    """The request as requests sends it, byte for byte: its own preparation would undo some of the escaping."""
+def _for_adapter(request: PreparedRequest) -> requests.PreparedRequest:
+    """The request in the type of `requests`, byte for byte: `requests` itself would undo some percent-encoding."""
     prepared = requests.PreparedRequest()
     prepared.method = request.method
     prepared.url = request.url
@@ -381,24 +397,24 @@ def _wire(request: PreparedRequest) -> requests.PreparedRequest:
     return prepared
 
 
-def _read(response: requests.Response, request: PreparedRequest, flight: Flight, limits: HttpLimits) -> _Answer:
+def _read(response: requests.Response, request: PreparedRequest, exchange: Exchange, limits: HttpLimits) -> _Response:
     headers = {name.lower(): value for name, value in response.headers.items()}
     size = sum(len(name) + len(value) for name, value in headers.items())
     if size > limits.header_bytes:
-        raise BoundFault(f"{flight.origin} sent {size:,} bytes of headers, more than {limits.header_bytes:,}")
+        raise BoundFault(f"{exchange.origin} sent {size:,} bytes of headers, more than {limits.header_bytes:,}")
     parts: list[bytes] = []
     truncated = False
     if request.method != "HEAD" and response.status_code not in (204, 304):
         try:
-            truncated = _read_body(response, headers, flight, limits.body_bytes, parts)
+            truncated = _read_body(response, headers, exchange, limits.body_bytes, parts)
         except (HttpFault, urllib3.exceptions.HTTPError, OSError):
             if request.method in ("GET", "OPTIONS"):
                 raise
-            # The status says what became of the change; it is worth more than the end of the body.
+            # The status shows whether the change succeeded, so the reply is kept although its body is incomplete.
             truncated = True
     text = {name: value.encode("latin-1", "replace").decode("utf-8", "replace") for name, value in headers.items()}
     body = b"".join(parts)[: limits.body_bytes]
-    return _Answer(response.status_code, _reason(response), text, body, truncated, request.url)
+    return _Response(response.status_code, _reason(response), text, body, truncated, request.url)
 
 
 def _reason(response: requests.Response) -> str:
@@ -408,13 +424,13 @@ def _reason(response: requests.Response) -> str:
 
 
 def _read_body(
-    response: requests.Response, headers: Mapping[str, str], flight: Flight, bound: int, parts: list[bytes]
+    response: requests.Response, headers: Mapping[str, str], exchange: Exchange, bound: int, parts: list[bytes]
 ) -> bool:
-    """Read a body into `parts`, decompressed; True where it goes past its bound, BrokenFault where it ends early."""
-    decoder = Decoder(headers.get("content-encoding", ""), flight.origin)
+    """Read and decompress a body into `parts`; True if it exceeds the bound. Raises BrokenFault if it ends early."""
+    decoder = Decoder(headers.get("content-encoding", ""), exchange.origin)
     size = received = 0
     while True:
-        flight.remaining(float("inf"))
+        exchange.remaining(float("inf"))
         chunk = _next_chunk(response.raw)
         received += len(chunk)
         parts.append(decoder.decode(chunk, bound + 1 - size) if chunk else b"")
@@ -426,19 +442,19 @@ def _read_body(
     expected = headers.get("content-length", "")
     is_short = expected.isdigit() and received < int(expected) and "transfer-encoding" not in headers
     if is_short or not decoder.is_complete:
-        raise BrokenFault(f"the connection to {flight.origin} ended before the answer was complete; try again")
+        raise BrokenFault(f"the connection to {exchange.origin} ended before the answer was complete; try again")
     return False
 
 
 def _next_chunk(raw: Any) -> bytes:
-    """What has arrived, at most a chunk; never waits for a full one, so that the deadline is seen between drips."""
+    """The bytes that have arrived, at most CHUNK; does not wait for more, so the deadline is checked often."""
     if isinstance(raw, urllib3.response.BaseHTTPResponse):
         return raw.read1(CHUNK, decode_content=False) or b""
     return raw.read(CHUNK) or b""
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that Retry-After asks for, as a number or a date (RFC 9110 section 10.2.3)."""
+    """The seconds in the Retry-After header, given as a number or a date (RFC 9110 section 10.2.3)."""
     text = headers.get("retry-after", "").strip()
     if text.replace(".", "", 1).isdigit() and text.isascii():
         return float(text)
@@ -456,7 +472,7 @@ def _outcome_of(outcome: Reply | HttpFault) -> str:
 def _record(request: PreparedRequest, outcome: Reply | HttpFault) -> None:
     """Log one structured event per request, without URL, headers or bodies."""
     event: dict[str, Any] = {
-        **here(),
+        **node_context(),
         "api": request.api,
         "operation": request.operation,
         "method": request.method,

@@ -1,8 +1,9 @@
-"""Pages of one answer: find the arguments of the next page, follow them up to a budget, present all as one.
+"""Pagination: find the arguments of the next page, request pages up to a limit, merge their values.
 
-Looked at in this order: the Link header (RFC 8288), a next address in the body, a cursor, an offset, a page number.
-What a server says only ever becomes arguments of the same operation: an address is taken for its query values, and
-only if it is on a server of the API and on the very same path, so no answer can lead a request elsewhere.
+The next page is looked for in this order: the Link header (RFC 8288), a next URL in the body, a cursor, an offset, a
+page number. The values that a server sends only become arguments of the same operation: the client takes the query
+values of a next URL, and only if that URL is on a server of the API and has the same path. So no response can make the
+client request another resource.
 """
 
 import copy
@@ -52,13 +53,13 @@ _LAST = frozenset({"islast", "last", "islastpage"})
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """One answer looked at for its pages: the objects that may speak of them, and how many items came."""
+    """The parts of a response for pagination: the objects that may have its fields, and the items of the page."""
 
     holders: tuple[Mapping[str, Any], ...]
     items: Sequence[Any]
 
     def find(self, names: frozenset[str]) -> Any:
-        """The first value under one of these names that is not null, names compared by letters and digits."""
+        """The first value that is not null under one of these names; names are compared by letters and digits only."""
         for holder in self.holders:
             for key, value in holder.items():
                 if _plain(str(key)) in names and value is not None:
@@ -67,7 +68,7 @@ class _View:
 
     @property
     def more(self) -> bool | None:
-        """What the answer says in so many words: more, no more, or nothing."""
+        """Whether a field such as `has_more` or `is_last` announces another page; None if there is no such field."""
         said = self.find(_MORE)
         if isinstance(said, bool):
             return said
@@ -76,7 +77,7 @@ class _View:
 
 
 def next_request(operation: Operation, arguments: Arguments, reply: Reply) -> dict[str, Any] | None:
-    """The arguments of the next page, None where there is none or nothing says that there is."""
+    """The arguments of the next page; None if there is none or the response does not show one."""
     if operation.method != "GET" or not reply.is_success:
         return None
     linked = _linked(reply)
@@ -106,7 +107,10 @@ def follow_pages(
     *,
     most: int = MOST_PAGES,
 ) -> Iterator[Reply]:
-    """Yield the first reply and those of the pages after it, `most` in all; ends at an error or a page seen before."""
+    """Yield the first reply and the replies of the next pages, at most `most` in all.
+
+    The iteration ends at an error and at a page that was already requested.
+    """
     seen = [dict(arguments)]
     reply = first
     yield reply
@@ -122,7 +126,7 @@ def follow_pages(
 
 
 def merge_pages(values: Sequence[Any]) -> Any:
-    """Present pages as one: lists joined, or the first page with its main list continued; else a list of the pages."""
+    """Merge the values of pages: join lists, or extend the main list of the first page; else return a list of pages."""
     if not values:
         return None
     if len(values) == 1:
@@ -143,7 +147,7 @@ def _plain(name: str) -> str:
 
 
 def _holders(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """The object itself and the objects in it, two levels down, lists left out; nearest first."""
+    """The object itself and the objects in it, two levels deep, outer objects first; lists are not searched."""
     if not isinstance(value, Mapping):
         return
     yield value
@@ -181,7 +185,7 @@ def _at(value: Any, path: Sequence[str]) -> Any:
 
 
 def _linked(reply: Reply) -> str:
-    """The address of `rel="next"` in the Link header."""
+    """The URL of `rel="next"` in the Link header, or an empty string."""
     for address, parameters in _LINK.findall(reply.header("link")):
         if _REL_NEXT.search(parameters):
             return str(address)
@@ -189,7 +193,7 @@ def _linked(reply: Reply) -> str:
 
 
 def _address(view: _View) -> str:
-    """A next address in the body: text, or an object with `href` or `url`."""
+    """The URL of the next page in the body: a string, or an object with `href` or `url`."""
     for holder in view.holders:
         for key, value in holder.items():
             if _plain(str(key)) not in _NEXT_ADDRESSES:
@@ -201,7 +205,7 @@ def _address(view: _View) -> str:
 
 
 def _from_address(operation: Operation, arguments: Arguments, address: str) -> dict[str, Any] | None:
-    """Take the query of a next address for arguments, if it is an address of this very operation."""
+    """The arguments from the query of a next URL; None if the URL belongs to another operation."""
     try:
         current = build_request(operation, arguments).url
         target = urljoin(current, address)
@@ -215,13 +219,13 @@ def _from_address(operation: Operation, arguments: Arguments, address: str) -> d
 
 
 def _bases(operation: Operation) -> list[tuple[Origin, str]]:
-    """Origin and path of every base URL that the operation has: its own, and the document's servers."""
+    """The origin and path of each base URL of the operation: its own `base_url` and the servers of the document."""
     urls = [operation.base_url, *(absolute_url(server, operation.api.location) for server in operation.servers)]
     return [(origin_of(url), urlsplit(url).path.rstrip("/")) for url in urls if url is not None]
 
 
 def _path_below(url: str, bases: Sequence[tuple[Origin, str]]) -> str | None:
-    """The path of a URL below one of the base URLs; None where it is on none of them."""
+    """The path of a URL below one of the base URLs; None if the URL is below none of them."""
     origin, path = origin_of(url), urlsplit(url).path
     for base, prefix in bases:
         if origin == base and path.startswith(f"{prefix}/"):
@@ -230,7 +234,7 @@ def _path_below(url: str, bases: Sequence[tuple[Origin, str]]) -> str | None:
 
 
 def _changed(operation: Operation, arguments: Arguments, current: str, target: str) -> dict[str, Any] | None:
-    """The arguments with the query values that differ between two addresses."""
+    """The arguments, updated with the query values that differ between two queries; None if none differs."""
     old, new = _grouped(current), _grouped(target)
     declared = {item.name: item for item in operation.parameters if item.location == "query"}
     hidden = {scheme.name for scheme in operation.api.security_schemes.values() if scheme.location == "query"}
@@ -268,12 +272,12 @@ def _with(arguments: Arguments, name: str, value: Any) -> dict[str, Any]:
 
 
 def _by_cursor(operation: Operation, arguments: Arguments, view: _View) -> dict[str, Any] | None:
-    """A cursor that the answer gives and the operation takes."""
+    """The arguments with the cursor from the response, if the operation has a parameter for it."""
     parameter = _parameter(operation, _CURSOR_PARAMETERS)
     names = _CURSORS | ({_plain(parameter.name)} if parameter else set())
     cursor = view.find(names)
     if parameter is None:
-        # `next_page: 3` is a page number that the answer spells out.
+        # `next_page: 3` in a response is the number of the next page.
         parameter = _parameter(operation, _PAGES)
         cursor = view.find(frozenset({"nextpage", "next"}))
         if not isinstance(cursor, int):
@@ -284,7 +288,7 @@ def _by_cursor(operation: Operation, arguments: Arguments, view: _View) -> dict[
 
 
 def _by_last_item(operation: Operation, arguments: Arguments, view: _View) -> dict[str, Any] | None:
-    """The id of the last item, where the answer says that more follow and the operation takes `starting_after`."""
+    """The arguments with the id of the last item, if more items follow and the operation has `starting_after`."""
     parameter = _parameter(operation, frozenset({"startingafter", "after", "afterid", "sinceid"}))
     if parameter is None or view.more is not True or not view.items:
         return None
@@ -294,7 +298,7 @@ def _by_last_item(operation: Operation, arguments: Arguments, view: _View) -> di
 
 
 def _number(operation: Operation, arguments: Arguments, parameter: Parameter | None) -> int | None:
-    """The value of a numeric parameter: given, else its default."""
+    """The value of a numeric parameter: the argument, else the default in its schema."""
     if parameter is None:
         return None
     value = (arguments.get("query") or {}).get(parameter.name)
@@ -319,7 +323,7 @@ def _by_offset(operation: Operation, arguments: Arguments, view: _View) -> dict[
 
 
 def _has_more(operation: Operation, arguments: Arguments, view: _View, seen: int) -> bool:
-    """Tell by the total, by the answer's own word, or by a full page whether more follows."""
+    """Whether more items follow, from the total, from a field such as `has_more`, or because the page is full."""
     total = view.find(_TOTALS)
     if isinstance(total, int) and not isinstance(total, bool):
         return seen < total

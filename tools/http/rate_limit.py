@@ -1,38 +1,39 @@
-"""The pace of requests to one API: so many a second across all threads, and none while the server asks to wait."""
+"""The rate limit of one API: a number of requests per second, for all threads together, and delays after a 429."""
 
 import threading
 from collections.abc import Callable
 
 
-class Pace:
-    """Hands out the moments at which requests may start; safe across threads."""
+class RateLimit:
+    """Gives each request the moment at which it may start. Thread-safe."""
 
     def __init__(self, per_second: float | None, clock: Callable[[], float]) -> None:
         self._gap = 1.0 / per_second if per_second else 0.0
         self._clock = clock
         self._lock = threading.Lock()
         self._next = float("-inf")
-        self._held = float("-inf")
+        self._delayed_until = float("-inf")
 
-    def reserve(self, latest: float, patience: float) -> float | None:
-        """Take the next free moment and return the seconds until it.
+    def reserve(self, latest: float, longest_delay: float) -> float | None:
+        """Reserve the next free moment and return the seconds until then.
 
-        None, taking nothing, where it is past `latest` or the server asked for more than `patience` seconds.
+        Returns None and reserves nothing if that moment is after `latest`, or if the delay that the server asked for
+        lasts more than `longest_delay` seconds.
         """
         with self._lock:
             now = self._clock()
-            start = max(now, self._next, self._held)
-            if start > latest or self._held - now > patience:
+            start = max(now, self._next, self._delayed_until)
+            if start > latest or self._delayed_until - now > longest_delay:
                 return None
             self._next = start + self._gap
             return start - now
 
-    def hold(self, seconds: float) -> None:
-        """Let nobody start for a while, as a 429 asks."""
+    def delay(self, seconds: float) -> None:
+        """Delay all further requests by `seconds`, after a 429."""
         with self._lock:
-            self._held = max(self._held, self._clock() + seconds)
+            self._delayed_until = max(self._delayed_until, self._clock() + seconds)
 
-    def held(self) -> float:
-        """The seconds that the server still asks to wait."""
+    def delay_left(self) -> float:
+        """The seconds until the delay of the last 429 ends."""
         with self._lock:
-            return max(0.0, self._held - self._clock())
+            return max(0.0, self._delayed_until - self._clock())

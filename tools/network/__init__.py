@@ -1,1 +1,1 @@
-"""The connections that requests go over: addresses, TLS, compression, exceptions."""
+"""Network connections: allowed addresses, TLS, decompression, exceptions."""

@@ -1,10 +1,9 @@
-"""Which addresses a request may go to, and the connections that go nowhere else.
+"""The addresses that a request may connect to, and an adapter that connects to no other (protection against SSRF).
 
-A request goes to an origin of its API only: the base URL, else the servers of the document. The name is resolved
-once, every address is judged, and the connection is made to a judged address, so a second answer of the DNS changes
-nothing. Private addresses are for servers that the user named: loopback and private networks through a base URL, a
-document from the same machine, or `allow_private`; link-local ones, where clouds keep their metadata, through a base
-URL that spells the address or `allow_private` only.
+A request goes only to an origin of its API: the base URL, else the servers of the document. The adapter resolves the
+host once, checks every address, and connects to an address that it checked, so a second DNS answer has no effect.
+Loopback and private addresses need a base URL that names the host, a document from the same machine, or
+`allow_private`. Link-local addresses, which serve cloud metadata, need a base URL with that address or `allow_private`.
 """
 
 import ipaddress
@@ -32,16 +31,16 @@ Resolver = Callable[[str, int], list[str]]
 
 _PORTS = {"http": 80, "https": 443}
 _ODD = re.compile(r"[\x00-\x20\x7f\\]")
-# Names that belong to a private network by their nature; a name without a dot does too.
+# Suffixes of host names in private networks; a name without a dot is private too.
 _PRIVATE_SUFFIXES = (".local", ".localhost", ".internal", ".intranet", ".lan", ".home", ".corp", ".home.arpa", ".test")
 # Metadata services outside the link-local range: AWS and Google over IPv6, Alibaba Cloud, Oracle Cloud, Azure.
 _METADATA = frozenset(
     ipaddress.ip_address(text)
     for text in ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "192.0.0.192", "168.63.129.16")
 )
-# What ends in an IPv4 address: NAT64 (RFC 6052) and stateless translation (RFC 2765).
+# IPv6 networks whose addresses end in an IPv4 address: NAT64 (RFC 6052) and stateless translation (RFC 2765).
 _TRANSLATED = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("::ffff:0:0:0/96"))
-# Local networks that some versions of Python take for global: local NAT64 (RFC 8215), site-local, protocol assignments.
+# Local networks that some Python versions report as global: local NAT64 (RFC 8215), site-local, protocol assignments.
 _LOCAL = tuple(ipaddress.ip_network(text) for text in ("64:ff9b:1::/48", "fec0::/10", "192.0.0.0/24"))
 
 
@@ -59,7 +58,7 @@ class Origin:
 
 
 def origin_of(url: str) -> Origin:
-    """Read the origin of a URL; raises AddressFault on one that two parsers could read differently."""
+    """Read the origin of a URL; raises AddressFault if two URL parsers could read it differently."""
     if _ODD.search(url):
         raise AddressFault("a URL holds spaces, backslashes or control characters; correct the server or --base-url")
     read = _read_twice(url)
@@ -79,9 +78,9 @@ def origin_of(url: str) -> Origin:
 
 
 def _read_twice(url: str) -> tuple[SplitResult, str, int | None, Url] | None:
-    """A URL as the standard library and as urllib3 read it, None where either cannot.
+    """A URL as the standard library and as urllib3 parse it; None if either cannot.
 
-    The errors of theirs are dropped here: they quote the URL.
+    Their exceptions are dropped, because they quote the URL.
     """
     try:
         parts = urlsplit(url)
@@ -90,11 +89,11 @@ def _read_twice(url: str) -> tuple[SplitResult, str, int | None, Url] | None:
         return None
 
 
-def judge(address: Address) -> str:
-    """Sort an address: public, loopback, private, link-local (clouds' metadata included) or none (not for hosts)."""
+def classify(address: Address) -> str:
+    """The kind of an address: public, loopback, private, link-local (with cloud metadata) or none (not for hosts)."""
     inner = _embedded(address)
     if inner is not None:
-        return judge(inner)
+        return classify(inner)
     if address in _METADATA or address.is_link_local:
         return "link-local"
     if address.is_loopback:
@@ -121,65 +120,68 @@ def _embedded(address: Address) -> Address | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """Where the requests of one operation may go.
+class AddressPolicy:
+    """The origins and addresses that the requests of one operation may go to.
 
-    `origins` are those of the API, with credentials; `others` hosts that redirects may lead to, without. `allowed`
-    are the kinds of non-public addresses (see `judge`) by origin; with `is_open` all kinds are, for every host.
+    `origins` are the origins of the API, which get credentials. `others` are further hosts that redirects may lead to,
+    which get none. `allowed` holds the allowed kinds of non-public addresses (see `classify`) by origin; with
+    `allow_private` all kinds are allowed for every host.
     """
 
     origins: frozenset[Origin]
     others: frozenset[str] = frozenset()
     allowed: Mapping[Origin, frozenset[str]] = field(default_factory=dict)
-    is_open: bool = False
+    allow_private: bool = False
 
     def check(self, origin: Origin) -> None:
-        """Raise AddressFault where the origin is not one of the API's nor another that is configured."""
+        """Raise AddressFault if the origin belongs neither to the API nor to the configured hosts."""
         if origin in self.origins or origin.host in self.others or f"{origin.host}:{origin.port}" in self.others:
             return
         names = ", ".join(sorted(str(item) for item in self.origins)) or "no server"
         raise AddressFault(f"{origin} is not a server of this API ({names}); configure it as base_url or under hosts")
 
-    def admits(self, origin: Origin, address: Address) -> bool:
-        """Tell whether a connection for this origin may go to this address."""
-        kind = judge(address)
-        return kind == "public" or (self.is_open and kind != "none") or kind in self.allowed.get(origin, frozenset())
+    def allows(self, origin: Origin, address: Address) -> bool:
+        """Whether a connection for this origin may go to this address."""
+        kind = classify(address)
+        return (
+            kind == "public" or (self.allow_private and kind != "none") or kind in self.allowed.get(origin, frozenset())
+        )
 
 
-def reach_of(operation: Operation, *, allow_private: bool = False, hosts: Iterable[str] = ()) -> Reach:
-    """Work out where an operation's requests may go, from its base URL, servers and the user's configuration."""
+def address_policy_of(operation: Operation, *, allow_private: bool = False, hosts: Iterable[str] = ()) -> AddressPolicy:
+    """The address policy of an operation, from its base URL, its servers and the user's configuration."""
     api = operation.api
     if api.base_url is not None:
         origins = [origin_of(api.base_url)]
     else:
         urls = [absolute_url(server, api.location) for server in operation.servers]
         origins = [origin_of(url) for url in urls if url is not None]
-    return _reach(api, origins, allow_private, frozenset(host.lower() for host in hosts))
+    return _policy(api, origins, allow_private, frozenset(host.lower() for host in hosts))
 
 
-def reach_of_url(api: Api, url: str, *, allow_private: bool = False) -> Reach:
-    """Work out whether an address that the API's document names beside its servers, as for tokens, may be reached."""
-    return _reach(api, [origin_of(url)], allow_private, frozenset())
+def address_policy_of_url(api: Api, url: str, *, allow_private: bool = False) -> AddressPolicy:
+    """The address policy of one URL that the document names outside its servers, such as a token URL."""
+    return _policy(api, [origin_of(url)], allow_private, frozenset())
 
 
-def _reach(api: Api, origins: list[Origin], allow_private: bool, others: frozenset[str]) -> Reach:
+def _policy(api: Api, origins: list[Origin], allow_private: bool, others: frozenset[str]) -> AddressPolicy:
     typed = {urlsplit(text).hostname for text in (api.base_url, api.location) if text is not None}
     is_local = _is_local(api.location)
     allowed = {origin: _allowed(origin, origin.host in typed, is_local) for origin in origins}
-    return Reach(frozenset(origins), others, allowed, allow_private)
+    return AddressPolicy(frozenset(origins), others, allowed, allow_private)
 
 
 def _is_local(location: str | None) -> bool:
-    """Tell whether a document comes from this machine: text, a file, or a loopback URL."""
+    """Whether a document comes from this machine: text, a file, or a loopback URL."""
     if location is None or not location.startswith(("http://", "https://")):
         return True
     return _kind_of_host(urlsplit(location).hostname or "") == "loopback"
 
 
 def _kind_of_host(host: str) -> str:
-    """What the spelling of a host says of its address: a kind of `judge`, intranet, or name."""
+    """The kind of a host by its text: a kind of `classify` for an IP address, else loopback, intranet or name."""
     try:
-        return judge(ipaddress.ip_address(host))
+        return classify(ipaddress.ip_address(host))
     except ValueError:
         pass
     if host == "localhost" or host.endswith(".localhost"):
@@ -197,16 +199,16 @@ def _allowed(origin: Origin, is_typed: bool, is_local: bool) -> frozenset[str]:
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """Ask the system for the addresses of a host, in its order; raises OSError."""
+    """The addresses of a host, in the order in which the system's resolver returns them; raises OSError."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(item[4][0]) for item in found))
 
 
-class Flight:
-    """One exchange under way in this thread: where it may go, until when, and the socket it is on."""
+class Exchange:
+    """One HTTP exchange (request and response) in this thread: its address policy, its deadline and its socket."""
 
-    def __init__(self, reach: Reach, origin: Origin, deadline: float, clock: Callable[[], float]) -> None:
-        self.reach = reach
+    def __init__(self, policy: AddressPolicy, origin: Origin, deadline: float, clock: Callable[[], float]) -> None:
+        self.policy = policy
         self.origin = origin
         self.was_sent = False
         self.was_aborted = False
@@ -215,34 +217,34 @@ class Flight:
         self._socket: socket.socket | None = None
 
     def remaining(self, most: float) -> float:
-        """The seconds left, at most `most`; raises TimeoutFault when there are none."""
+        """The seconds left, at most `most`; raises TimeoutFault if the deadline has passed."""
         left = min(most, self._deadline - self._clock())
         if left <= 0:
             raise TimeoutFault(f"the time for {self.origin} is used up; raise the time budget or ask for less")
         return left
 
-    def hold(self, held: socket.socket | None) -> None:
-        """Note the socket that the exchange is on, and break it off if that was asked for before there was one."""
-        self._socket = held
+    def use_socket(self, connected: socket.socket | None) -> None:
+        """Set the socket of the exchange; shut it down at once if the exchange was already aborted."""
+        self._socket = connected
         if self.was_aborted:
             self.abort()
 
     def abort(self) -> None:
-        """Break the exchange off from another thread: what waits on its socket wakes up."""
+        """Abort the exchange from another thread: a read or write that blocks on the socket returns."""
         self.was_aborted = True
-        held = self._socket
-        if held is not None:
+        connected = self._socket
+        if connected is not None:
             try:
-                # The plain method: that of a TLS socket would first drop the state that another thread is using.
-                socket.socket.shutdown(held, socket.SHUT_RDWR)
+                # Not `SSLSocket.shutdown`, which would first drop the TLS state that another thread is using.
+                socket.socket.shutdown(connected, socket.SHUT_RDWR)
             except OSError:
                 return
 
 
 class GuardedAdapter(HTTPAdapter):
-    """A requests adapter whose connections go to judged addresses only; safe to share between threads.
+    """A requests adapter that connects to checked addresses only. Thread-safe.
 
-    Set `flight` (per thread) before each send.
+    Set `exchange` (per thread) before each send.
     """
 
     def __init__(self, *, resolver: Resolver = resolve, connect_seconds: float = 10.0, pool_size: int = 32) -> None:
@@ -252,65 +254,65 @@ class GuardedAdapter(HTTPAdapter):
         super().__init__(pool_connections=pool_size, pool_maxsize=pool_size)
 
     @property
-    def flight(self) -> Flight:
-        """The exchange of this thread; raises AddressFault where none was announced."""
-        flight = getattr(self._local, "flight", None)
-        if flight is None:
+    def exchange(self) -> Exchange:
+        """The exchange of this thread; raises AddressFault if none was set."""
+        exchange = getattr(self._local, "exchange", None)
+        if exchange is None:
             raise AddressFault("a connection was asked for outside an exchange")
-        return flight  # type: ignore[no-any-return]
+        return exchange  # type: ignore[no-any-return]
 
-    @flight.setter
-    def flight(self, flight: Flight | None) -> None:
-        self._local.flight = flight
+    @exchange.setter
+    def exchange(self, exchange: Exchange | None) -> None:
+        self._local.exchange = exchange
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **pool_kwargs: Any) -> None:
-        """Make the pools with guarded connections."""
+        """Create the pool manager with guarded connections."""
         super().init_poolmanager(connections, maxsize, block, **pool_kwargs)
         self.poolmanager.pool_classes_by_scheme = _guarded_pools(self)
 
     def connect(self, host: str, port: int) -> socket.socket:
-        """Resolve, judge and connect; raises AddressFault, ResolveFault, ConnectFault or TimeoutFault."""
-        flight = self.flight
-        addresses = self._judged(flight, host, port)
+        """Resolve, check the addresses and connect; raises AddressFault, ResolveFault, ConnectFault or TimeoutFault."""
+        exchange = self.exchange
+        addresses = self._checked(exchange, host, port)
         problem: OSError | None = None
         for address in addresses:
-            left = flight.remaining(self._connect_seconds)
+            left = exchange.remaining(self._connect_seconds)
             try:
                 sock = socket.create_connection((address, port), timeout=left)
             except OSError as error:
                 problem = error
                 continue
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            flight.hold(sock)
+            exchange.use_socket(sock)
             return sock
         if isinstance(problem, TimeoutError):
-            raise TimeoutFault(f"{flight.origin} does not answer connections; check the address, or try later")
+            raise TimeoutFault(f"{exchange.origin} does not answer connections; check the address, or try later")
         reason = (problem.strerror or "no connection").lower() if problem else "no address"
         raise ConnectFault(
-            f"{flight.origin} cannot be reached ({reason}); check that it runs and that the URL is right"
+            f"{exchange.origin} cannot be reached ({reason}); check that it runs and that the URL is right"
         )
 
-    def _judged(self, flight: Flight, host: str, port: int) -> list[str]:
-        if host.strip("[]").rstrip(".").lower() != flight.origin.host or port != flight.origin.port:
-            raise AddressFault(f"a connection was asked for that does not belong to {flight.origin}")
+    def _checked(self, exchange: Exchange, host: str, port: int) -> list[str]:
+        if host.strip("[]").rstrip(".").lower() != exchange.origin.host or port != exchange.origin.port:
+            raise AddressFault(f"a connection was asked for that does not belong to {exchange.origin}")
         try:
-            found = self._resolver(flight.origin.host, port)
+            found = self._resolver(exchange.origin.host, port)
         except (OSError, UnicodeError):
             found = []
         if not found:
-            raise ResolveFault(f"the host {flight.origin.host} has no address; check its name and the network")
+            raise ResolveFault(f"the host {exchange.origin.host} has no address; check its name and the network")
         for text in found:
             address = ipaddress.ip_address(text.partition("%")[0])
-            if not flight.reach.admits(flight.origin, address):
+            if not exchange.policy.allows(exchange.origin, address):
                 raise AddressFault(
-                    f"{flight.origin.host} leads to a {judge(address)} address; if that is meant, give it with "
+                    f"{exchange.origin.host} leads to a {classify(address)} address; if that is meant, give it with "
                     "--base-url, or set allow_private: true for the API in apis.yaml"
                 )
         return found
 
 
 def _guarded_pools(adapter: GuardedAdapter) -> dict[str, type[HTTPConnectionPool]]:
-    """Connection pools that connect through the adapter and tell its flight what they are doing."""
+    """Connection pool classes that connect through the adapter and record their socket in its exchange."""
 
     class GuardedConnection(HTTPConnection):
         is_used = False
@@ -319,15 +321,15 @@ def _guarded_pools(adapter: GuardedAdapter) -> dict[str, type[HTTPConnectionPool
             return adapter.connect(self.host, self.port or self.default_port)
 
         def request(self, method: str, *args: Any, **options: Any) -> None:
-            _prepare(adapter.flight, self, method)
+            _prepare(adapter.exchange, self, method)
             super().request(method, *args, **options)
 
         def send(self, data: Any) -> None:
-            _open(adapter.flight, self)
+            _open(adapter.exchange, self)
             super().send(data)
 
     class GuardedTlsConnection(GuardedConnection, HTTPSConnection):
-        """What is above comes first, also where `HTTPSConnection` has a method of its own."""
+        """The methods of GuardedConnection precede those of `HTTPSConnection`."""
 
     class GuardedPool(HTTPConnectionPool):
         ConnectionCls = GuardedConnection
@@ -338,32 +340,32 @@ def _guarded_pools(adapter: GuardedAdapter) -> dict[str, type[HTTPConnectionPool
     return {"http": GuardedPool, "https": GuardedTlsPool}
 
 
-def _prepare(flight: Flight, connection: Any, method: str) -> None:
-    """Give a request a connection of its own where a kept one will not do.
+def _prepare(exchange: Exchange, connection: Any, method: str) -> None:
+    """Close a pooled connection that must not be reused for this request, so that a new one is opened.
 
-    On one that the server is just closing, nobody would know whether a request that may not be repeated was carried
-    out. And one may have been made for an API that may reach more than this one.
+    A POST or PATCH needs a new connection: if the server is just closing the old one, the outcome would be unknown. And
+    the old connection may have been opened for another API, whose address policy allows more.
     """
     if connection.sock is not None and (
-        (method in ("POST", "PATCH") and connection.is_used) or not _is_admitted(flight, connection.sock)
+        (method in ("POST", "PATCH") and connection.is_used) or not _is_allowed(exchange, connection.sock)
     ):
         connection.close()
     connection.is_used = True
-    flight.hold(connection.sock)
+    exchange.use_socket(connection.sock)
 
 
-def _is_admitted(flight: Flight, held: socket.socket) -> bool:
-    """Tell whether the exchange may use a connection that leads where this one does."""
+def _is_allowed(exchange: Exchange, connected: socket.socket) -> bool:
+    """Whether the exchange may use a connection to the peer of this socket."""
     try:
-        peer = str(held.getpeername()[0])
+        peer = str(connected.getpeername()[0])
     except OSError:
         return False
-    return flight.reach.admits(flight.origin, ipaddress.ip_address(peer.partition("%")[0]))
+    return exchange.policy.allows(exchange.origin, ipaddress.ip_address(peer.partition("%")[0]))
 
 
-def _open(flight: Flight, connection: HTTPConnection) -> None:
-    """Connect first, so that only what fails from here on has an unknown outcome."""
+def _open(exchange: Exchange, connection: HTTPConnection) -> None:
+    """Connect before sending: only a failure after this point has an unknown outcome."""
     if connection.sock is None:
         connection.connect()
-        flight.hold(connection.sock)
-    flight.was_sent = True
+        exchange.use_socket(connection.sock)
+    exchange.was_sent = True

@@ -1,4 +1,4 @@
-"""Undoing the compression of answers a bounded piece at a time, since a few bytes can be made to fill the memory."""
+"""Decompression of response bodies in bounded pieces, as a protection against decompression bombs."""
 
 import zlib
 
@@ -9,14 +9,14 @@ LONGEST_ENCODING = 40
 
 
 class Decoder:
-    """Undoes Content-Encoding a bounded piece at a time: gzip, deflate, or none."""
+    """Decodes a Content-Encoding (gzip, deflate or none) in pieces of bounded size."""
 
     def __init__(self, encoding: str, origin: Origin) -> None:
         self._origin = origin
         names = [name.strip().lower() for name in encoding.split(",")]
         self._names = [name for name in reversed(names) if name not in ("", "identity")]
         if len(self._names) > 1 or any(name not in ("gzip", "x-gzip", "deflate") for name in self._names):
-            # Never cut: half a secret in it would not be recognised.
+            # The encoding is shown whole or not at all: redaction would not recognise a part of a secret.
             named = repr(encoding) if len(encoding) <= LONGEST_ENCODING else "something"
             raise BoundFault(f"{origin} compressed its answer as {named}, which was not asked for")
         self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 32) if self._names else None
@@ -24,11 +24,11 @@ class Decoder:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the compressed data came to its end."""
+        """Whether the compressed data is complete."""
         return self._inflater is None or self._inflater.eof or not self._seen
 
     def decode(self, chunk: bytes, most: int) -> bytes:
-        """Decode the next piece, at most `most` bytes of it."""
+        """Decode the next chunk; returns at most `most` bytes."""
         if self._inflater is None:
             return chunk
         if not self._seen and self._names == ["deflate"] and chunk[0] & 0x0F != 8:
@@ -39,7 +39,7 @@ class Decoder:
         try:
             while chunk and left > 0:
                 if self._inflater.eof:
-                    # Several gzip members follow each other (RFC 1952 section 2.2); zeros are padding.
+                    # A gzip file may have several members (RFC 1952 section 2.2); zero bytes after them are padding.
                     if not chunk.strip(b"\0"):
                         break
                     self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 32)

@@ -1,15 +1,15 @@
-"""Sort the many exceptions of a failed exchange into the few faults of this project."""
+"""Map the exceptions of requests, urllib3 and the operating system to subclasses of HttpFault."""
 
 from typing import Any
 
 import requests
 
 from restgpt.tools.errors import BoundFault, BrokenFault, ConnectFault, HttpFault, ResolveFault, TimeoutFault, TlsFault
-from restgpt.tools.network.addresses import Flight
+from restgpt.tools.network.addresses import Exchange
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """The error and everything that it wraps."""
+    """The error and the exceptions that it wraps."""
     found: list[BaseException] = []
     queue: list[Any] = [error]
     while queue and len(found) < 12:
@@ -20,12 +20,13 @@ def _causes(error: BaseException) -> list[BaseException]:
     return found
 
 
-def fault_of(error: BaseException, flight: Flight) -> HttpFault:
-    """The fault that an exception of requests, urllib3 or the system stands for; their messages hold URLs, so no word
-    of them is used.
+def fault_of(error: BaseException, exchange: Exchange) -> HttpFault:
+    """Map an exception of requests, urllib3 or the system to a fault.
+
+    Their messages hold URLs, so the message of the fault quotes nothing of them but the TLS verification error.
     """
     causes = _causes(error)
-    origin, unknown = flight.origin, flight.was_sent
+    origin, unknown = exchange.origin, exchange.was_sent
     known = next((item for item in causes if isinstance(item, HttpFault)), None)
     if known is not None:
         return known

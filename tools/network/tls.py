@@ -1,6 +1,6 @@
-"""Which certificates a connection trusts, and which one it shows: what `apis.yaml` says of an API, for its own server.
+"""The TLS options of an API from `apis.yaml`: its CA file, and the client certificate for its own server.
 
-An encrypted key is refused: nobody is there to be asked for its password.
+An encrypted key file fails, because no one can be asked for its password.
 """
 
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from restgpt.tools.settings import ApiEntry
 
 
 @dataclass(frozen=True, slots=True)
-class Trust:
-    """The files of one API, and the authorities that are trusted everywhere else (None: the usual ones)."""
+class TlsOptions:
+    """The TLS files of one API entry, and the CA bundle for all other connections (None: the default bundle)."""
 
     entry: ApiEntry | None
     ca_bundle: str | None
 
-    def towards(self, *, home: bool) -> tuple[str | bool, tuple[str, str] | None]:
-        """The `verify` and `cert` of requests for a connection; raises SettingsError where a file is missing.
+    def for_connection(self, *, home: bool) -> tuple[str | bool, tuple[str, str] | None]:
+        """The arguments `verify` and `cert` of requests for a connection; raises SettingsError if a file is missing.
 
-        Where a redirect leads away from `home`, the server of the API, neither of its files counts.
+        `home` means a connection to the server of the API. Other servers, after a redirect, get none of its files.
         """
         entry = self.entry
         if entry is None or not home:

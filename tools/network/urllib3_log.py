@@ -1,33 +1,33 @@
-"""What urllib3 may log: neither a query, which can hold an API key, nor what a server said."""
+"""A filter for the log records of urllib3, which may contain neither a query (an API key) nor text of a server."""
 
 import logging
 
 
-class _Discreet(logging.Filter):
-    """Cuts the query, which can hold an API key, off the URLs that urllib3 logs, and leaves out what servers said.
+class _SecretFilter(logging.Filter):
+    """Removes the query, which can hold an API key, from logged URLs, and the text of exceptions.
 
-    That is in the text of its errors, such as header lines that it cannot read.
+    Exceptions of urllib3 quote the server, such as header lines that cannot be parsed.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Change the record where it needs it; every record passes."""
+        """Remove queries and exception texts from the record; every record passes."""
         if isinstance(record.args, tuple):
-            record.args = tuple(_discreet(item) for item in record.args)
+            record.args = tuple(_without_secrets(item) for item in record.args)
         record.exc_info = None
         return True
 
 
-def _discreet(item: object) -> object:
+def _without_secrets(item: object) -> object:
     if isinstance(item, BaseException):
         return type(item).__name__
     return item.partition("?")[0] if isinstance(item, str) else item
 
 
-_filter = _Discreet()
+_filter = _SecretFilter()
 
 
-def quieten_urllib3() -> None:
-    """Have urllib3 log nothing that may be a secret."""
-    # Adding the same filter again does nothing.
+def filter_urllib3_logs() -> None:
+    """Add the filter to the loggers of urllib3."""
+    # `addFilter` ignores a filter that a logger already has.
     for name in ("urllib3.connection", "urllib3.connectionpool", "urllib3.util.retry"):
         logging.getLogger(name).addFilter(_filter)

@@ -1,8 +1,8 @@
-"""Arguments settled before anything is built: gently coerced, validated by JSON Schema, problems named by pointer.
+"""Coercion and validation of arguments by JSON Schema; problems are reported by JSON pointer.
 
-Coercions are those that lose nothing: "5" for an integer, 5 for a string, "true" for a boolean, 2.0 for an integer,
-one value for an array of such values, JSON text for an object or an array. A null for something optional that cannot
-be null counts as not given.
+Only coercions without loss are made: "5" for an integer, 5 for a string, "true" for a boolean, 2.0 for an integer, one
+value for an array of such values, JSON text for an object or an array. A null counts as not given if the value is
+optional and its schema does not allow null.
 """
 
 import difflib
@@ -25,19 +25,19 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", list: "array"}
-# What a document's schema may be broken in: patterns, references, keywords of the wrong type, endless recursion.
+# The exceptions of invalid schemas: bad patterns and references, keywords of the wrong type, endless recursion.
 _BROKEN_SCHEMA = (re.error, Unresolvable, TypeError, ValueError, AttributeError, RecursionError, jsonschema.SchemaError)
 
 Schema = Mapping[str, Any]
 
 
 def pointer_part(name: str) -> str:
-    """Escape a name for a JSON pointer (RFC 6901); half a surrogate pair in it shows as a question mark."""
+    """Escape a name for a JSON pointer (RFC 6901); a lone surrogate becomes a question mark."""
     return _whole(name).replace("~", "~0").replace("/", "~1")
 
 
 def nearest(name: str, names: Iterable[str], *, likeness: float = 0.6) -> str:
-    """Say which of the known names are meant, as the end of a sentence, or what the names are."""
+    """The end of a sentence with the known names most like `name`, or with the first known names if none is like it."""
     known = list(names)
     folded = {re.sub(r"[^a-z0-9]", "", item.lower()): item for item in known}
     wanted = re.sub(r"[^a-z0-9]", "", name.lower())
@@ -48,7 +48,7 @@ def nearest(name: str, names: Iterable[str], *, likeness: float = 0.6) -> str:
 
 
 def types_of(schema: Any, root: Schema, depth: int = 0) -> frozenset[str] | None:
-    """The JSON types that a schema admits at its top, None where it says nothing."""
+    """The JSON types that a schema allows at its top level; None if it does not restrict them."""
     schema = follow(schema, root)
     if not isinstance(schema, Mapping) or depth > 8:
         return None
@@ -85,7 +85,7 @@ def follow(schema: Any, root: Schema) -> Any:
 
 
 def properties_of(schema: Any, root: Schema, depth: int = 0) -> dict[str, Any]:
-    """The properties that a schema names at its top, those of `allOf`, `anyOf` and `oneOf` included."""
+    """The properties of a schema at its top level, with the properties in `allOf`, `anyOf` and `oneOf`."""
     schema = follow(schema, root)
     if not isinstance(schema, Mapping) or depth > 8:
         return {}
@@ -99,7 +99,7 @@ def properties_of(schema: Any, root: Schema, depth: int = 0) -> dict[str, Any]:
 
 
 def is_open(schema: Any, root: Schema, depth: int = 0) -> bool:
-    """Tell whether an object schema says in so many words that other properties may follow."""
+    """Whether an object schema explicitly allows additional properties."""
     schema = follow(schema, root)
     if not isinstance(schema, Mapping) or depth > 8:
         return True
@@ -109,7 +109,7 @@ def is_open(schema: Any, root: Schema, depth: int = 0) -> bool:
 
 
 def coerce(value: Any, schema: Any, root: Schema, depth: int = 0) -> Any:
-    """Bring a value to the type that its schema asks for where nothing is lost by it."""
+    """Convert a value to the type in its schema, if the conversion loses nothing."""
     types = types_of(schema, root)
     if types is None or value is None or depth > 32:
         return value
@@ -131,7 +131,7 @@ def coerce(value: Any, schema: Any, root: Schema, depth: int = 0) -> Any:
 
 
 def _from_text(text: str, types: frozenset[str], schema: Any, root: Schema) -> Any:
-    """Read a string where the schema wants something else; what does not read as that stays a string."""
+    """Parse a string as one of the types in the schema; returns the string unchanged if it cannot be parsed."""
     if "boolean" in types and text in ("true", "false"):
         return text == "true"
     if types & {"integer", "number"} and _INTEGER.fullmatch(text):
@@ -154,7 +154,7 @@ def _from_text(text: str, types: frozenset[str], schema: Any, root: Schema) -> A
 
 
 def without_nulls(value: Any, schema: Schema) -> Any:
-    """Leave out the nulls of properties that cannot be null: a form has no null, so they count as not given."""
+    """Leave out nulls of properties whose schema does not allow null: a form cannot encode them."""
     if not isinstance(value, dict):
         return value
     known = properties_of(schema, schema)
@@ -166,8 +166,8 @@ def without_nulls(value: Any, schema: Schema) -> Any:
     }
 
 
-def unwritable(value: Any, pointer: str = "") -> list[ArgumentProblem]:
-    """Name what nothing can be written of anywhere: half a surrogate pair, and numbers that JSON does not have."""
+def unencodable(value: Any, pointer: str = "") -> list[ArgumentProblem]:
+    """Problems for values that no encoding can represent: lone surrogates, infinity and NaN."""
     found, stack = [], [(value, pointer)]
     while stack:
         node, place = stack.pop()
@@ -184,9 +184,9 @@ def unwritable(value: Any, pointer: str = "") -> list[ArgumentProblem]:
 
 
 def validate(value: Any, schema: Schema, pointer: str) -> list[ArgumentProblem]:
-    """Validate by JSON Schema 2020-12; a schema too broken to judge by finds nothing wrong."""
+    """Validate a value by JSON Schema 2020-12; an invalid schema gives no problems."""
     try:
-        errors = sorted(errors_of(_judged(value), schema), key=lambda error: [str(part) for part in error.path])
+        errors = sorted(errors_of(_for_validation(value), schema), key=lambda error: [str(part) for part in error.path])
         chosen = [best_match([error]) for error in errors[:MOST_PROBLEMS]]
     except _BROKEN_SCHEMA:
         return []
@@ -194,13 +194,13 @@ def validate(value: Any, schema: Schema, pointer: str) -> list[ArgumentProblem]:
     return list(dict.fromkeys(found))
 
 
-def _judged(value: Any) -> Any:
+def _for_validation(value: Any) -> Any:
     if isinstance(value, Blob):
         return BlobText("file")
     if isinstance(value, dict):
-        return {key: _judged(item) for key, item in value.items()}
+        return {key: _for_validation(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_judged(item) for item in value]
+        return [_for_validation(item) for item in value]
     return value
 
 

@@ -1,7 +1,7 @@
-"""Turn the `body` argument into bytes and a Content-Type, by the media types that the operation accepts.
+"""Encode the `body` argument as bytes with a Content-Type, in one of the media types of the operation.
 
-JSON and `+json`, form-urlencoded and multipart with Encoding Objects, XML by schema, text, and any binary type.
-The same argument gives the same bytes: the multipart boundary is a hash of the parts.
+Supported are JSON and `+json`, form-urlencoded and multipart with Encoding Objects, XML by schema, text, and any binary
+type. Equal arguments give equal bytes: the multipart boundary is a hash of the parts.
 """
 
 import base64
@@ -20,10 +20,10 @@ from restgpt.tools.errors import ArgumentProblem
 from restgpt.tools.request.arguments import follow, is_open, nearest, pointer_part, properties_of, types_of
 from restgpt.tools.request.files import OCTETS, Blob
 from restgpt.tools.request.serialization import Style, query_pairs, scalar
-from restgpt.tools.request.xml_body import XmlRefused, write_xml
+from restgpt.tools.request.xml_body import XmlEncodingError, write_xml
 
 FORM = "application/x-www-form-urlencoded"
-# Which kinds of media type suit which kinds of value, best first.
+# The preferred kinds of media type for each kind of value, best first.
 PREFERENCES = {
     "blob": ("binary", "any", "text", "xml", "multipart"),
     "with blobs": ("multipart", "json", "form", "any"),
@@ -32,13 +32,13 @@ PREFERENCES = {
 }
 
 
-class BodyRefused(ValueError):
-    """A body that cannot be written in any of the media types; the message is for the model."""
+class BodyEncodingError(ValueError):
+    """A body cannot be encoded in the media types of the operation; the model gets the message."""
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedBody:
-    """A body as it is sent, with the Content-Type that belongs to it."""
+    """An encoded body and its Content-Type."""
 
     content: bytes
     content_type: str
@@ -76,12 +76,12 @@ def kind_of(media_type: str) -> str:
 
 
 def choose_media(operation: Operation, body: RequestBody, value: Any, wanted: str | None = None) -> MediaType:
-    """Pick the media type to send a value in: the wanted one, else the one that suits the value best."""
+    """The media type for a value: the wanted one, else the preferred one for this kind of value."""
     if wanted is not None:
         for media in body.content.values():
             if essence(media.media_type) == essence(wanted):
                 return media
-        raise BodyRefused(f"Content-Type must be one of {', '.join(body.content)}")
+        raise BodyEncodingError(f"Content-Type must be one of {', '.join(body.content)}")
     order = PREFERENCES[_nature(value)]
     kinds: dict[str, MediaType] = {}
     for name, media in body.content.items():
@@ -110,7 +110,7 @@ def _holds_blob(value: Any) -> bool:
 
 
 def encode_body(operation: Operation, media: MediaType, value: Any) -> EncodedBody:
-    """Write a settled body value; raises BodyRefused where the media type cannot hold it."""
+    """Encode a coerced body value; raises BodyEncodingError if the media type cannot represent it."""
     kind = kind_of(media.media_type)
     if kind == "any" or essence(media.media_type).endswith("/*"):
         kind = "binary" if isinstance(value, Blob) else "text" if isinstance(value, str) else "json"
@@ -124,8 +124,8 @@ def encode_body(operation: Operation, media: MediaType, value: Any) -> EncodedBo
     if kind == "xml" and isinstance(value, Mapping | list):
         try:
             content = write_xml(value, media.schema, partial(follow_safely, operation.document))
-        except XmlRefused as error:
-            raise BodyRefused(str(error)) from None
+        except XmlEncodingError as error:
+            raise BodyEncodingError(str(error)) from None
         return EncodedBody(content, media.media_type)
     if isinstance(value, Mapping | list) and _wants_structure(operation, media):
         return EncodedBody(json_text(value).encode(), media.media_type)
@@ -133,17 +133,20 @@ def encode_body(operation: Operation, media: MediaType, value: Any) -> EncodedBo
 
 
 def _wants_structure(operation: Operation, media: MediaType) -> bool:
-    """Tell whether the document describes an object or an array under a type that has no notation of its own."""
+    """Whether the schema is an object or an array although the media type defines no encoding for them."""
     schema = operation.json_schema(media.schema, request=True)
     return bool((types_of(schema, schema) or frozenset()) & {"object", "array"})
 
 
 def json_text(value: Any) -> str:
-    """Write JSON with Unicode as it is and no spaces; files become Base64. Raises BodyRefused on what JSON lacks."""
+    """Encode as compact JSON with unescaped Unicode; files become Base64.
+
+    Raises BodyEncodingError for values that JSON cannot represent.
+    """
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_base64)
     except (TypeError, ValueError) as error:
-        raise BodyRefused(f"cannot be written as JSON: {error}") from None
+        raise BodyEncodingError(f"cannot be written as JSON: {error}") from None
 
 
 def _base64(value: Any) -> str:
@@ -153,19 +156,19 @@ def _base64(value: Any) -> str:
 
 
 def _raw(media_type: str, value: Any) -> EncodedBody:
-    """Text and bytes as they are."""
+    """Encode text and bytes without conversion."""
     if isinstance(value, Blob):
         content_type = media_type if media_type != OCTETS or value.media_type == OCTETS else value.media_type
         return EncodedBody(value.content, content_type)
     if isinstance(value, Mapping | list):
-        raise BodyRefused(f'{media_type} takes text, or a file: {{"@file": PATH}} or {{"@bytes": BASE64}}')
+        raise BodyEncodingError(f'{media_type} takes text, or a file: {{"@file": PATH}} or {{"@bytes": BASE64}}')
     is_plain = media_type.startswith("text/") and "charset" not in media_type.lower()
     return EncodedBody(scalar(value).encode(), f"{media_type}; charset=utf-8" if is_plain else media_type)
 
 
 def _fields(media: MediaType, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise BodyRefused(f"{media.media_type} takes an object of named fields")
+        raise BodyEncodingError(f"{media.media_type} takes an object of named fields")
     return {str(name): item for name, item in value.items() if item is not None}
 
 
@@ -179,7 +182,7 @@ def _is_json_part(encoding: Mapping[str, Any]) -> bool:
 
 
 def _style(encoding: Mapping[str, Any]) -> Style | None:
-    """The style that an Encoding Object asks for, None where the content type decides."""
+    """The style of an Encoding Object; None if it has no style fields, so that its content type applies."""
     if not {"style", "explode", "allowReserved"} & encoding.keys():
         return None
     name = str(encoding.get("style") or "form")
@@ -189,7 +192,7 @@ def _style(encoding: Mapping[str, Any]) -> Style | None:
 
 
 def _form(media: MediaType, value: Any) -> str:
-    """Write a urlencoded form: arrays repeat their name, objects become JSON, unless an Encoding Object says how."""
+    """Encode a urlencoded form: arrays repeat their name and objects become JSON, unless an Encoding Object differs."""
     pairs: list[str] = []
     for name, item in _fields(media, value).items():
         if isinstance(item, Blob):
@@ -208,13 +211,13 @@ def _form(media: MediaType, value: Any) -> str:
 
 
 def _parts(operation: Operation, media: MediaType, value: Any) -> list[Part]:
-    """Split a body into parts: one per field, one per item of an array."""
+    """Split a body into parts: one per field, and one per item of an array."""
     if essence(media.media_type) != "multipart/form-data" and isinstance(value, list):
         return [_part(None, item, {}, False) for item in value]
     schema = operation.json_schema(media.schema, request=True)
 
     if isinstance(value, Blob | str):
-        # Documents that call the file itself the body leave its name open; `file` is what servers look for.
+        # A document whose body is the file itself gives no field name; most servers expect `file`.
         return [_part("file", value, {}, True)]
     known = properties_of(schema, schema)
     parts: list[Part] = []
@@ -233,7 +236,7 @@ def _parts(operation: Operation, media: MediaType, value: Any) -> list[Part]:
 
 
 def _is_binary(schema: Any) -> bool:
-    """Tell whether a property is a file: `format: binary`, or a string with a content type and no encoding (3.1)."""
+    """Whether a property is a file: `format: binary`, or `contentMediaType` without `contentEncoding` (OpenAPI 3.1)."""
     if not isinstance(schema, Mapping):
         return False
     typed = "contentMediaType" in schema and "contentEncoding" not in schema
@@ -256,7 +259,7 @@ def _part(name: str | None, value: Any, encoding: Mapping[str, Any], is_binary: 
 
 
 def _multipart(media_type: str, parts: list[Part]) -> EncodedBody:
-    """Join parts as RFC 7578 says; the boundary is a hash of what it separates."""
+    """Encode parts by RFC 7578; the boundary is a hash of the parts."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(repr((part.name, part.filename, part.content_type, len(part.content))).encode())
@@ -282,15 +285,15 @@ def _part_headers(media_type: str, part: Part) -> list[bytes]:
 
 
 def _quoted(text: str) -> str:
-    """Escape a name as browsers do (WHATWG multipart/form-data), so that it cannot end its header."""
+    """Escape a name by WHATWG multipart/form-data, so that it cannot end the header."""
     return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def unknown_fields(operation: Operation, media: MediaType, value: Any) -> list[ArgumentProblem]:
-    """Name the body fields that the schema does not know.
+    """Problems for body fields that are not in the schema.
 
-    Forms are closed unless the schema opens them; JSON objects are only judged where a name is close to a known one,
-    since documents that leave out properties are common.
+    Any such field of a form is a problem, unless the schema allows additional properties. A field of a JSON object is a
+    problem only if its name is like a known one, because many documents leave out properties.
     """
     if not isinstance(value, Mapping):
         return []
@@ -304,7 +307,7 @@ def unknown_fields(operation: Operation, media: MediaType, value: Any) -> list[A
         hint = nearest(str(name), known, likeness=0.6 if closed else 0.74)
         if name not in known and (closed or hint.startswith("; did you mean")):
             found.append(ArgumentProblem(f"/body/{pointer_part(str(name))}", f"is unknown{hint}"))
-    # Documents forget properties that their own examples use.
+    # The examples of some documents use properties that are missing in the schema.
     shown = minimal_arguments(operation).get("body") if found else None
     used = {f"/body/{pointer_part(str(name))}" for name in shown} if isinstance(shown, Mapping) else set()
     return [problem for problem in found if problem.pointer not in used]

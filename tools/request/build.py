@@ -1,7 +1,7 @@
-"""Build the request of an operation from grouped arguments: pure, deterministic, and nothing a value can break out of.
+"""Build the request of an operation from grouped arguments: pure, deterministic, and safe against injection.
 
-`build_request` settles and validates the arguments, writes each parameter in its style, and returns a PreparedRequest
-that holds no credential. Only files that a FilePolicy allows are read.
+`build_request` coerces and validates the arguments, serializes each parameter in its style, and returns a
+PreparedRequest without credentials. It reads only files that a FilePolicy allows.
 """
 
 import base64
@@ -25,12 +25,12 @@ from restgpt.tools.request.arguments import (
     pointer_part,
     properties_of,
     types_of,
-    unwritable,
+    unencodable,
     validate,
     without_nulls,
 )
 from restgpt.tools.request.body import (
-    BodyRefused,
+    BodyEncodingError,
     EncodedBody,
     choose_media,
     encode_body,
@@ -57,8 +57,8 @@ PAGE = "@page"
 MOST_SHOWN = 20_000
 _VARIABLE = re.compile(r"\{([^{}]+)\}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-# Headers that name the sender or frame the message: never from arguments.
-_OWN_HEADERS = frozenset(
+# Headers for authentication and message framing: the program sets them, arguments may not.
+_RESERVED_HEADERS = frozenset(
     {"authorization", "proxy-authorization", "cookie", "host", "content-length", "transfer-encoding", "connection"}
     | {"upgrade", "te", "trailer", "expect"}
 )
@@ -67,15 +67,15 @@ _NEGOTIATION = frozenset({"accept", "content-type"})
 
 
 class ServerPage(dict[str, Any]):
-    """Undeclared query values that a server gave for its next page; only `restgpt.tools.http.pagination` makes them.
+    """Undeclared query values from the next URL of a server; only `restgpt.tools.http.pagination` creates them.
 
-    A type of its own, so that nothing that comes as JSON, from models, people or files, passes for it.
+    It is a separate type so that no JSON from models, users or files can be mistaken for it.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedRequest:
-    """A request ready to be approved and sent; credentials are added at send time, to a copy."""
+    """A request ready for approval and sending; the HTTP client adds credentials to a copy of it."""
 
     method: str
     url: str
@@ -87,13 +87,13 @@ class PreparedRequest:
 
     @property
     def fingerprint(self) -> str:
-        """The SHA-256, in hexadecimal, of everything that is sent; equal requests have equal ones."""
+        """The SHA-256 of the request in hexadecimal; equal requests have equal fingerprints."""
         parts = [self.api, self.operation, self.method, self.url, sorted(self.headers.items())]
         body = hashlib.sha256(self.body).hexdigest() if self.body is not None else None
         return hashlib.sha256(json.dumps([*parts, body]).encode()).hexdigest()
 
     def shown(self, redactor: Redactor | None = None) -> dict[str, Any]:
-        """The request as JSON for people and traces: secrets hidden, a long or binary body only described."""
+        """The request as JSON for users and traces: secrets are redacted, a long or binary body is only described."""
         hide = redactor or Redactor()
         return {
             "method": self.method,
@@ -105,7 +105,7 @@ class PreparedRequest:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """The whole request as plain JSON, for a checkpoint: the body as text where it is, else in Base64."""
+        """The whole request as plain JSON, for a checkpoint; a body that is not text is in Base64."""
         return {
             "method": self.method,
             "url": self.url,
@@ -118,7 +118,7 @@ class PreparedRequest:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "PreparedRequest":
-        """Read back what `as_json` gave."""
+        """Restore a request from `as_json`."""
         body = data["body"]
         return cls(
             data["method"],
@@ -136,16 +136,16 @@ def build_request(
 ) -> PreparedRequest:
     """Build the request of an operation from `{"path", "query", "header", "cookie", "body"}` groups.
 
-    Raises ArgumentError with every problem found, by JSON pointer, and a minimal valid example; SpecError where the
-    document names no host. Only required parameters with a default are filled in.
+    Raises ArgumentError with every problem, by JSON pointer, and a minimal valid example; SpecError if the document has
+    no server. Defaults are filled in for required parameters only.
     """
     return settle(operation, arguments, files=files).request
 
 
 class Settled(NamedTuple):
-    """A request and the arguments that it was built from, in the types and the spelling of the document.
+    """A request and its arguments, coerced to the types of the document, with the names of the document.
 
-    The arguments hold only what was given, without defaults; a file is its mark. They can be settled again.
+    The arguments contain no defaults, and files as `{"@file": …}` or `{"@bytes": …}`, so they can be settled again.
     """
 
     request: PreparedRequest
@@ -153,14 +153,14 @@ class Settled(NamedTuple):
 
 
 def settle(operation: Operation, arguments: Mapping[str, Any], *, files: FilePolicy | None = None) -> Settled:
-    """Check the arguments once, and build the request of an operation from them; raises as `build_request`."""
+    """Coerce and validate the arguments and build the request; raises the errors of `build_request`."""
     builder = _Builder(operation, files)
     builder.settle(arguments)
     return Settled(builder.finish(), builder.settled)
 
 
 class _Builder:
-    """Collects the parts of one request, and the problems of its arguments."""
+    """Collects the parts of one request and the problems of its arguments."""
 
     def __init__(self, operation: Operation, files: FilePolicy | None) -> None:
         self._operation = operation
@@ -173,8 +173,8 @@ class _Builder:
         self._given: dict[str, Any] = {}
 
     def settle(self, arguments: Mapping[str, Any]) -> None:
-        """Check and coerce all arguments and encode the body; problems are collected, not raised."""
-        self._problems += unwritable(arguments)
+        """Coerce and validate all arguments and encode the body; problems are collected, not raised."""
+        self._problems += unencodable(arguments)
         if self._problems:
             return
         groups = self._groups(arguments)
@@ -204,7 +204,7 @@ class _Builder:
         return groups
 
     def _home_of(self, name: str) -> str:
-        """Say in which group a misplaced name belongs, as the end of a sentence."""
+        """The end of a sentence with the group of a misplaced name, or with all groups."""
         homes = [_group(item) for item in self._operation.parameters if item.name == name]
         if not homes and name in self._body_names():
             homes = ["body"]
@@ -228,7 +228,7 @@ class _Builder:
             self._negotiated[folded] = groups[group][key]
             self._given.setdefault(group, {})[key] = groups[group][key]
             return
-        if group == "header" and folded in _OWN_HEADERS:
+        if group == "header" and folded in _RESERVED_HEADERS:
             self._add(f"/{group}/{pointer_part(key)}", "is set by the program; leave it out")
             return
         home = self._home_of(key)
@@ -245,13 +245,13 @@ class _Builder:
             value = self._absent(parameter, given, schema, pointer)
             if value is None:
                 return
-        if parameter.location == "header" and parameter.name.lower() in _OWN_HEADERS:
-            # Documents that require Content-Length and the like get what the program sends anyway.
+        if parameter.location == "header" and parameter.name.lower() in _RESERVED_HEADERS:
+            # A document may require Content-Length and similar headers; the HTTP client sends them anyway.
             if parameter.name.lower() in _IDENTITY:
                 self._add(pointer, "is set by the program; leave it out")
             return
         value = coerce(value, schema, schema)
-        found = validate(value, schema, pointer)
+        found = [*unencodable(value, pointer), *validate(value, schema, pointer)]
         self._problems += found
         if not found and _lookup(given, parameter) is not None:
             self._given.setdefault(group, {})[parameter.name] = value
@@ -259,8 +259,8 @@ class _Builder:
             self._values[(parameter.location, parameter.name)] = value
 
     def _absent(self, parameter: Parameter, given: Mapping[str, Any], schema: Mapping[str, Any], pointer: str) -> Any:
-        """Fill in the default of a required parameter; a required one without is a problem."""
-        if not parameter.required or (parameter.location == "header" and parameter.name.lower() in _OWN_HEADERS):
+        """The default of a required parameter; a required parameter without a default is a problem."""
+        if not parameter.required or (parameter.location == "header" and parameter.name.lower() in _RESERVED_HEADERS):
             return None
         node = follow(schema, schema)
         default = node.get("default") if isinstance(node, Mapping) else None
@@ -301,25 +301,27 @@ class _Builder:
                 value, raw = without_nulls(value, schema), without_nulls(raw, schema)
             is_structured = _is_structured(media.media_type)
             value = coerce(value, schema, schema) if is_structured else value
+            # JSON text may hold in its escapes what no text can.
+            self._problems += unencodable(value, "/body")
             self._given["body"] = coerce(raw, schema, schema) if is_structured else raw
             self._problems += unknown_fields(self._operation, media, value)
-            if _is_judged(media.media_type, value):
+            if _is_validated(media.media_type, value):
                 self._problems += validate(value, schema, "/body")
             if len(self._problems) == count:
                 self._body = encode_body(self._operation, media, value)
-        except BodyRefused as refusal:
-            self._add("/body", str(refusal))
+        except BodyEncodingError as error:
+            self._add("/body", str(error))
 
     def _add(self, pointer: str, message: str) -> None:
         self._problems.append(ArgumentProblem(pointer, message))
 
     @property
     def settled(self) -> dict[str, Any]:
-        """The given arguments, as they are sent."""
+        """The given arguments after coercion."""
         return self._given
 
     def finish(self) -> PreparedRequest:
-        """Write the settled values into a request, or raise ArgumentError."""
+        """Serialize the values into a request; raises ArgumentError."""
         if self._problems:
             self._refuse()
         url = f"{self._operation.base_url}{self._path()}"
@@ -347,13 +349,13 @@ class _Builder:
     def _path(self) -> str:
         template = self._operation.path.partition("#")[0].partition("?")[0]
         path = self._filled(template, "/%:@!$&'()*+,;=~")
-        # Escaped dots climb as well, and a parameter with `allowReserved` keeps the escapes that it is given.
+        # Percent-encoded dots are a dot segment too, and `allowReserved` keeps the percent-encoding of a value.
         if any(unquote(segment) in (".", "..") for segment in path.split("/")):
             self._add("/path", "a value may not make '.' or '..' out of a part of the path")
         return path if path.startswith("/") or not path else f"/{path}"
 
     def _filled(self, template: str, safe: str) -> str:
-        """Write the variables of a template; `safe` are the characters of the rest that stay."""
+        """Fill in the variables of a template; `safe` are the characters around them that are not percent-encoded."""
         declared = {item.name: item for item in self._operation.parameters if item.location == "path"}
         parts, end = [], 0
         for match in _VARIABLE.finditer(template):
@@ -423,11 +425,11 @@ class _Builder:
         return pairs
 
     def _guarded(self, pointer: str, write: Any) -> str:
-        """Run a writer; what it refuses becomes a problem."""
+        """Run a serializer; its BodyEncodingError becomes a problem."""
         try:
             return str(write())
-        except BodyRefused as refusal:
-            self._add(pointer, str(refusal))
+        except BodyEncodingError as error:
+            self._add(pointer, str(error))
         return "-"
 
 
@@ -436,7 +438,7 @@ def _group(parameter: Parameter) -> str:
 
 
 def _lookup(given: Mapping[str, Any], parameter: Parameter) -> Any:
-    """Find a parameter's value; header names are the same in any case."""
+    """The value of a parameter; names of headers are case-insensitive."""
     if parameter.name in given or parameter.location != "header":
         return given.get(parameter.name)
     folded = {str(name).lower(): value for name, value in given.items()}
@@ -447,8 +449,8 @@ def _is_structured(media_type: str) -> bool:
     return kind_of(media_type) in ("json", "form", "multipart", "xml", "any")
 
 
-def _is_judged(media_type: str, value: Any) -> bool:
-    """Text and bytes are judged by no schema, nor is XML that was given as text."""
+def _is_validated(media_type: str, value: Any) -> bool:
+    """Whether a body is validated by its schema: text, bytes, and XML given as text are not."""
     kind = kind_of(media_type)
     if isinstance(value, Blob):
         return False
@@ -456,7 +458,7 @@ def _is_judged(media_type: str, value: Any) -> bool:
 
 
 def _content_text(parameter: Parameter, value: Any) -> str:
-    """Write the value of a `content` parameter in its media type."""
+    """Serialize the value of a `content` parameter in its media type."""
     if kind_of(parameter.content_type or "") == "json" or isinstance(value, Mapping | list):
         return json_text(value)
     return scalar(value)
@@ -477,7 +479,7 @@ def _write_query(parameter: Parameter, value: Any) -> list[str]:
 
 
 def _write_querystring(parameter: Parameter, value: Any) -> list[str]:
-    """Write a parameter that is the whole query (OpenAPI 3.2 `in: querystring`)."""
+    """Serialize a parameter that is the whole query (OpenAPI 3.2 `in: querystring`)."""
     if kind_of(parameter.content_type or "") == "form" and isinstance(value, Mapping):
         return [pair for name, item in value.items() if item is not None for pair in query_pairs(name, item, Style())]
     return [quote(_content_text(parameter, value), safe="")]
@@ -492,7 +494,7 @@ def _write_header(parameter: Parameter, value: Any) -> str:
 
 
 def _accept(operation: Operation) -> str:
-    """Ask for the media types of the first documented success, JSON first, and take anything else too."""
+    """The Accept header: the media types of the first documented 2xx response, JSON first, then any type."""
     response = next((item for key, item in operation.responses.items() if key.startswith("2") and item.content), None)
     names = [essence(name) for name in (response.content if response else ()) if "/" in name]
     ordered = sorted(dict.fromkeys(names), key=lambda name: kind_of(name) != "json")[:4]
@@ -501,7 +503,7 @@ def _accept(operation: Operation) -> str:
 
 
 def _packed(body: bytes) -> str | dict[str, str]:
-    """A body as JSON that every store can hold."""
+    """A body as JSON that every store accepts."""
     try:
         text = body.decode()
     except UnicodeDecodeError:

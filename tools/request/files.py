@@ -11,15 +11,15 @@ from typing import Any
 from restgpt.tools.errors import ArgumentProblem
 
 OCTETS = "application/octet-stream"
-# The built-in table only: what is sent must not depend on the machine's own list of types.
+# Only the built-in table, so that the Content-Type does not depend on the MIME types of the machine.
 _TYPES = mimetypes.MimeTypes(filenames=())
 
 
 @dataclass(frozen=True, slots=True)
 class FilePolicy:
-    """Which files arguments may name: those inside `roots` (links followed), up to `largest` bytes each.
+    """The files that arguments may name: inside `roots` after symbolic links are resolved, up to `largest` bytes each.
 
-    A relative path is looked up in the first root. Without roots no file may be read.
+    A relative path is resolved against the first root. Without roots no file may be read.
     """
 
     roots: tuple[Path, ...] = ()
@@ -28,35 +28,35 @@ class FilePolicy:
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """The content of a file on its way into a body."""
+    """The content of a file for a request body."""
 
     content: bytes
     filename: str | None = None
     media_type: str = OCTETS
 
 
-class FileRefused(Exception):
-    """A file argument that cannot be used; holds the problem for the model."""
+class FileArgumentError(Exception):
+    """A file argument cannot be used; the model gets the message."""
 
 
 class BlobText(str):
-    """Stands for a file while arguments are validated: a string whose content is not judged."""
+    """A placeholder for a file during validation: a string whose content is not validated."""
 
     __slots__ = ()
 
 
 def is_file_argument(value: Any) -> bool:
-    """Tell whether a value names a file or holds one."""
+    """Whether a value is a file argument: a path or Base64 content."""
     return isinstance(value, Mapping) and ("@file" in value or "@bytes" in value)
 
 
 def read_files(value: Any, policy: FilePolicy | None, pointer: str, problems: list[ArgumentProblem]) -> Any:
-    """Replace the file arguments inside a value by their blobs; what cannot be read is added to `problems`."""
+    """Replace the file arguments inside a value by blobs; a file that cannot be read adds to `problems`."""
     if is_file_argument(value):
         try:
             return _read_file(value, policy)
-        except FileRefused as refusal:
-            problems.append(ArgumentProblem(pointer, str(refusal)))
+        except FileArgumentError as error:
+            problems.append(ArgumentProblem(pointer, str(error)))
             return BlobText("")
     if isinstance(value, Mapping):
         return {key: read_files(item, policy, f"{pointer}/{key}", problems) for key, item in value.items()}
@@ -68,11 +68,13 @@ def read_files(value: Any, policy: FilePolicy | None, pointer: str, problems: li
 def _read_file(value: Mapping[str, Any], policy: FilePolicy | None) -> Blob:
     unknown = sorted(set(value) - {"@file", "@bytes", "filename", "content_type"})
     if unknown or ("@file" in value and "@bytes" in value):
-        raise FileRefused('a file is {"@file": PATH} or {"@bytes": BASE64, "filename": NAME}, "content_type" optional')
+        raise FileArgumentError(
+            'a file is {"@file": PATH} or {"@bytes": BASE64, "filename": NAME}, "content_type" optional'
+        )
     name = value.get("filename")
     kind = value.get("content_type")
     if not isinstance(name, str | None) or not isinstance(kind, str | None):
-        raise FileRefused("filename and content_type of a file are strings")
+        raise FileArgumentError("filename and content_type of a file are strings")
     if "@bytes" in value:
         content = _decode(value["@bytes"])
     else:
@@ -83,7 +85,7 @@ def _read_file(value: Mapping[str, Any], policy: FilePolicy | None) -> Blob:
 
 
 def guess_type(filename: str | None) -> str:
-    """Guess a media type from a file name, the same way on every machine."""
+    """Guess a media type from a file name; the result is the same on every machine."""
     return (filename and _TYPES.guess_type(filename)[0]) or OCTETS
 
 
@@ -91,20 +93,20 @@ def _decode(text: Any) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (TypeError, ValueError, binascii.Error):
-        raise FileRefused("@bytes is not Base64 text") from None
+        raise FileArgumentError("@bytes is not Base64 text") from None
 
 
 def _allowed(name: Any, policy: FilePolicy | None) -> Path:
     if not isinstance(name, str) or not name or "\0" in name:
-        raise FileRefused("@file is the path of a file")
+        raise FileArgumentError("@file is the path of a file")
     if policy is None or not policy.roots:
-        raise FileRefused("no file may be sent: the user has allowed no folder")
+        raise FileArgumentError("no file may be sent: the user has allowed no folder")
     roots = [root.expanduser().resolve() for root in policy.roots]
     path = (roots[0] / name).resolve()
     if not any(path.is_relative_to(root) for root in roots):
-        raise FileRefused(f"{name!r} is outside the folders that the user allowed")
+        raise FileArgumentError(f"{name!r} is outside the folders that the user allowed")
     if not path.is_file():
-        raise FileRefused(f"{name!r} is not a file")
+        raise FileArgumentError(f"{name!r} is not a file")
     return path
 
 
@@ -113,7 +115,7 @@ def _content(path: Path, policy: FilePolicy) -> bytes:
         with path.open("rb") as stream:
             content = stream.read(policy.largest + 1)
     except OSError as error:
-        raise FileRefused(f"{path.name!r} cannot be read: {error.strerror}") from None
+        raise FileArgumentError(f"{path.name!r} cannot be read: {error.strerror}") from None
     if len(content) > policy.largest:
-        raise FileRefused(f"{path.name!r} is larger than {policy.largest:,} bytes")
+        raise FileArgumentError(f"{path.name!r} is larger than {policy.largest:,} bytes")
     return content

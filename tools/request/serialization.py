@@ -1,7 +1,7 @@
-"""Write parameter values as OpenAPI's styles say (OpenAPI 3.1 and 3.2, Parameter Object, "Style Values").
+"""Serialize parameter values in the styles of OpenAPI (3.1 and 3.2, Parameter Object, "Style Values").
 
-Values are percent-encoded before they are joined, so a delimiter inside a value cannot be mistaken for one between
-values. Everything here takes plain values, is pure, and returns text that is ready for its place in the request.
+Values are percent-encoded before they are joined, so a delimiter inside a value differs from a delimiter between
+values. All functions are pure and return text that is ready for its place in the request.
 """
 
 import json
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-# What RFC 3986 reserves, less the characters that would end the value (& # +) or that no query may hold ([ ]).
+# The reserved characters of RFC 3986, without those that would end the value (& # +) or are invalid in a query ([ ]).
 RESERVED_IN_QUERY = ":/?@!$'()*,;="
 RESERVED_IN_PATH = ":/@!$&'()*+,;="
 SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C", "tabDelimited": "%09"}
@@ -22,7 +22,7 @@ _COOKIE_BREAK = re.compile(r"[\x00-\x20\x7f\";,\\]")
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How one value is written: the OpenAPI style, whether it is exploded, and whether reserved characters stay."""
+    """The serialization of one value: `style`, `explode` and `allowReserved` of OpenAPI."""
 
     name: str = "form"
     explode: bool = True
@@ -30,7 +30,7 @@ class Style:
 
 
 def scalar(value: Any) -> str:
-    """Write one value as JSON spells it, strings without quotes, null as nothing, nested values as compact JSON."""
+    """Serialize one value as compact JSON; a string has no quotes, null is an empty string."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -39,7 +39,7 @@ def scalar(value: Any) -> str:
 
 
 def reserved(text: str, safe: str) -> str:
-    """Percent-encode as RFC 6570 section 3.2.3 says: `safe` characters and existing triplets stay."""
+    """Percent-encode by RFC 6570 section 3.2.3: `safe` characters and existing triplets are not encoded."""
     parts, end = [], 0
     for match in _TRIPLET.finditer(text):
         parts += [quote(text[end : match.start()], safe=safe), match.group()]
@@ -48,7 +48,7 @@ def reserved(text: str, safe: str) -> str:
 
 
 def path_text(name: str, value: Any, style: Style) -> str:
-    """Write a path parameter (simple, label or matrix); no value can add a segment, a query or a fragment."""
+    """Serialize a path parameter (simple, label or matrix); no value can add a segment, a query or a fragment."""
 
     def encode(item: Any) -> str:
         text = scalar(item)
@@ -72,10 +72,10 @@ def path_text(name: str, value: Any, style: Style) -> str:
 
 
 def query_pairs(name: str, value: Any, style: Style, *, plus: bool = False) -> list[str]:
-    """Write a query parameter or a form field as encoded `name=value` texts; an empty list leaves it out.
+    """Serialize a query parameter or a form field as encoded `name=value` texts; an empty list leaves it out.
 
-    `plus` writes spaces as HTML forms do. Styles: form, spaceDelimited, pipeDelimited, tabDelimited (Swagger 2.0
-    `tsv`), deepObject; objects nested in it become `a[b][c]`, arrays `a[]`, arrays of objects `a[0][b]`.
+    `plus` encodes a space as `+`, as in HTML forms. Styles: form, spaceDelimited, pipeDelimited, tabDelimited (Swagger
+    2.0 `tsv`), deepObject. In a deepObject, nested objects become `a[b][c]`, arrays `a[]`, arrays of objects `a[0][b]`.
     """
 
     def encode(item: Any) -> str:
@@ -106,7 +106,7 @@ def query_pairs(name: str, value: Any, style: Style, *, plus: bool = False) -> l
 
 
 def header_text(value: Any, style: Style) -> str:
-    """Write a header value (simple); header values are not percent-encoded."""
+    """Serialize a header value (simple); header values are not percent-encoded."""
     if isinstance(value, Mapping):
         joiner = "=" if style.explode else ","
         return ",".join(f"{scalar(k)}{joiner}{scalar(v)}" for k, v in _present(value))
@@ -116,10 +116,10 @@ def header_text(value: Any, style: Style) -> str:
 
 
 def cookie_pairs(name: str, value: Any, style: Style) -> list[str]:
-    """Write a cookie parameter as `name=value` texts, which the Cookie header joins with `; `.
+    """Serialize a cookie parameter as `name=value` texts, which the Cookie header joins with `; `.
 
-    OpenAPI's `form` percent-encodes and, exploded, would join with `&`, which no server reads; one pair per value is
-    sent instead. The style `cookie` of OpenAPI 3.2 writes values as they are.
+    The OpenAPI style `form` percent-encodes. With `explode` it would join pairs by `&`, which servers do not parse, so
+    each value becomes its own pair. The style `cookie` of OpenAPI 3.2 does not percent-encode.
     """
 
     def encode(item: Any) -> str:
@@ -138,22 +138,22 @@ def cookie_pairs(name: str, value: Any, style: Style) -> list[str]:
 
 
 def breaks_header(text: str) -> bool:
-    """Tell whether a text holds a control character, with which it could end the header (RFC 9110 section 5.5)."""
+    """Whether a text contains a control character, which could end the header (RFC 9110 section 5.5)."""
     return bool(_CONTROL.search(text))
 
 
 def breaks_cookie(text: str) -> bool:
-    """Tell whether a text holds a character that a cookie value may not (RFC 6265 section 4.1.1)."""
+    """Whether a text contains a character that is invalid in a cookie value (RFC 6265 section 4.1.1)."""
     return bool(_COOKIE_BREAK.search(text))
 
 
 def _present(value: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-    """The members with a value: RFC 6570 section 2.4.2 leaves the undefined ones out."""
+    """The members that are not null: RFC 6570 section 2.4.2 leaves out undefined members."""
     return [(key, item) for key, item in value.items() if item is not None]
 
 
 def _deep(name: str, value: Any) -> list[tuple[str, Any]]:
-    """Flatten a nested value to bracketed names, as PHP, Rails, Stripe and the qs library read them."""
+    """Flatten a nested value to bracketed names, the format of PHP, Rails, Stripe and the qs library."""
     if isinstance(value, Mapping):
         return [pair for key, item in _present(value) for pair in _deep(f"{name}[{key}]", item)]
     if isinstance(value, list | tuple):

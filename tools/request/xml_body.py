@@ -1,4 +1,4 @@
-"""Write a value as XML the way its schema's XML Objects say (OpenAPI 3.2, XML Object)."""
+"""Encode a value as XML by the XML Objects of its schema (OpenAPI 3.2, XML Object)."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -13,12 +13,12 @@ _ILLEGAL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 Schema = Mapping[str, Any]
 
 
-class XmlRefused(ValueError):
-    """A value that no XML document can hold."""
+class XmlEncodingError(ValueError):
+    """A value cannot be encoded as XML."""
 
 
 def write_xml(value: Any, schema: Schema | None, follow: Callable[[Any], Any]) -> bytes:
-    """Write an XML document; `follow` resolves references of the raw schema. Raises XmlRefused."""
+    """Write an XML document; `follow` resolves references of the raw schema. Raises XmlEncodingError."""
     node = _resolve(schema, follow)
     name = _xml(node).get("name") or _reference_name(schema) or node.get("title") or "root"
     return ('<?xml version="1.0" encoding="UTF-8"?>' + _Writer(follow).element(str(name), value, node)).encode()
@@ -40,13 +40,13 @@ def _xml(schema: Schema) -> Schema:
 
 
 class _Writer:
-    """Writes elements, deepest first, with the namespaces and attributes that the schema asks for."""
+    """Encodes elements, deepest first, with the namespaces and attributes in the schema."""
 
     def __init__(self, follow: Callable[[Any], Any]) -> None:
         self._follow = follow
 
     def element(self, name: str, value: Any, schema: Schema) -> str:
-        """Write one element with everything in it."""
+        """Write one element with its content."""
         tag, namespace = self._tag(name, schema)
         if isinstance(value, Mapping):
             attributes, content = self._members(value, schema)
@@ -75,7 +75,7 @@ class _Writer:
         return "".join(attributes), "".join(content)
 
     def _array(self, key: str, items: list[Any], schema: Schema) -> str:
-        """Write an array: inside an element of its own where the schema says `wrapped`, else just its items."""
+        """Write the items of an array, inside a wrapper element if the schema has `wrapped`."""
         place = _xml(schema)
         if place.get("wrapped") is True or place.get("nodeType") == "element":
             name = self._name(schema, key)
@@ -106,7 +106,7 @@ class _Writer:
         prefix = place.get("prefix")
         tag = f"{prefix}:{name}" if prefix else name
         if not _NAME.fullmatch(tag):
-            raise XmlRefused(f"{name!r} cannot name an XML element")
+            raise XmlEncodingError(f"{name!r} cannot name an XML element")
         namespace = place.get("namespace")
         if not namespace:
             return tag, ""
@@ -119,5 +119,5 @@ def _text(value: Any) -> str:
 
 def _checked(text: str) -> str:
     if _ILLEGAL.search(text):
-        raise XmlRefused("XML cannot hold control characters")
+        raise XmlEncodingError("XML cannot hold control characters")
     return text

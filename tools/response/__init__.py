@@ -1,1 +1,1 @@
-"""Response bodies: read, described, kept outside the state."""
+"""Response bodies: parsing, sketches, and a store outside the graph state."""

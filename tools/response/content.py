@@ -1,4 +1,4 @@
-"""What a response body is: its kind by media type and by looking, its text in UTF-8, its value with exact numbers."""
+"""Parse a response body: detect its kind from media type and bytes, decode it to UTF-8, read integers exactly."""
 
 import codecs
 import csv
@@ -18,7 +18,7 @@ _TEXTS = frozenset(
     {"application/javascript", "application/x-www-form-urlencoded", "application/yaml", "application/x-yaml"}
     | {"application/toml", "application/graphql", "application/sql", "application/http"}
 )
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -36,7 +36,7 @@ UNREAD = object()
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A body made uniform: text is UTF-8 without a byte order mark; `notices` say what was not as announced."""
+    """A normalized body: text is UTF-8 without a byte order mark; `notices` list deviations from its Content-Type."""
 
     kind: Kind
     data: bytes
@@ -45,17 +45,17 @@ class Content:
 
     @property
     def is_binary(self) -> bool:
-        """Whether there is no text to read."""
+        """Whether the body is binary data."""
         return self.kind == "binary"
 
     def text(self) -> str:
-        """The body as text; bytes that are none show as replacement characters."""
+        """The body as text; invalid bytes become replacement characters."""
         return self.data.decode("utf-8", "replace")
 
     def value(self) -> Any:
-        """JSON as its value, JSON Lines as a list, anything else as text, binary as bytes, nothing as None.
+        """JSON as its value, JSON Lines as a list, other text as a string, binary data as bytes, an empty body as None.
 
-        Integers are exact however big; what claims to be JSON and is not comes as text.
+        Integers are exact at any size. Invalid JSON is returned as text.
         """
         if self.parsed is not UNREAD:
             return self.parsed
@@ -79,12 +79,12 @@ def read_json(text: str) -> Any:
 
 
 def _exact(digits: str) -> int | str:
-    # Python refuses to read integers of more than 4,300 digits, for the time it takes; their digits are kept.
+    # `int` raises ValueError for more than 4,300 digits by default, so a longer integer remains a string of digits.
     return int(digits) if len(digits) < 4000 else digits
 
 
 def read_content(body: bytes, content_type: str = "") -> Content:
-    """Find out what a body is and bring it to UTF-8; the announced type is believed unless the bytes deny it."""
+    """Detect the kind of a body and decode it to UTF-8; the Content-Type counts unless the bytes contradict it."""
     if not body.strip(b" \t\r\n"):
         return Content("empty", b"")
     media_type = essence(content_type)
@@ -102,10 +102,10 @@ def read_content(body: bytes, content_type: str = "") -> Content:
     return Content(kind, kept.encode("utf-8", "replace"), (*notices, *more), parsed if kind == "json" else UNREAD)
 
 
-def recoded(body: bytes, content_type: str = "") -> bytes | None:
-    """The text that `read_content` reads in a body, in UTF-8; None where it is none, or is in UTF-8 already.
+def utf8_version(body: bytes, content_type: str = "") -> bytes | None:
+    """The text of a body, encoded as UTF-8; None if the body is not text or is UTF-8 already.
 
-    What knows a text by its bytes has to look at this too: in another charset they are others.
+    Redaction compares bytes, so it must scan this version too: in UTF-16 the bytes of a secret differ.
     """
     text, _ = _decoded(body, content_type, _announced(essence(content_type)))
     data = body if text is None else text.encode("utf-8", "replace")
@@ -113,7 +113,7 @@ def recoded(body: bytes, content_type: str = "") -> bytes | None:
 
 
 def _parsed(text: str, announced: Kind | None) -> Any:
-    """The JSON value of a text that is announced as JSON or looks like an object or an array, else UNREAD."""
+    """The JSON value of a text whose Content-Type is JSON or that starts like an object or an array, else UNREAD."""
     if announced != "json" and text[:SNIFFED].lstrip()[:1] not in ("{", "["):
         return UNREAD
     try:
@@ -123,7 +123,7 @@ def _parsed(text: str, announced: Kind | None) -> Any:
 
 
 def _announced(media_type: str) -> Kind | None:
-    """The kind that a media type announces; None where it says nothing."""
+    """The kind of a media type; None if the type is missing or unspecific."""
     if media_type in ("", "*/*", "application/octet-stream", "application/unknown", "binary/octet-stream"):
         return None
     if media_type in _LINES:
@@ -139,8 +139,8 @@ def _announced(media_type: str) -> Kind | None:
 
 
 def _decoded(body: bytes, content_type: str, announced: Kind | None) -> tuple[str | None, tuple[str, ...]]:
-    """The text of a body by its mark, its charset, or as UTF-8; None where it is none."""
-    for mark, charset in _MARKS:
+    """Decode a body by its byte order mark, its charset or as UTF-8; the text is None if the body is not text."""
+    for mark, charset in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return _decode(body[len(mark) :], charset), ()
     found = _CHARSET.search(content_type)
@@ -209,7 +209,7 @@ def _is_json(text: str) -> bool:
 
 
 def _lines(text: str) -> list[str]:
-    """The documents of JSON Lines or JSON Text Sequences (RFC 7464)."""
+    """The JSON texts of JSON Lines or of a JSON Text Sequence (RFC 7464)."""
     return [line for line in re.split(r"[\n\x1e]", text) if line.strip()]
 
 
@@ -221,7 +221,7 @@ def _is_json_lines(text: str) -> bool:
 
 
 def table_rows(text: str, media_type: str = "text/csv", most: int = 20) -> list[list[str]]:
-    """The first rows of a table in text."""
+    """The first rows of CSV or tab-separated text."""
     delimiter = _TABLES.get(essence(media_type), ",")
     if delimiter == "," and text[:SNIFFED].split("\n", 1)[0].count(";") > text[:SNIFFED].split("\n", 1)[0].count(","):
         delimiter = ";"

@@ -1,19 +1,20 @@
-"""A store for runs whose host gives none: in memory, and with an end to the bodies, since a host may run for months."""
+"""An in-memory store for hosts that provide none; its size is bounded, because a host may run for months."""
 
 from collections.abc import Iterable
 from threading import RLock
+from weakref import WeakKeyDictionary
 
-from langgraph.store.base import Op, PutOp, Result
+from langgraph.store.base import BaseStore, Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
 
 from restgpt.tools.response.store import NAMESPACE, ResponseStore
 
 MOST_KEPT = 256 * 1024 * 1024
-"""How many characters of bodies are kept; past that the oldest go."""
+"""The most characters of bodies that are kept; past that the oldest bodies are removed."""
 
 
 class BoundedMemory(InMemoryStore):
-    """A store in memory that forgets the oldest response bodies, whole ones, and never the newest."""
+    """An in-memory store that removes the oldest response bodies, always whole bodies and never the newest."""
 
     def __init__(self, *, most: int = MOST_KEPT) -> None:
         super().__init__()
@@ -23,7 +24,7 @@ class BoundedMemory(InMemoryStore):
         self._lock = RLock()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do what a store does; what is put is counted."""
+        """Run the operations and count the size of the bodies that they put."""
         ops = list(ops)
         with self._lock:
             results = super().batch(ops)
@@ -41,6 +42,31 @@ class BoundedMemory(InMemoryStore):
         self._sizes[handle] = self._sizes.get(handle, 0) + size
         self._total += size
         while self._total > self._most and (oldest := next(iter(self._sizes))) != handle:
-            # Counted out at once, since of a body that is just being kept nothing can be removed yet.
+            # Subtract the size here: `remove` deletes nothing of a body whose last piece is not stored yet.
             self._total -= self._sizes.pop(oldest)
             ResponseStore(self).remove(oldest)
+
+
+class LockedStore(BaseStore):
+    """A host's `InMemoryStore`, one operation at a time: alone it fails when runs read and write it at once."""
+
+    def __init__(self, store: InMemoryStore) -> None:
+        self._store = store
+        self._lock = _LOCKS.setdefault(store, RLock())
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do what the store does."""
+        with self._lock:
+            return self._store.batch(ops)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do the same on the event loop: nothing here waits for longer than an operation in memory takes."""
+        return self.batch(ops)
+
+
+_LOCKS: WeakKeyDictionary[InMemoryStore, RLock] = WeakKeyDictionary()
+
+
+def locked(store: BaseStore) -> BaseStore:
+    """The store as several threads can use it at once: LangGraph's own in memory behind a lock, any other as it is."""
+    return LockedStore(store) if type(store) is InMemoryStore else store

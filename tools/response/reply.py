@@ -1,4 +1,4 @@
-"""The reply to one request, as the HTTP client gives it: without secrets, its body read at most once."""
+"""The reply to one request, returned by the HTTP client: secrets are redacted, the body is parsed at most once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from restgpt.tools.response.content import Content, read_content
 
 @dataclass(frozen=True)
 class Reply:
-    """One HTTP reply; `truncated` says that the body was longer than the client's bound and ends early.
+    """One HTTP reply; `truncated` means that the body was longer than the client's limit and was cut.
 
     `elapsed_ms` is the time from the first attempt to the end of the body, waits included.
     """
@@ -31,7 +31,7 @@ class Reply:
 
     @cached_property
     def content(self) -> Content:
-        """The body in a uniform form; it is decoded and parsed when this is first used, and only then."""
+        """The normalized body; it is decoded and parsed at the first use of this property."""
         return read_content(self.body, self.header("content-type"))
 
     def header(self, name: str) -> str:
@@ -41,5 +41,5 @@ class Reply:
 
 
 def is_success(status: int) -> bool:
-    """Whether a status is a 2xx (RFC 9110, section 15.3); a redirect has done nothing yet."""
+    """Whether a status is a 2xx (RFC 9110, section 15.3); a redirect is no success, the server has not acted yet."""
     return 200 <= status < 300

@@ -1,8 +1,8 @@
-"""The shape of a real value in few words: names, types, lengths and a few examples, bounded whatever the value is.
+"""A sketch of a value: names, types, lengths and a few examples, in a bounded number of tokens.
 
-Schemas lie; this is read from the body itself. Lists are sampled at both ends, the shapes of their items united, names
-that not all of them have marked with `?`. Everything shown is cut, so a hostile body can fill neither a prompt nor the
-memory.
+The sketch describes the body itself, because schemas are often wrong. Lists are sampled at both ends and the shapes of
+their items merged; `?` marks names that some items lack. All parts are cut to a bound, so a hostile body can fill
+neither a prompt nor the memory.
 """
 
 import json
@@ -19,13 +19,13 @@ SAMPLED = 12
 MOST_NAMES = 60
 MOST_DEPTH = 12
 MOST_NODES = 4000
-# Characters of an example and depth, from generous to mean: names are worth more than long examples.
+# Pairs of example length and depth, from most to least detailed: examples are cut before names.
 _DETAILS = ((40, 12), (24, 12), (12, 12), (12, 5), (0, 12), (0, 5), (12, 3), (0, 3), (0, 2))
 
 
 @dataclass(slots=True)
 class Shape:
-    """What the values at one place have in common."""
+    """The merged description of all values at one place."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     examples: list[Any] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Shape:
 def sketch(value: Any, budget: int = 400) -> str:
     """Sketch a JSON-like value in about `budget` tokens of four characters."""
     shape = Shape()
-    _look(value, shape, 0, [MOST_NODES])
+    _add_value(value, shape, 0, [MOST_NODES])
     limit = max(1, budget) * CHARACTERS_PER_TOKEN
     text = ""
     for length, depth in _DETAILS:
@@ -50,8 +50,8 @@ def sketch(value: Any, budget: int = 400) -> str:
     return text[: max(1, limit - 1)] + "…"
 
 
-def _look(value: Any, shape: Shape, depth: int, left: list[int]) -> None:
-    """Add a value to the shape of its place; `left` is how many more values may be looked at."""
+def _add_value(value: Any, shape: Shape, depth: int, left: list[int]) -> None:
+    """Add a value to the shape of its place; `left` holds the number of values that may still be visited."""
     left[0] -= 1
     if left[0] < 0 or depth > MOST_DEPTH:
         shape.is_cut = True
@@ -65,14 +65,14 @@ def _look(value: Any, shape: Shape, depth: int, left: list[int]) -> None:
                 if len(shape.fields) >= 2 * MOST_NAMES:
                     continue
                 inner = shape.fields[name] = Shape()
-            _look(item, inner, depth + 1, left)
+            _add_value(item, inner, depth + 1, left)
     elif isinstance(value, list | tuple):
         shape.shortest = len(value) if not shape.kinds["array"] else min(shape.shortest, len(value))
         shape.longest = max(shape.longest, len(value))
         shape.kinds["array"] += 1
         shape.items = shape.items or Shape()
         for item in _sample(value):
-            _look(item, shape.items, depth + 1, left)
+            _add_value(item, shape.items, depth + 1, left)
     else:
         shape.kinds[_kind(value)] += 1
         if len(shape.examples) < 3 and value is not None and value not in shape.examples:
@@ -96,7 +96,7 @@ def _kind(value: Any) -> str:
 
 
 def _render(shape: Shape, length: int, depth: int, names: int) -> str:
-    """Write a shape; `length` is how many characters of an example are shown, 0 for none."""
+    """Render a shape; `length` is the number of characters of each example, 0 for no examples."""
     text = " | ".join(kind for kind in shape.kinds if kind not in ("object", "array"))
     if length and shape.examples:
         shown = [_shown(example, length) for example in shape.examples[: 2 if length >= 24 else 1]]
@@ -128,7 +128,7 @@ def _render_object(shape: Shape, length: int, depth: int, names: int) -> str:
 
 
 def _is_dictionary(shape: Shape) -> bool:
-    """Tell whether the names are data, not a vocabulary: many of them, all over the same kind of object."""
+    """Whether the names are keys of a map, not fields: there are many, and all hold objects with the same fields."""
     if len(shape.fields) < 16:
         return False
     kinds = {tuple(inner.fields) for inner in shape.fields.values()}

@@ -1,7 +1,7 @@
-"""Response bodies outside the state: kept in the LangGraph store under a hash of their content, found by handle.
+"""Response bodies outside the graph state: the LangGraph store keeps them under a handle, a hash of their content.
 
-A body is made uniform when it comes in: text in UTF-8 without a byte order mark, so that everyone who reads it later
-reads the same. Large bodies are kept in pieces, since some stores bound the size of a value.
+A body is normalized before it is stored: text is UTF-8 without a byte order mark. Large bodies are stored in pieces,
+because some stores limit the size of a value.
 """
 
 import base64
@@ -30,23 +30,23 @@ NAMESPACE = ("restgpt", "bodies")
 PIECE = 4 * 1024 * 1024
 SKETCH_BUDGET = 400
 
-MOST_JUDGED = 200_000
-"""Bodies of up to how many bytes are compared with their schema: that takes seconds for megabytes."""
+MOST_VALIDATED = 200_000
+"""The most bytes of a body that is validated by its schema; validation of megabytes takes seconds."""
 
 MOST_CACHED = 16 * 1024 * 1024
-"""How many bytes of bodies a `BodyCache` holds; larger bodies are loaded and parsed each time they are opened."""
+"""The most bytes that a `BodyCache` holds; a larger body is loaded and parsed each time it is opened."""
 
 
 _HANDLE = re.compile(r"body-[0-9a-f]{40}")
 
 
 class UnknownHandleError(RestgptError):
-    """No body is kept under this handle, or a part of it is missing."""
+    """The store has no body for this handle, or a piece of it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredResponse:
-    """What the state keeps of a response; all of it plain JSON. `elapsed_ms` is how long it took, waits included."""
+    """The description of a response in the graph state, as plain JSON; `elapsed_ms` includes waits."""
 
     handle: str
     status: int
@@ -59,13 +59,13 @@ class StoredResponse:
     elapsed_ms: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as a plain dictionary."""
+        """The fields as a plain dictionary."""
         return {**asdict(self), "notices": list(self.notices)}
 
 
 @dataclass(frozen=True)
 class Body:
-    """A kept body: `raw` is UTF-8 if it is text, `parsed` its JSON value if somebody has read it already."""
+    """A stored body: `raw` is UTF-8 if it is text; `parsed` is its JSON value if it has been parsed already."""
 
     raw: bytes
     media_type: str
@@ -79,19 +79,19 @@ class Body:
 
     @property
     def is_binary(self) -> bool:
-        """Whether there is no text to read."""
+        """Whether the body is binary data."""
         return self.kind == "binary"
 
     @property
     def is_json(self) -> bool:
-        """Whether it reads as one JSON value."""
+        """Whether the body is one JSON value."""
         return self.kind == "json"
 
     @cached_property
     def value(self) -> Any:
-        """JSON as its value, JSON Lines as a list, other text as text, binary as bytes, an empty body as None.
+        """JSON as its value, JSON Lines as a list, other text as a string, binary data as bytes, an empty body as None.
 
-        Bodies are shared by all who open them, so the value must not be changed.
+        Callers share the value, so they must not change it.
         """
         return Content(self.kind, self.raw, parsed=self.parsed).value()
 
@@ -103,9 +103,10 @@ class Body:
 
 
 class BodyCache:
-    """The newest bodies, so that whoever opens one soon after it arrived neither loads nor parses it again.
+    """A cache of recent bodies, so that a body that was just received is neither loaded nor parsed again.
 
-    A handle is a hash of the content, so an entry never goes stale. Past `most` bytes the oldest entries go.
+    A handle is a hash of the content, so entries never become stale. Past `most` bytes the least recently used bodies
+    are removed.
     """
 
     def __init__(self, *, most: int = MOST_CACHED) -> None:
@@ -115,7 +116,7 @@ class BodyCache:
         self._lock = Lock()
 
     def get(self, handle: str) -> Body | None:
-        """The body of a handle, None if it is not here."""
+        """The body of a handle; None if it is not cached."""
         with self._lock:
             body = self._bodies.get(handle)
             if body is not None:
@@ -123,7 +124,7 @@ class BodyCache:
             return body
 
     def put(self, handle: str, body: Body) -> None:
-        """Take a body in, unless it is larger than all of the cache or is here already."""
+        """Cache a body, unless it is larger than the cache or is cached already."""
         with self._lock:
             if handle in self._bodies or body.size > self._most:
                 return
@@ -133,14 +134,14 @@ class BodyCache:
                 self._size -= self._bodies.popitem(last=False)[1].size
 
     def drop(self, handle: str) -> None:
-        """Forget a body."""
+        """Remove a body from the cache."""
         with self._lock:
             if (body := self._bodies.pop(handle, None)) is not None:
                 self._size -= body.size
 
 
 class ResponseStore:
-    """Keeps bodies in a LangGraph store."""
+    """Stores bodies in a LangGraph store."""
 
     def __init__(self, store: BaseStore, *, piece: int = PIECE, cache: BodyCache | None = None) -> None:
         self._store = store
@@ -148,9 +149,9 @@ class ResponseStore:
         self._cache = cache or BodyCache(most=0)
 
     def put(self, reply: Reply, operation: Operation | None = None) -> StoredResponse:
-        """Keep the body of a reply; with the operation, the answer is also compared with its schema.
+        """Store the body of a reply; with `operation`, also validate it by the schema of the response.
 
-        The same body gives the same handle and is kept once.
+        Equal bodies have the same handle and are stored once.
         """
         content = reply.content
         notices = list(content.notices)
@@ -172,7 +173,7 @@ class ResponseStore:
         )
 
     def put_value(self, value: Any, status: int = 200, *, elapsed_ms: int | None = None) -> StoredResponse:
-        """Keep a value that is no single reply, such as several pages as one."""
+        """Store a value that is not the body of one reply, such as the merged pages of a list."""
         data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
         content = Content("json", data, parsed=value)
         handle = self._keep(content, "application/json")
@@ -189,13 +190,13 @@ class ResponseStore:
         for number in range(count):
             part = content.data[number * self._piece : (number + 1) * self._piece]
             self._store.put(NAMESPACE, f"{handle}.{number}", _packed(part, content.is_binary), index=False)
-        # Last, so that a handle that is found is whole even if the process was killed in between.
+        # Written last: if this entry exists, all pieces exist, even if the process is killed in between.
         about = {"pieces": count, "size": len(content.data), "media_type": media_type, "kind": content.kind}
         self._store.put(NAMESPACE, handle, about, index=False)
         return handle
 
     def open(self, handle: str) -> Body:
-        """The kept body; raises UnknownHandleError."""
+        """The stored body; raises UnknownHandleError."""
         if (body := self._cache.get(handle)) is not None:
             return body
         found = self._store.get(NAMESPACE, handle)
@@ -212,7 +213,7 @@ class ResponseStore:
         return body
 
     def remove(self, handle: str) -> None:
-        """Forget a body. What says that it is whole goes first, so that a half that is left is never taken for it."""
+        """Delete a body, its entry before its pieces, so that an incomplete body is never read."""
         self._cache.drop(handle)
         found = self._store.get(NAMESPACE, handle)
         if found is not None:
@@ -221,22 +222,22 @@ class ResponseStore:
                 self._store.delete(NAMESPACE, f"{handle}.{number}")
 
     def body(self, handle: str) -> bytes:
-        """The bytes of a kept body; raises UnknownHandleError."""
+        """The bytes of a stored body; raises UnknownHandleError."""
         return self.open(handle).raw
 
 
 def handles_in(value: object) -> set[str]:
-    """The handles that stand anywhere in a value, such as a state."""
+    """The handles anywhere in a value, such as a state."""
     return set(_HANDLE.findall(repr(value)))
 
 
 def _packed(part: bytes, is_binary: bool) -> dict[str, Any]:
-    """A piece as JSON: text where it is text that every store can hold, else Base64."""
+    """A piece as JSON: text if every store accepts it, else Base64."""
     if not is_binary and b"\0" not in part:
         try:
             return {"text": part.decode()}
         except UnicodeDecodeError:
-            # A piece may end inside a character.
+            # The piece ends inside a UTF-8 character.
             pass
     return {"base64": base64.b64encode(part).decode("ascii")}
 
@@ -269,7 +270,7 @@ def _describe_table(content: Content, media_type: str, budget: int) -> str:
 
 
 def response_warnings(operation: Operation, status: int, content: Content, media_type: str) -> list[str]:
-    """Compare an answer with what the document promises; whatever differs is only worth a word."""
+    """Compare a response with the document; differences become notices, not errors."""
     response = operation.response(status)
     if response is None:
         return [f"the document does not mention status {status}"] if operation.responses else []
@@ -281,9 +282,9 @@ def response_warnings(operation: Operation, status: int, content: Content, media
         note = [f"the document promises {', '.join(response.content)}, not {media_type or 'an unnamed type'}"]
     else:
         note = []
-    if media is None or media.schema is None or content.kind != "json" or len(content.data) > MOST_JUDGED:
+    if media is None or media.schema is None or content.kind != "json" or len(content.data) > MOST_VALIDATED:
         return note
-    # Even a pattern that ends may take a second for one text, and a body has many.
+    # `patterns=False`, because one pattern may take a second for one text, and a body has many texts.
     schema = operation.json_schema(media.schema, patterns=False)
     found = validate(content.value(), schema, "")
     return [*note, *(f"the body differs from its schema at {item}" for item in found[:3])]

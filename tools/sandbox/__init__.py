@@ -1,4 +1,4 @@
-"""Running generated Python without giving it the machine."""
+"""A sandbox for generated Python."""
 
 from restgpt.tools.sandbox.result import Limits, SandboxResult
 from restgpt.tools.sandbox.runner import run_python

@@ -1,4 +1,4 @@
-"""The seam of the sandbox: what a backend does, and the error when no protected one exists."""
+"""The interface of sandbox backends, and the error if no secure backend exists."""
 
 from typing import Protocol
 
@@ -7,18 +7,18 @@ from restgpt.tools.sandbox.result import Limits, Media, SandboxResult
 
 
 class SandboxUnavailableError(RestgptError):
-    """No protected way to run generated code exists here; the message says why, or what to install."""
+    """No backend can run generated code securely here; the message has the reason, or the extra to install."""
 
 
 class SandboxBackend(Protocol):
-    """A protected way to run code; thread-safe, and a result comes back whatever the code does."""
+    """Runs code in a sandbox. Thread-safe; `run` returns a result whatever the code does."""
 
     name: str
 
     def run(self, code: str, data: bytes, *, media: Media, limits: Limits) -> SandboxResult:
-        """Run `code` over `data`, parsed as `media`. Raises SandboxUnavailableError rather than run it unprotected."""
+        """Run `code` over `data`, parsed as `media`. Raises SandboxUnavailableError if that is not secure here."""
         ...
 
     def close(self) -> None:
-        """Give back processes and memory."""
+        """Release processes and memory."""
         ...

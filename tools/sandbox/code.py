@@ -1,6 +1,6 @@
-"""Generated Python before it runs: taking it out of its Markdown, and telling which standard modules it may need.
+"""Prepare generated Python: extract it from Markdown, and list the standard modules that it may import.
 
-Nothing here parses the code as Python: it is hostile until it is inside the sandbox, where it is compiled.
+The host never parses the code as Python, because it may be hostile; only the sandbox compiles it.
 """
 
 import re
@@ -14,7 +14,7 @@ _FENCE = "```"
 _PYTHON = frozenset({"python", "python3", "py"})
 
 # fmt: off
-# What nearly every snippet uses: loaded while a worker waits, so that it costs no time when a job comes.
+# Modules that most snippets use; a waiting worker imports them before it gets a job.
 CORE = (
     "collections", "collections.abc", "contextlib", "copy", "datetime", "functools", "heapq", "itertools",
     "json", "math", "operator", "re", "string", "textwrap", "time", "types", "warnings", "weakref",
@@ -27,7 +27,7 @@ _CODECS = (
     "raw_unicode_escape", "punycode", "idna", "base64_codec", "hex_codec", "rot_13", "quopri_codec",
 )
 
-# The modules that the sandbox offers: once the worker is locked, nothing can be read from disk any more.
+# The modules that code may import. They are loaded before the worker is locked, since it cannot read files later.
 OFFERED = frozenset({
     "__future__", "abc", "argparse", "array", "ast", "base64", "binascii", "bisect", "builtins", "calendar",
     "cmath", "codecs", "collections", "colorsys", "configparser", "contextlib", "copy", "csv", "ctypes",
@@ -43,7 +43,7 @@ OFFERED = frozenset({
 
 _TRACEBACKS = ("traceback", "linecache", "tokenize", "tracemalloc", "ast", "unicodedata", "_suggestions")
 
-# Words that make Python import more than their name says, at once (packages) or when first called.
+# Words in the code that cause further imports, at once (packages) or at the first call.
 _IMPLIED: Mapping[str, tuple[str, ...]] = {
     "email": ("email.utils", "email.message", "email.parser", "email.policy", "email.charset", "email.generator"),
     "fractions": ("decimal",),
@@ -68,10 +68,10 @@ _MISSING = re.compile(r"No module named '([A-Za-z_][\w.]{0,60})'", re.ASCII)
 
 
 def clean_code(text: str) -> str:
-    """Return the Python in a model's reply, without byte order mark, Markdown around it and common indentation."""
+    """Return the Python in a model's reply, without byte order mark, Markdown and common indentation."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     outside, blocks = _split(text.split("\n"))
-    # A fence inside a string of otherwise plain code is left alone: such code has statements outside as well.
+    # Statements outside of the fences mean plain code with a fence inside a string, which is not changed.
     if blocks and not any(_STATEMENT.match(line.lstrip()) for line in outside):
         python = [lines for language, lines in blocks if language in _PYTHON]
         text = "\n".join("\n".join(lines) for lines in python or [blocks[0][1]])
@@ -79,7 +79,7 @@ def clean_code(text: str) -> str:
 
 
 def _split(lines: Iterable[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Return the lines outside of fences, and each fenced block as language and lines; the last may lack its end."""
+    """Return the lines outside of fences, and each fenced block as language and lines; the last may be unclosed."""
     outside: list[str] = []
     blocks: list[tuple[str, list[str]]] = []
     current = outside
@@ -96,7 +96,7 @@ def _split(lines: Iterable[str]) -> tuple[list[str], list[tuple[str, list[str]]]
 
 
 def modules_for(code: str) -> tuple[str, ...]:
-    """Return the modules to load before the worker locks itself: all that the words of `code` can make it import."""
+    """Return the modules to load before the worker locks itself: all modules that the words of `code` may import."""
     found: dict[str, None] = {}
     for word in sorted(set(_WORD.findall(code))):
         if word in OFFERED:
@@ -106,7 +106,7 @@ def modules_for(code: str) -> tuple[str, ...]:
 
 
 def missing_module(message: str) -> str:
-    """Return the module that an import failed for, if it is one to load ahead although no word showed it, else ""."""
+    """Return the module of a failed import, if the worker can load it before the lock, else ""."""
     match = _MISSING.match(message)
     root = match[1].partition(".")[0] if match else ""
     private = root.startswith("_") and root in sys.stdlib_module_names
@@ -114,5 +114,5 @@ def missing_module(message: str) -> str:
 
 
 def needs_zones(code: str) -> bool:
-    """Return whether the code may ask for time zones, whose files must be read before the worker is locked."""
+    """Return whether the code may use time zones, whose files must be read before the worker is locked."""
     return "zoneinfo" in code

@@ -1,7 +1,7 @@
-"""The Linux backend: one fresh, locked CPython process per run, one of them always started ahead.
+"""The Linux backend: a new, locked CPython process (a worker) for each run, with spare workers started in advance.
 
-Why no fork of the host, no zygote and no reuse: the host's memory holds secrets, and a process that ran generated code
-can be trusted with nothing more. A waiting worker has read nothing; `worker.py` tells how it locks itself in.
+A worker is neither a fork of the host nor reused: the memory of the host contains secrets, and a process that has run
+generated code is no longer trusted. A waiting worker has read no input. `worker.py` documents the lock.
 """
 
 import os
@@ -24,16 +24,16 @@ from restgpt.tools.sandbox.record import LOCKED, ending_of, framed, refusal_of
 from restgpt.tools.sandbox.result import CodeError, Limits, Media, SandboxResult, Status, printable, result_of
 from restgpt.tools.sandbox.seccomp import lock_program
 
-_LOCKSMITHS = ("ctypes", "resource", "signal")  # what the worker locks itself with
-_REPEATS = 2  # of a run that wanted a module which its words did not show
-START = 20.0  # seconds that an interpreter may take to start on a busy machine; the limits count from its lock
-GRACE = 0.5  # seconds that the host leaves the kernel's own timer before it kills
+_LOCK_MODULES = ("ctypes", "resource", "signal")  # the worker needs them to lock itself
+_REPEATS = 2  # of a run that failed to import a module which `modules_for` did not find
+START = 20.0  # seconds for the start of an interpreter on a busy machine; the limits of a run count from its lock
+GRACE = 0.5  # seconds after the time limit before the host kills a worker that the kernel timer did not end
 _WORKER = Path(__file__).with_name("worker.py")
 _STATUS_BYTES = 32 << 10
 _CHUNK = 1 << 20
 _F_SETPIPE_SZ = 1031
 
-# The first code that a backend runs: everything in it must fail, or the backend is not used.
+# The self-test of a backend: every attempt in it must fail, else the backend is not used.
 _PROBE = """
 import os, ctypes
 libc = ctypes.CDLL(None, use_errno=True)
@@ -58,9 +58,9 @@ print(", ".join(reached) or "locked")
 
 
 class CPythonBackend:
-    """Runs code in one-shot locked interpreters; `spares` wait ready, at most `workers` run at once. Thread-safe.
+    """Runs code in locked one-shot workers: keeps `spares` ready, runs at most `workers` at once. Thread-safe.
 
-    Raises SandboxUnavailableError where the platform, the kernel or the interpreter cannot lock a worker in.
+    Raises SandboxUnavailableError if the platform, the kernel or the interpreter cannot lock a worker.
     """
 
     name = "cpython"
@@ -68,7 +68,9 @@ class CPythonBackend:
     def __init__(self, *, spares: int = 1, workers: int | None = None, python: str | None = None) -> None:
         program = lock_program(platform.machine()) if sys.platform == "linux" else None
         if program is None:
-            raise SandboxUnavailableError(f"there is no lock for {sys.platform} on {platform.machine()}")
+            raise SandboxUnavailableError(
+                f"the locked interpreter does not support {sys.platform} on {platform.machine()}"
+            )
         self._command = _command(python or _interpreter(), program)
         self._wanted = spares
         self._workers = workers or max(4, 2 * (os.cpu_count() or 1))
@@ -83,8 +85,8 @@ class CPythonBackend:
 
     def run(self, code: str, data: bytes, *, media: Media, limits: Limits) -> SandboxResult:
         """Run `code` over `data` in a fresh worker. Raises SandboxUnavailableError if no worker can be locked."""
-        # The library imports some modules only when a function is called, which the words of the code do not show.
-        # A run leaves nothing behind, so it can be repeated with such a module loaded before the lock.
+        # Some functions of the standard library import further modules when they are called; `modules_for` cannot find
+        # these. A run has no side effects, so it is repeated with the missing module loaded before the lock.
         modules = modules_for(code)
         result = self._once(code, data, media=media, limits=limits, modules=modules)
         for _ in range(_REPEATS):
@@ -116,7 +118,7 @@ class CPythonBackend:
         return result_of(status, bytes(run.stdout), limits, error=error, elapsed_ms=elapsed * 1000, shape=shape)
 
     def close(self) -> None:
-        """End the waiting workers; running ones end with their runs. The backend cannot be used afterwards."""
+        """End the spare workers; the others end with their runs. The backend cannot be used afterwards."""
         with self._lock:
             self._closed = True
             spares, self._spares = list(self._spares), deque()
@@ -124,7 +126,7 @@ class CPythonBackend:
             worker.end()
 
     def _after_fork(self) -> None:
-        # In a forked child the waiting workers are the parent's, and locks may be held by threads that are not there.
+        # In a forked child the spare workers belong to the parent, and locks may be held by threads that do not exist.
         for worker in self._spares:
             worker.disown()
         self._spares = deque()
@@ -133,14 +135,14 @@ class CPythonBackend:
         self._slots = threading.BoundedSemaphore(self._workers)
 
     def _serve(self, request: list[bytes], limits: Limits) -> "_Run":
-        # A spare may have died while it waited; it has then read no code, so a fresh worker can take the job.
+        # A spare worker may have died while it waited. It has read no code then, so a new worker can run the job.
         for worker in (self._take(), None):
             run = self._attempt(worker or self._start(), request, limits)
             if run.locked or run.was_late:
                 return run
             if run.refusal or run.killed:
                 break
-        raise SandboxUnavailableError(run.refusal or f"the interpreter did not start ({run.complaint()})")
+        raise SandboxUnavailableError(run.refusal or f"the interpreter did not start ({run.last_error_line()})")
 
     def _attempt(self, worker: "_Worker", request: list[bytes], limits: Limits) -> "_Run":
         run = _Run(limits)
@@ -149,7 +151,7 @@ class CPythonBackend:
             self._refill()
             run.follow(worker)
             if run.killed is None and not worker.ended_within(GRACE):
-                run.killed = Status.CRASHED  # it closed its pipes and went on
+                run.killed = Status.CRASHED  # it closed its pipes but did not end
         finally:
             run.returncode = worker.end()
         return run
@@ -161,11 +163,11 @@ class CPythonBackend:
 
     def _start(self) -> "_Worker":
         if self._closed:
-            raise SandboxUnavailableError("the sandbox has been closed")
+            raise SandboxUnavailableError("the sandbox is closed; open a new one")
         return _Worker.start(self._command)
 
     def _refill(self) -> None:
-        # While a worker runs, its successor is started; that takes another processor's time, if there is one.
+        # Start the next spare worker while this one runs, on another processor if there is one.
         with self._lock:
             if self._closed or len(self._spares) + self._starting >= self._wanted:
                 return
@@ -174,7 +176,7 @@ class CPythonBackend:
         try:
             worker = self._start()
         except SandboxUnavailableError:
-            return  # the next run will try again and say why
+            return  # the next run tries again and raises the error
         finally:
             with self._lock:
                 self._starting -= 1
@@ -192,15 +194,15 @@ class CPythonBackend:
             raise
         if result.output.strip() != "locked":
             self.close()
-            raise SandboxUnavailableError(f"the lock does not hold: {result.feedback()}")
+            raise SandboxUnavailableError(f"the self-test of the lock failed: {result.feedback()}")
 
 
 def _nothing() -> None:
-    """Stand in for a backend that is gone when the process forks."""
+    """Do nothing, for a backend that no longer exists when the process forks."""
 
 
 class _Worker:
-    """A started process and the host's ends of its four pipes; -1 stands for one that is closed."""
+    """A worker process and the host's ends of its four pipes; -1 means closed."""
 
     def __init__(self, process: subprocess.Popen[bytes], pipes: Iterable[int]) -> None:
         self.process = process
@@ -208,14 +210,14 @@ class _Worker:
 
     @classmethod
     def start(cls, command: list[str]) -> "_Worker":
-        """Start an interpreter that waits for a job. Raises SandboxUnavailableError if the system refuses."""
+        """Start an interpreter that waits for a job. Raises SandboxUnavailableError if it cannot be started."""
         opened: list[int] = []
         try:
             for _ in range(4):
                 opened.extend(os.pipe())  # the reading end comes first
             theirs = [opened[0], opened[3], opened[5], opened[7]]
             process = subprocess.Popen(
-                # The status descriptor's number is an argument: moving it to a fixed one would race with threads.
+                # The status descriptor is an argument, because `dup2` to a fixed number would race with other threads.
                 [part.replace("{status}", str(theirs[3])) for part in command],
                 stdin=theirs[0],
                 stdout=theirs[1],
@@ -237,7 +239,7 @@ class _Worker:
         return cls(process, ours)
 
     def ended_within(self, seconds: float) -> bool:
-        """Wait for the process to end by itself and return whether it did."""
+        """Wait for the process to end and return whether it did."""
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -245,19 +247,19 @@ class _Worker:
         return True
 
     def end(self) -> int:
-        """Kill the process if it still runs, reap it, close the pipes; return its exit code (negative: the signal)."""
+        """Kill the process if it runs, wait for it, close the pipes; return its exit code (negative: a signal)."""
         self.process.kill()
         returncode = self.process.wait()
         self._close()
         return returncode
 
     def disown(self) -> None:
-        """Close this process's copies of the pipes of a worker that is another process's child."""
-        self.process.returncode = 0  # nothing to wait for here
+        """In a forked child, close the copies of the pipes: the worker belongs to the parent."""
+        self.process.returncode = 0  # only the parent can wait for the worker
         self._close()
 
     def close_stdin(self) -> None:
-        """Tell the worker that no more comes."""
+        """Close standard input, which ends the request."""
         os.close(self.stdin)
         self.stdin = -1
 
@@ -270,7 +272,7 @@ class _Worker:
 
 @dataclass(slots=True)
 class _Run:
-    """One job in one worker: what is still to be sent, what has come back, and why the host killed it, if it did."""
+    """One job in one worker: the bytes to send, the bytes received, and the status if the host killed the worker."""
 
     limits: Limits
     fed_at: float = field(default_factory=time.monotonic)
@@ -284,47 +286,47 @@ class _Run:
 
     @property
     def locked(self) -> bool:
-        """Whether the worker said that it was locked, before it could read any code."""
+        """Whether the worker reported its lock; it does so before it reads any code."""
         return self.status.startswith(LOCKED)
 
     @property
     def was_late(self) -> bool:
-        """Whether the worker's own timer ended it; on a busy machine even before its lock."""
+        """Whether a timer of the worker ended it; on a busy machine this can happen before its lock."""
         return self.returncode in (-signal.SIGALRM, -signal.SIGXCPU)
 
     @property
     def refusal(self) -> str:
-        """Why the worker would not run code, in its own words."""
+        """The worker's reason for not running the code."""
         return refusal_of(bytes(self.status))
 
-    def complaint(self) -> str:
-        """The last line that the interpreter wrote to standard error."""
+    def last_error_line(self) -> str:
+        """The last line on standard error, or the exit code."""
         lines = printable(self.stderr.decode("utf-8", "replace")).strip().splitlines()
         return lines[-1][:300] if lines else f"exit code {self.returncode}"
 
     def ending(self) -> tuple[Status, CodeError | None, str]:
-        """Return what exit code and record say; the kernel's word and the host's outweigh the worker's."""
+        """Return the outcome; a kill by the host or the kernel takes precedence over the worker's record."""
         if self.killed is not None:
             return self.killed, None, ""
         ending = ending_of(bytes(self.status))
         if self.returncode == 0 and ending[0] is not Status.CRASHED:
             return ending
-        # A host that ignores its children's ends reads 0 for all of them; then the clock tells that the timer fired.
+        # If the host ignores SIGCHLD, every exit code is 0; then the elapsed time shows that the timer has fired.
         late = self.returncode == 0 and time.monotonic() - self.fed_at >= self.limits.wall
         if late or self.was_late:
             return Status.TIMEOUT, None, ""
-        # Killed, and not by the host: the kernel does that for want of memory.
+        # SIGKILL not sent by the host comes from the kernel, which is out of memory.
         return (Status.MEMORY_LIMIT if self.returncode == -signal.SIGKILL else Status.CRASHED), None, ""
 
     def feed(self, worker: _Worker, request: Iterable[bytes]) -> None:
-        """Send as much of the request as the pipe takes at once."""
+        """Send as much of the request as the pipe accepts without blocking."""
         self.deadline = self.fed_at + START + self.limits.wall
         self.pending = [memoryview(part) for part in request if part]
         _widen(worker.stdin, sum(map(len, self.pending)))
         self._write(worker)
 
     def follow(self, worker: _Worker) -> None:
-        """Send the rest and read all pipes until the worker has closed them, a cap is passed or the time is up."""
+        """Send the rest and read all pipes until the worker closes them, a limit is exceeded or the deadline passes."""
         with selectors.PollSelector() as ready:
             if worker.stdin >= 0:
                 ready.register(worker.stdin, selectors.EVENT_WRITE)
@@ -340,7 +342,7 @@ class _Run:
 
     def _advance(self, worker: _Worker, number: int, ready: selectors.PollSelector) -> None:
         if number == worker.stdin:
-            # The descriptor is closed by the write that finishes the request, so it leaves the selector first.
+            # Unregister first, because the write that completes the request closes the descriptor.
             ready.unregister(number)
             self._write(worker)
             if worker.stdin >= 0:
@@ -380,22 +382,22 @@ class _Run:
 
 
 def _interpreter() -> str:
-    # A virtual environment's interpreter would look for its packages; the one it was made from knows the library only.
+    # Not the interpreter of a virtual environment, which would search its packages, but its base interpreter.
     base = getattr(sys, "_base_executable", "") or ""
     return base if Path(base).is_file() else sys.executable
 
 
 def _command(python: str, program: bytes) -> list[str]:
     flags = ["-I", "-S", "-B", "-X", "utf8"]
-    return [python, *flags, str(_WORKER.resolve()), "{status}", program.hex(), ",".join((*CORE, *_LOCKSMITHS))]
+    return [python, *flags, str(_WORKER.resolve()), "{status}", program.hex(), ",".join((*CORE, *_LOCK_MODULES))]
 
 
 def _widen(number: int, size: int) -> None:
-    # Imported here, since the module exists on Unix only and this one is loaded everywhere to say that it cannot help.
+    # Imported here, because `fcntl` exists on Unix only and this module is imported on all systems.
     import fcntl
 
     if size > 1 << 16:
         try:
             fcntl.fcntl(number, _F_SETPIPE_SZ, 1 << 20)
         except OSError:
-            return  # the user's share of pipe memory is used up; the usual 64 KiB do
+            return  # the user's limit of pipe memory is reached; the default of 64 KiB suffices

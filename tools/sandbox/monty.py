@@ -1,7 +1,7 @@
-"""The light backend for systems without a lock: Monty, another Python in a process (`restgpt[sandbox-monty]`).
+"""The light backend for other systems than Linux: Monty, another Python implementation (`restgpt[sandbox-monty]`).
 
-Strict: what Monty does not have is told to the model as unsupported and never run elsewhere. It runs about six in ten
-of the snippets that models write, and its `round` errs on half-way values. On Linux the locked interpreter is better.
+Code that Monty does not support has the status `unsupported` and is not run by another backend. Monty runs about six in
+ten of the snippets that models write, and its `round` is wrong for half-way values. On Linux use the CPython backend.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any, Literal
 from restgpt.tools.sandbox.backend import SandboxUnavailableError
 from restgpt.tools.sandbox.result import CodeError, Limits, Media, SandboxResult, Status, printable, result_of
 
-_GRACE = 0.5  # seconds before the pool kills a worker whose own clock has not stopped it
+_GRACE = 0.5  # seconds after the time limit before the pool kills a worker
 _LOAD: Mapping[Media, str] = {"json": "import json as _json\ndata = _json.loads(raw)", "text": "data = raw"}
 _KINDS: Mapping[str, Status] = {
     "NotImplementedError": Status.UNSUPPORTED,
@@ -28,7 +28,7 @@ _KINDS: Mapping[str, Status] = {
 class MontyBackend:
     """Runs code in Monty worker processes, a fresh one per run. Thread-safe.
 
-    Raises SandboxUnavailableError if the extra is not installed or its program cannot be started.
+    Raises SandboxUnavailableError if the extra is not installed or its program does not start.
     """
 
     name = "monty"
@@ -37,7 +37,9 @@ class MontyBackend:
         try:
             import pydantic_monty
         except ImportError as error:
-            raise SandboxUnavailableError("install restgpt[sandbox-monty]") from error
+            raise SandboxUnavailableError(
+                "the Monty backend is not installed; install restgpt[sandbox-monty]"
+            ) from error
         self._monty = pydantic_monty
         pool = pydantic_monty.Monty(
             max_processes=workers or max(4, os.cpu_count() or 1),
@@ -62,9 +64,9 @@ class MontyBackend:
                 session.feed_run(code, print_callback=output)
         except self._monty.MontyError as error:
             raised = error
-        status, told = _ending(raised, loading=loading, overflowed=output.overflowed)
+        status, problem = _ending(raised, loading=loading, overflowed=output.overflowed)
         elapsed = (time.monotonic() - started) * 1000
-        return result_of(status, bytes(output.printed), limits, error=told, elapsed_ms=elapsed)
+        return result_of(status, bytes(output.printed), limits, error=problem, elapsed_ms=elapsed)
 
     def close(self) -> None:
         """End the worker processes."""
@@ -72,7 +74,7 @@ class MontyBackend:
 
 
 class _Output:
-    """Collects what is printed and stops the run past `cap` bytes."""
+    """Collects the printed text and stops the run after `cap` bytes."""
 
     def __init__(self, cap: int) -> None:
         self.printed = bytearray()

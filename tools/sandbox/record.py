@@ -1,9 +1,8 @@
-"""What host and worker say to each other: the job's header, and the record of how it ended.
+"""The protocol of host and worker: the header of a job, and the record of its outcome.
 
-Records are netstrings on a pipe, written by a process that ran hostile code.
-
-Whatever is not exactly as the worker writes it counts for nothing; what is, is bounded and cleaned. That a record is
-well-formed does not make it true: the code could have written it. Only the result of its own run is at stake.
+Records are netstrings on a pipe, written by a process that may have run hostile code. So the host rejects any record
+that deviates from the worker's format, and it bounds and cleans the others. Even a well-formed record may be forged by
+the code, but that affects only the result of its own run.
 """
 
 import json
@@ -18,13 +17,13 @@ _NETSTRING = re.compile(rb"(\d{1,6}):")
 
 
 def framed(header: Mapping[str, object]) -> bytes:
-    """Return a job's header as the worker reads it: the length in ten digits, then JSON."""
+    """Return the header of a job in the format of the worker: the length in ten digits, then JSON."""
     text = json.dumps(header).encode()
     return b"%010d" % len(text) + text
 
 
 def records(raw: bytes) -> list[list[bytes]]:
-    """Return the records of a status stream, or [] if it is anything but well-formed."""
+    """Return the records of a status stream, or [] if it is malformed."""
     bodies = _netstrings(raw)
     records = [_netstrings(body) for body in bodies] if bodies else []
     return [] if None in records else [record for record in records if record]
@@ -57,7 +56,7 @@ _ENDINGS: Mapping[str, Status] = {
 
 
 def ending_of(raw: bytes) -> tuple[Status, CodeError | None, str]:
-    """Return status, error and shape of the data from a status stream: that it was locked, then one record."""
+    """Return status, error and shape of the data from a status stream: the `locked` record, then one more."""
     found = records(raw)
     if len(found) != 2 or found[0] != [b"locked"]:
         return Status.CRASHED, None, ""
@@ -69,7 +68,7 @@ def ending_of(raw: bytes) -> tuple[Status, CodeError | None, str]:
 
 
 def refusal_of(raw: bytes) -> str:
-    """Return why a worker would not run code, in its own words, or "" if it did not refuse."""
+    """Return the worker's reason for not running the code, or "" if it gave none."""
     found = records(raw)
     return found[0][1].decode("utf-8", "replace") if found and found[0][:1] == [b"unlocked"] and found[0][1:] else ""
 

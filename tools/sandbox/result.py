@@ -1,4 +1,4 @@
-"""What a run of generated Python may use, and what comes of it: limits, statuses, the result as text for the model."""
+"""The limits of a sandbox run, its statuses, and its result as text for the model."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _UNPRINTABLE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x
 
 
 class Status(StrEnum):
-    """How a run ended; every value but the last two is the model's to repair."""
+    """The outcome of a run; the model can repair all but the last two."""
 
     OK = "ok"
     NO_OUTPUT = "no_output"
@@ -34,10 +34,10 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one run may use.
+    """The limits of one run.
 
     `wall` and `cpu` are seconds; `memory` (None: by the size of the data), `output`, `errors`, `data` and `code` are
-    bytes; `shown` is the characters of output that a result keeps.
+    bytes; `shown` is the number of characters of output in a result.
     """
 
     wall: float = 5.0
@@ -59,7 +59,7 @@ STANDARD = Limits()
 
 @dataclass(frozen=True, slots=True)
 class CodeError:
-    """What ended the code: type and message of the exception, line number from 1 (None: unknown), text of that line."""
+    """The exception that ended the code: type, message, line number from 1 (None: unknown), text of that line."""
 
     type: str
     message: str
@@ -69,9 +69,9 @@ class CodeError:
 
 @dataclass(frozen=True, slots=True)
 class SandboxResult:
-    """The outcome of one run; `output` is printable and bounded, but as untrusted as the data it came from.
+    """The result of one run; `output` is printable and bounded, but as untrusted as the data.
 
-    `shape` describes the top level of the data, `truncated` says that `output` is not all that was printed.
+    `shape` describes the top level of the data; `truncated` means that `output` is only a part of the printed text.
     """
 
     status: Status
@@ -87,7 +87,7 @@ class SandboxResult:
         return self.status is Status.OK
 
     def feedback(self) -> str:
-        """Return what the model is told: the output of a good run, else what went wrong, where, and a hint."""
+        """Return the text for the model: the output of a successful run, else the error, its place and a hint."""
         if self.ok:
             return self.output
         parts = [_headline(self.status, self.error)]
@@ -102,13 +102,13 @@ class SandboxResult:
 
 
 def printable(text: str) -> str:
-    """Return `text` without terminal sequences and control characters, with lone surrogates made visible."""
+    """Return `text` without terminal sequences and control characters; lone surrogates are escaped."""
     plain = _UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return plain.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def shorten(text: str, limit: int) -> tuple[str, bool]:
-    """Return `text` cut to about `limit` characters, two thirds head and one third tail, and whether it was cut."""
+    """Return `text` cut to about `limit` characters (two thirds head, one third tail) and whether it was cut."""
     if len(text) <= limit:
         return text, False
     tail = limit // 3
@@ -125,7 +125,7 @@ def result_of(
     elapsed_ms: float = 0.0,
     shape: str = "",
 ) -> SandboxResult:
-    """Return the result of a run that printed these bytes: cleaned, bounded, and NO_OUTPUT where OK says too much."""
+    """Return the result of a run with the printed bytes cleaned and bounded; OK without output becomes NO_OUTPUT."""
     text = printable(printed[: limits.output].decode("utf-8", "replace"))
     output, cut = shorten(text, limits.shown)
     if status is Status.OK and not text.strip():

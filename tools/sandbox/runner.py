@@ -1,12 +1,12 @@
-"""Running Python that a model wrote, over data that nobody vouches for.
+"""Run model-written Python over untrusted data.
 
-One strong backend per platform: on Linux a locked CPython process per run (`sandbox_cpython`), elsewhere the extra
-`restgpt[sandbox-wasi]` or `restgpt[sandbox-monty]`. There is no chain and no unprotected last resort: a chain is as
-strong as its last member, and hostile code would choose it.
+There is one secure backend per platform: on Linux a locked CPython process per run (`sandbox/cpython.py`), elsewhere
+the extra `restgpt[sandbox-wasi]` or `restgpt[sandbox-monty]`. A run never falls back to a second backend, because
+hostile code could provoke the fallback and so choose the weakest one.
 
-Covered: the code reaches no file, environment variable, process, network, host memory or inherited descriptor; it is
-stopped at its limits of time, memory and output; nothing of it outlives its run. Not covered: flaws of the kernel, side
-channels through the processor, and the truth of what the code prints. `docs/sandbox.md` names the test of each line.
+Covered: the code reaches no file, environment variable, process, network, host memory or inherited descriptor; the
+limits of time, memory and output stop it; no process or file of a run remains. Not covered: flaws of the kernel, side
+channels of the processor, and the correctness of the output. `docs/sandbox.md` names the test of each claim.
 """
 
 import atexit
@@ -31,7 +31,7 @@ __all__ = [
     "run_python",
 ]
 
-# Loaded only when chosen: the extras may not be installed, and each platform needs one.
+# Modules are imported when needed: the extras may not be installed, and each platform needs one backend.
 _BACKENDS = {
     "cpython": ("restgpt.tools.sandbox.cpython", "CPythonBackend"),
     "wasi": ("restgpt.tools.sandbox.wasi", "WasiBackend"),
@@ -47,10 +47,10 @@ def run_python(
     limits: Limits = STANDARD,
     backend: SandboxBackend | None = None,
 ) -> SandboxResult:
-    """Run model-written `code` with `data` in scope and return what it printed, or how it failed; raises for neither.
+    """Run model-written `code` with the variable `data` and return its output or its error; raises nothing for errors.
 
-    Bytes and str are the raw body: JSON, parsed in the sandbox, or with media "text" handed over as a str. Any other
-    object is dumped to JSON first. Thread-safe; without `backend` the platform's own is used.
+    Bytes and str are the raw body: JSON is parsed in the sandbox, and with media "text" `data` is a str. Any other
+    object is dumped to JSON first. Thread-safe; the default `backend` is that of the platform.
     """
     size = len(code.encode("utf-8", "surrogatepass"))
     source = clean_code(code) if size <= limits.code else ""
@@ -73,9 +73,9 @@ def run_python(
 
 
 def open_backend(name: str = "auto") -> SandboxBackend:
-    """Return a backend by name ("cpython", "wasi", "monty"), or with "auto" the first of them that works here.
+    """Return a backend by name ("cpython", "wasi", "monty"), or with "auto" the first that works here.
 
-    Raises SandboxUnavailableError if that one, or every one, cannot protect the host.
+    Raises SandboxUnavailableError if the named backend, or with "auto" every backend, is not secure here.
     """
     reasons = []
     for candidate in _BACKENDS if name == "auto" else (name,):
@@ -99,7 +99,7 @@ def _raw(data: object) -> bytes:
 
 
 class _Default:
-    """The backend of this process: opened at its first use, closed at its end, opened anew in a forked child."""
+    """The default backend of this process: opened at the first use, closed at exit, reopened in a forked child."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -108,7 +108,7 @@ class _Default:
             os.register_at_fork(after_in_child=self._reset)
 
     def get(self) -> SandboxBackend:
-        """Return the backend. Raises SandboxUnavailableError, each time anew, if there is none."""
+        """Return the backend; each call tries again if none is open. Raises SandboxUnavailableError."""
         with self._lock:
             if self._backend is None:
                 self._backend = open_backend()

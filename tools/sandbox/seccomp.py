@@ -1,7 +1,7 @@
-"""The seccomp program that locks the sandbox worker: the few kernel calls generated code may make, as classic BPF.
+"""The seccomp filter of the sandbox worker: the system calls that generated code may make, as a classic BPF program.
 
-Everything not listed fails with EPERM, which Python shows as a readable `PermissionError`; a call through another
-architecture's numbers kills the process. Building the program is pure, so both architectures can be checked anywhere.
+All other system calls fail with EPERM, which Python raises as `PermissionError`. A system call of another architecture
+kills the process. Building the program is pure, so the programs of both architectures can be tested on any machine.
 """
 
 import struct
@@ -29,7 +29,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """An instruction set: its AUDIT_ARCH constant and the numbers of its kernel calls."""
+    """An instruction set: its AUDIT_ARCH constant and the numbers of its system calls."""
 
     audit: int
     numbers: Mapping[str, int]
@@ -57,8 +57,8 @@ _AARCH64 = Architecture(
 
 ARCHITECTURES: Mapping[str, Architecture] = {"x86_64": _X86_64, "aarch64": _AARCH64, "arm64": _AARCH64}
 
-# Without conditions these calls reach further than memory and waiting: executable pages, poisoning of physical pages
-# (which a privileged process may ask of madvise), and the priority-inheritance futexes with their history of exploits.
+# Without conditions these calls would allow more than memory and waiting: executable pages, poisoning of physical
+# pages (madvise in a privileged process), and priority-inheritance futexes, which have a history of exploits.
 CONDITIONS: Mapping[str, Condition] = {
     "mmap": Condition(2, _PROT_EXEC, (0,)),
     "mprotect": Condition(2, _PROT_EXEC, (0,)),
@@ -68,7 +68,7 @@ CONDITIONS: Mapping[str, Condition] = {
 
 
 def lock_program(machine: str) -> bytes | None:
-    """Return the program, an array of `struct sock_filter`, for `platform.machine()`, or None if that is not known."""
+    """Return the program, an array of `struct sock_filter`, for a `platform.machine()`; None if it is not supported."""
     architecture = ARCHITECTURES.get(machine)
     return b"".join(_instructions(architecture)) if architecture else None
 

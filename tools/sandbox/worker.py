@@ -1,11 +1,10 @@
-"""The program inside the sandbox: waits for one job, locks itself in, runs the code, writes a record and ends.
+"""The program inside the sandbox: it waits for one job, locks itself, runs the code, writes a record and exits.
 
-It is started by path as `python -I -S -B -X utf8 worker.py STATUS_FD FILTER CORE` with an empty environment;
-the host never imports it for its effects. Standard input carries a header, as its length in ten digits and JSON, then
-the code, then the data.
-Not one byte of code or data is read before the process is locked, and nothing unlocks it again.
-Records on the status descriptor are netstrings; the host treats them as untrusted, for the code shares this process.
-Inside WebAssembly the same program runs without its lock: there the machine has nothing that it could reach.
+The host starts it as `python -I -S -B -X utf8 worker.py STATUS_FD FILTER CORE` with an empty environment. Standard
+input contains the header (its length in ten digits, then JSON), the code and the data. The process reads no byte of
+code or data before it is locked, and the lock cannot be removed. Records on the status descriptor are netstrings; the
+host does not trust them, because the code runs in this process. Inside WebAssembly the program runs without the lock,
+because the guest has nothing to protect.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ import time
 from itertools import islice
 from types import ModuleType
 
-TYPE_CHECKING = False  # type checkers know this name; importing it from `typing` would cost every worker milliseconds
+TYPE_CHECKING = False  # a name for type checkers; the import of `typing` would cost every worker milliseconds
 if TYPE_CHECKING:
     import ctypes
     from collections.abc import Callable, Mapping
@@ -31,14 +30,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 FILENAME = "<code>"
-MESSAGE, SOURCE, SHAPE = 2048, 300, 400  # characters kept of a message, a source line, a description of the data
+MESSAGE, SOURCE, SHAPE = 2048, 300, 400  # the most characters of a message, a source line, a description of the data
 
 _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _SECCOMP_MODE_FILTER = 4, 22, 38, 2
 _CREATE_RULESET, _RESTRICT_SELF = 444, 446  # Landlock's calls have the same numbers on every architecture
 _CAPABILITY_VERSION_3 = 0x2008_0522
-_BALLAST = 4 << 20  # bytes given back when memory runs out, so that this can still be reported
+_BALLAST = 4 << 20  # bytes that are freed when memory runs out, so that the error can be reported
 
-# Captured before any generated code exists: patched builtins shall not change what is reported.
+# References from before the generated code runs, so that patched builtins cannot change the record.
 _str, _type, _slice = str, type, slice
 _Anything, _MemoryError, _SystemExit, _ImportError = BaseException, MemoryError, SystemExit, ImportError
 _write, _leave = os.write, os._exit
@@ -49,7 +48,7 @@ Record = tuple[bytes, ...]  # kind, type of the exception, message, line, source
 
 
 class LockError(Exception):
-    """The process could not be locked in, so no code may run."""
+    """The process cannot be locked, so no code may run."""
 
 
 def main(arguments: list[str]) -> None:
@@ -77,7 +76,7 @@ def main(arguments: list[str]) -> None:
 
 
 def received(stream: io.FileIO, size: int) -> bytearray:
-    """Return the next `size` bytes, and read none beyond them; fewer if the host has gone."""
+    """Return exactly the next `size` bytes; fewer if the host has closed the pipe."""
     buffer = bytearray(size)
     filled = 0
     with memoryview(buffer) as view:
@@ -90,7 +89,7 @@ def received(stream: io.FileIO, size: int) -> bytearray:
 
 
 def prepare(job: Mapping[str, Any]) -> None:
-    """Load from disk what the job may need, and give the code a usual script's surroundings, in UTC."""
+    """Load the modules and time zones of the job from disk, and set up the environment of a script, in UTC."""
     load(job["modules"])
     if job["zones"]:
         keep_zones()
@@ -104,14 +103,14 @@ def prepare(job: Mapping[str, Any]) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True, errors="backslashreplace")
     if sys.platform == "wasi":
-        sys.stderr = io.StringIO()  # the stream itself carries the records
+        sys.stderr = io.StringIO()  # standard error carries the records
     else:
         sys.path = []
     sys.argv, sys.orig_argv = [""], []
 
 
 def load(names: list[str]) -> None:
-    """Import the named modules, passing over those that this interpreter was built without."""
+    """Import the named modules; skip modules that this interpreter was built without."""
     for name in names:
         try:
             importlib.import_module(name)
@@ -120,7 +119,7 @@ def load(names: list[str]) -> None:
 
 
 def keep_zones() -> None:
-    """Read the time zone files into memory and let `zoneinfo` find them there once the file system is closed."""
+    """Read the time zone files into memory for `zoneinfo`, because no file can be read after the lock."""
     import zoneinfo
     from zoneinfo import _common
 
@@ -147,7 +146,7 @@ def keep_zones() -> None:
 
 
 def arm(job: Mapping[str, Any]) -> None:
-    """Set the timers and the limits of the job; their signals end the process, whatever the host made of them."""
+    """Set the timers and resource limits of the job; their signals end the process even if the host ignores them."""
     import resource
     import signal
 
@@ -159,7 +158,7 @@ def arm(job: Mapping[str, Any]) -> None:
         with open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")
     except OSError:
-        pass  # without /proc the kernel picks its victim by size alone
+        pass  # without /proc the OOM killer chooses by size only
     used = resource.getrusage(resource.RUSAGE_SELF)
     cpu = math.ceil(used.ru_utime + used.ru_stime + job["cpu"])
     limit(resource.RLIMIT_CPU, cpu, cpu + 1)
@@ -170,7 +169,7 @@ def arm(job: Mapping[str, Any]) -> None:
 
 
 def limit(kind: int, soft: int, hard: int) -> None:
-    """Lower one resource limit; what the host has already lowered further stays so."""
+    """Lower one resource limit; a lower limit from the host is kept."""
     import resource
 
     _, present = resource.getrlimit(kind)
@@ -180,7 +179,7 @@ def limit(kind: int, soft: int, hard: int) -> None:
 
 
 def lock(program: bytes) -> None:
-    """Give up privileges, files and all kernel calls but those of `program`, for good, and see that it holds.
+    """Give up privileges, files and all system calls but those in `program` permanently, and verify it.
 
     Raises LockError if the kernel refuses seccomp; Landlock is the second layer and may be missing.
     """
@@ -203,7 +202,7 @@ def lock(program: bytes) -> None:
 
 
 def deny_files(libc: ctypes.CDLL) -> None:
-    """Let Landlock deny every file, TCP, abstract socket and signal right that this kernel's version of it knows."""
+    """Deny by Landlock all file, TCP, abstract socket and signal rights that its version in this kernel supports."""
     import ctypes
 
     version = libc.syscall(_CREATE_RULESET, None, 0, 1)
@@ -219,9 +218,9 @@ def deny_files(libc: ctypes.CDLL) -> None:
 
 
 def verify(libc: ctypes.CDLL) -> None:
-    """Raise LockError unless files, sockets and further kernel settings are now out of reach."""
+    """Raise LockError if files, sockets or `prctl` are still accessible."""
     if libc.socket(1, 1, 0) != -1 or libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != -1:
-        raise LockError("a closed kernel call went through")
+        raise LockError("a system call that the lock denies went through")
     try:
         os.open("/", os.O_RDONLY)
     except PermissionError:
@@ -230,7 +229,7 @@ def verify(libc: ctypes.CDLL) -> None:
 
 
 def run(code: str, raw: list[bytearray], media: str) -> Record:
-    """Run the code in a fresh `__main__` over the data taken from `raw`, and return the record of how that ended."""
+    """Run the code in a new `__main__` over the data taken from `raw`, and return the record of its outcome."""
     ballast = bytes(_BALLAST)
     try:
         data = parsed(raw.pop(), media)
@@ -259,7 +258,7 @@ def run(code: str, raw: list[bytearray], media: str) -> Record:
 
 
 class Refused(Exception):
-    """The data cannot be given to the code; `record` says why."""
+    """The data cannot be parsed; `record` holds the error."""
 
     def __init__(self, *record: bytes) -> None:
         super().__init__()
@@ -267,7 +266,7 @@ class Refused(Exception):
 
 
 def parsed(raw: bytearray, media: str) -> object:
-    """Return the data as the code gets it, for the collector never to walk. Raises Refused."""
+    """Return the parsed data, frozen for the garbage collector. Raises Refused."""
     if media == "text":
         return raw.decode("utf-8", "replace")
     gc.disable()
@@ -285,14 +284,14 @@ def parsed(raw: bytearray, media: str) -> object:
 
 
 def remember_source(code: str) -> None:
-    """Let tracebacks that the code prints itself show its lines; there is no file to read them from."""
+    """Store the source in `linecache`, so that tracebacks that the code prints show its lines."""
     cache = getattr(sys.modules.get("linecache"), "cache", None)
     if cache is not None:
         cache[FILENAME] = (len(code), None, code.splitlines(keepends=True), FILENAME)
 
 
 def flush() -> None:
-    """Write out what the code printed, through its own stream and the first one; it may have put anything there."""
+    """Flush `sys.stdout` and `sys.__stdout__`; the code may have replaced them by any object."""
     for name in ("stdout", "__stdout__"):
         try:
             getattr(sys, name).flush()
@@ -301,12 +300,12 @@ def flush() -> None:
 
 
 def done(described: bytes) -> Record:
-    """Return the record of a run that came to its end."""
+    """Return the record of a successful run."""
     return (b"done", b"", b"", b"", b"", described)
 
 
 def report(error: BaseException, code: str, described: bytes, names: dict[str, object]) -> Record:
-    """Return the record of an exception, made with methods of exact built-in types; memory is freed before."""
+    """Return the record of an exception; it is built with methods of exact built-in types, after memory is freed."""
     line = line_of(_trace_of(error))
     kinds = _type(error).__mro__
     if _MemoryError in kinds:
@@ -319,18 +318,18 @@ def report(error: BaseException, code: str, described: bytes, names: dict[str, o
 
 
 def ended_quietly(error: BaseException) -> bool:
-    """Return whether a SystemExit says no more than an exit code."""
+    """Return whether a SystemExit has no argument or an exit code, but no message."""
     reason = error.args[0] if error.args else None
     return reason is None or _type(reason) is int or _type(reason) is bool
 
 
 def type_of(error: BaseException) -> bytes:
-    """Return the name of an exception's class, past whatever its metaclass claims."""
+    """Return the name of the class of an exception; its metaclass cannot change the result."""
     return text_of(_name_of(_type(error)))[:200]
 
 
 def message_of(error: BaseException) -> bytes:
-    """Return the text of an exception; its `__str__` may be the code's own and may raise anything."""
+    """Return the text of an exception; its `__str__` may be defined by the code and may raise anything."""
     try:
         return text_of(_str.__getitem__(_str(error), _slice(0, MESSAGE)))
     except _Anything:
@@ -338,12 +337,12 @@ def message_of(error: BaseException) -> bytes:
 
 
 def text_of(text: str) -> bytes:
-    """Return `text` as UTF-8, with lone surrogates made visible."""
+    """Return `text` as UTF-8; lone surrogates are escaped."""
     return _str.encode(text, "utf-8", "backslashreplace")[: 4 * MESSAGE]
 
 
 def line_of(trace: TracebackType | None) -> int:
-    """Return the line of the code, from 1, in the innermost frame of a traceback that is in it; 0 if none is."""
+    """Return the line, from 1, of the innermost frame of a traceback that is in the code; 0 if there is none."""
     line = 0
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == FILENAME:
@@ -353,13 +352,13 @@ def line_of(trace: TracebackType | None) -> int:
 
 
 def source_line(code: str, line: int) -> bytes:
-    """Return the text of one line of the code, stripped and bounded."""
+    """Return one line of the code, stripped and bounded."""
     lines = code.split("\n")
     return text_of(lines[line - 1].strip()[:SOURCE]) if 0 < line <= lines.__len__() else b""
 
 
 def shape(data: object) -> bytes:
-    """Return a few words on the top level of the data, for hints: its type, its keys, its length."""
+    """Return a short description of the top level of the data, for hints: its type, its keys, its length."""
     text = f"of type {type(data).__name__}"
     if isinstance(data, dict):
         names = ", ".join(repr(str(key)[:40]) for key in islice(data, 20))

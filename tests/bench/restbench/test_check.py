@@ -14,8 +14,9 @@ from restgpt.worlds.log import LogEntry
 from restgpt.worlds.task import Check
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OWN)
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_the_judges_of_our_own_suites_are_just(name: str, seed: int) -> None:
     report = check_suite(open_suite(name), seed=seed)
     assert {tally.name: tally.wrong for tally in report.tallies if tally.wrong} == {}

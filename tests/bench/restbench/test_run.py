@@ -56,7 +56,9 @@ def test_doing_all_right_scores_all_and_always_erring_nothing(tmp_path: Path) ->
     assert {attribute(record).module for record in wrong} == {"selector"}
 
 
-@pytest.mark.parametrize(("suite", "only"), [("dev-tmdb", TMDB), ("dev-spotify", SPOTIFY)])
+@pytest.mark.parametrize(
+    ("suite", "only"), [("dev-tmdb", TMDB), pytest.param("dev-spotify", SPOTIFY, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_can_be_done_right(suite: str, only: list[str], method: str, tmp_path: Path) -> None:
     records = run(tmp_path / "run", settings(suite=suite, method=method), only)

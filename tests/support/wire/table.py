@@ -16,42 +16,50 @@ OURS = "wire.ours:RestgptAdapter"
 ABOUT = """\
 # The wire suite
 
-What an OpenAPI document and grouped arguments must become on the wire, and what must be made of the answer: {count}
-cases, a line each, in `tests/support/wire/cases.py`. Each describes one operation, calls it through the tool under test
-against a loopback server that notes every byte, and compares what arrived, or what came of it. Escapes are compared as
-servers undo them, so `%20` and `+` are the same in a query, but `/` and `%2F` are not in a path.
+The wire suite tests which HTTP request a tool makes from an OpenAPI document and grouped arguments, and how it reads
+the response. It has {count} cases, one per line, in `tests/support/wire/cases.py`. Each case describes one operation.
+The suite calls it through the tool under test against a loopback server that records every byte, and compares the
+request that arrived, or the result, with the expected one. It decodes escapes as servers do before it compares: `%20`
+and `+` are equal in a query, but `/` and `%2F` differ in a path.
 
-Another tool takes part through an adapter: a class with a `name` and one method,
-`call(case, document) -> Outcome(status, value, reason)` (`tests/support/wire/case.py`), such as
-`tests/support/wire/ours.py`. Then:
+To test another tool, write an adapter: a class with a `name` and one method,
+`call(case, document) -> Outcome(status, value, reason)` (`tests/support/wire/case.py`). `tests/support/wire/ours.py` is
+an example. Then run:
 
 ```
 PYTHONPATH=tests/support python -m wire.table wire.ours:RestgptAdapter your_module:YourAdapter
 ```
 
-`make test` runs every case for this project. The rest of this page is written by
-`PYTHONPATH=tests/support python -m wire.table --page docs/wire.md`.
+`make test` runs every case for this project. `PYTHONPATH=tests/support python -m wire.table --page docs/wire.md`
+writes this page.
 
-## What is not obvious
+## Rules that are not obvious
 
-- Arguments come in groups, `{{"path", "query", "header", "cookie", "body"}}`; a file is `{{"@file": PATH}}` inside an
-  allowed folder, or `{{"@bytes": BASE64, "filename": NAME}}`. Unknown names are refused, with the nearest known one.
-- What loses nothing is brought to its type: "5" for an integer, 5 for a string, "true" for a boolean, 2.0 for an
-  integer, one value for an array, JSON text for an object. A null for something optional is left out.
-- Only required parameters with a default are filled in. Values are validated by JSON Schema before anything is sent.
-- A `pattern` is tried only where it has at most ten million ways to match in a text of that length, since Python
-  cannot stop halfway: three repeats go with a hundred letters, a repeat inside a repeat (`(a+)+`) with hardly any.
-  Other values go out unchecked by it, and the API judges them. Patterns are never tried on answers.
-- A server URL has no query in OpenAPI. One that has is named as a problem, and the query is not sent; `query` of
-  `apis.yaml` sends it with every request.
-- Nested deep objects are `a[b][c]`, arrays in them `a[]`, objects in arrays `a[0][b]`. Form fields follow their
-  Encoding Object; without one, arrays repeat their name and objects become JSON. Cookies are one pair per value.
-- A path value never makes a segment, a query or a fragment, and is never empty, `.` or `..`.
-- Repeated are requests that did not arrive, those that a 429 turned away, and safe or idempotent ones after 408, 425,
-  502, 503, 504 or a broken connection (safe ones after 500 too). A POST or PATCH whose fate is unknown is not.
-- Redirects are followed for GET and HEAD, to the servers of the API and configured hosts; credentials go to the same
-  origin only. Private addresses are for base URLs, documents of this machine, and `allow_private`.
-- A body that broke off after a change keeps its status and is marked as truncated.
+- Arguments are grouped by place, `{{"path", "query", "header", "cookie", "body"}}`. A file is `{{"@file": PATH}}`
+  inside an allowed folder, or `{{"@bytes": BASE64, "filename": NAME}}`. RestGPT refuses an unknown name and names the
+  nearest known one.
+- RestGPT converts a value to the type of its schema if the conversion loses nothing: "5" for an integer, 5 for a
+  string, "true" for a boolean, 2.0 for an integer, one value for an array, JSON text for an object. It leaves out a
+  null for an optional parameter or property.
+- RestGPT fills in the default of a required parameter only. It validates all values by JSON Schema before it sends
+  anything.
+- RestGPT tries a `pattern` only if the pattern has at most ten million ways to match in a text of that length, since
+  Python cannot stop a match halfway: three repeats are possible with a hundred letters, a repeat inside a repeat
+  (`(a+)+`) with hardly any. It sends other values without this check, and the API validates them. It never tries
+  patterns on responses.
+- In OpenAPI a server URL has no query. RestGPT reports a server URL with a query as a problem and does not send the
+  query; use `query` in `apis.yaml` to send it with every request.
+- Deep objects are nested as `a[b][c]`, arrays in them as `a[]`, objects in arrays as `a[0][b]`. Form fields follow
+  their Encoding Object; without one, an array repeats its name and an object becomes JSON. A cookie array or object
+  becomes one pair per value.
+- A path value cannot add a segment, a query or a fragment, and cannot be empty, `.` or `..`.
+- RestGPT retries a request that did not arrive, a request that the API refused with 429, a safe or idempotent request
+  after 408, 425, 502, 503, 504 or a lost connection, and a safe request after 500. It does not retry a POST or PATCH
+  of unknown outcome.
+- RestGPT follows redirects of GET and HEAD only, to the servers of the API and to configured hosts. It sends
+  credentials to the same origin only. It connects to private addresses only for base URLs, documents of this machine,
+  and `allow_private`.
+- A response to a change whose body was cut off keeps its status and is marked as truncated.
 
 ## Result
 

@@ -1,4 +1,4 @@
-"""A scheme's credential comes from the right place, is presented as the document says, and belongs to its API only."""
+"""Guards credentials: each scheme's source, its place in the request, and that only its own API gets it."""
 
 from typing import Any
 
@@ -24,8 +24,8 @@ def api(schemes: Any, security: Any, *, auth: Any = None, name: str = "music") -
 
 
 def authorization(found: Api, settings: Settings | None = None) -> str | None:
-    presented = Credentials(settings or Settings()).present(found.operation("x"))
-    return presented.sign(build_request(found.operation("x"), {})).headers.get("Authorization")
+    auth = Credentials(settings or Settings()).auth_for(found.operation("x"))
+    return auth.apply(build_request(found.operation("x"), {})).headers.get("Authorization")
 
 
 def test_the_nearest_source_of_a_credential_wins() -> None:
@@ -45,7 +45,7 @@ def test_extras_of_the_configuration_go_along_even_without_declared_security() -
     )
     found = api({}, []).operation("x")
     credentials = Credentials(Settings(apis={"music": entry}))
-    signed = credentials.present(found).sign(build_request(found, {}))
+    signed = credentials.auth_for(found).apply(build_request(found, {}))
     assert signed.url.endswith("/x?q%20k=q%26v")
     assert (signed.headers["X-K"], signed.headers["Cookie"]) == ("hk", "c=cv")
     assert {"hk", "q&v", "cv"} <= credentials.secrets(found.api)
@@ -94,7 +94,7 @@ def test_the_parts_of_a_credential_are_secrets_too() -> None:
 
 def test_what_is_presented_shows_nothing() -> None:
     found = api({"Key": BEARER}, [{"Key": []}], auth={"Key": "hush-hush"})
-    assert "hush" not in repr(Credentials(Settings()).present(found.operation("x")))
+    assert "hush" not in repr(Credentials(Settings()).auth_for(found.operation("x")))
     assert "hush" not in repr(found)
 
 
@@ -107,5 +107,5 @@ def test_an_api_key_replaces_a_query_value_of_its_name() -> None:
         "paths": {"/x": {"get": {"operationId": "x", "parameters": [{"name": "key", "in": "query"}], "responses": {}}}},
     }
     found = load_api(document, base_url="http://127.0.0.1:1", auth={"Key": "real"}).operation("x")
-    signed = Credentials(Settings()).present(found).sign(build_request(found, {"query": {"key": "made-up"}}))
+    signed = Credentials(Settings()).auth_for(found).apply(build_request(found, {"query": {"key": "made-up"}}))
     assert signed.url.endswith("/x?key=real")

@@ -1,4 +1,4 @@
-"""OAuth2 tokens are got, kept for their owner only, renewed when they end, and a login takes the right answer only."""
+"""Guards OAuth2: how tokens are obtained, stored with mode 600 and refreshed, and that a login checks its state."""
 
 import base64
 import gzip
@@ -140,7 +140,7 @@ def test_a_refusal_in_words_of_the_servers_own_is_not_repeated(
 ) -> None:
     auth = {"oauth.client_id": "me", "oauth.client_secret": "correct_horse_battery"}
     authority.script([Canned(json.dumps({"error": error}).encode(), 400)])
-    with pytest.raises(LoginError, match="does not say why") as caught:
+    with pytest.raises(LoginError, match="unknown error") as caught:
         send(api(authority.url, auth=auth), settings(tmp_path))
     assert "horse" not in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""The client bounds time and size, repeats only what may be repeated, and lets no secret out."""
+"""Guards the HTTP client: its limits of time and size, its retries and redirects, and the redaction of secrets."""
 
 import json
 import logging
@@ -27,7 +27,7 @@ from restgpt.tools.errors import (
     TlsFault,
 )
 from restgpt.tools.http.client import HttpClient, HttpLimits
-from restgpt.tools.network.tls import Trust
+from restgpt.tools.network.tls import TlsOptions
 from restgpt.tools.request.build import build_request
 from restgpt.tools.response.content import read_content
 from restgpt.tools.response.reply import Reply
@@ -37,7 +37,7 @@ SECRET = "sk-very-secret-value"
 
 
 class Clock:
-    """A clock that only sleeping moves."""
+    """A clock that only `sleep` moves."""
 
     def __init__(self) -> None:
         self.time = 1000.0
@@ -80,7 +80,7 @@ def send(found: Operation, client: HttpClient | None = None, deadline: float | N
 
 @contextmanager
 def raw_server(answer: Callable[[socket.socket], None]) -> Iterator[str]:
-    """A server that hands each connection to `answer` once its request is read."""
+    """A server that calls `answer` with each connection after it has read the request."""
     listener = socket.create_server(("127.0.0.1", 0))
     held: list[socket.socket] = []
 
@@ -110,7 +110,7 @@ def raw_server(answer: Callable[[socket.socket], None]) -> Iterator[str]:
 
 
 def stop(listener: socket.socket) -> None:
-    """Close a listener; its shutdown wakes the thread that accepts, which closing alone does not."""
+    """Shut a listener down, which ends the `accept` of its thread, and close it."""
     listener.shutdown(socket.SHUT_RDWR)
     listener.close()
 
@@ -135,7 +135,7 @@ def drip(data: bytes, pause: float = 0.05) -> Callable[[socket.socket], None]:
     ids=["body", "headers", "status line", "chunks"],
 )
 def test_a_server_that_drips_is_cut_off_at_the_deadline(data: bytes) -> None:
-    # The client's clock stands still, so the time is not used up before the server has begun.
+    # The clock of the client does not advance, so its deadline cannot pass before the server sends.
     clock = Clock()
     client = HttpClient(clock=clock.now, sleep=clock.sleep)
     with raw_server(drip(data)) as url, pytest.raises(TimeoutFault, match="did not finish answering"):
@@ -198,7 +198,7 @@ def test_an_unknown_certificate_is_refused_and_a_known_one_is_not(tmp_path: Path
 
 
 def configured(**files: Path) -> HttpClient:
-    """A client for the API of `operation`, with files out of apis.yaml."""
+    """A client for the API of `operation`, with TLS files as in apis.yaml."""
     return HttpClient(settings=Settings(apis={"t": ApiEntry("t", "t.yaml", **files)}))
 
 
@@ -217,7 +217,7 @@ def test_an_api_has_authorities_and_a_client_certificate_of_its_own(tmp_path: Pa
             send(operation(url), configured(ca_file=certificate))
         client = configured(ca_file=certificate, cert_file=certificate)
         assert send(operation(url), client).body == b"ok"
-        # The scheme that such an operation names is satisfied by the certificate alone.
+        # The certificate satisfies the scheme; no other credential is needed.
         secured = operation(url, security=[{"Mutual": []}])
         assert send(secured, client).body == b"ok"
         with pytest.raises(SettingsError, match=r"t\.cert_file in apis\.yaml names .*, which is not a file"):
@@ -227,9 +227,9 @@ def test_an_api_has_authorities_and_a_client_certificate_of_its_own(tmp_path: Pa
 def test_a_client_certificate_is_for_the_server_of_the_api_only(tmp_path: Path) -> None:
     certificate = make_certificate(tmp_path)
     entry = ApiEntry("t", "t.yaml", ca_file=certificate, cert_file=certificate)
-    assert Trust(entry, None).towards(home=True) == (str(certificate), (str(certificate), str(certificate)))
-    assert Trust(entry, None).towards(home=False) == (True, None)
-    assert Trust(entry, "bundle.pem").towards(home=False) == ("bundle.pem", None)
+    assert TlsOptions(entry, None).for_connection(home=True) == (str(certificate), (str(certificate), str(certificate)))
+    assert TlsOptions(entry, None).for_connection(home=False) == (True, None)
+    assert TlsOptions(entry, "bundle.pem").for_connection(home=False) == ("bundle.pem", None)
 
 
 def make_certificate(folder: Path) -> Path:
@@ -277,7 +277,7 @@ def tls_server(context: ssl.SSLContext, answer: Callable[[socket.socket], None])
                 with context.wrap_socket(connection, server_side=True) as secure:
                     secure.recv(65536)
                     answer(secure)
-            except OSError:  # a client that does not trust the certificate goes away
+            except OSError:  # A client that does not trust the certificate closes the connection.
                 continue
 
     threading.Thread(target=serve, daemon=True).start()
@@ -337,7 +337,7 @@ def test_requests_per_second_hold_across_threads(echo: EchoServer) -> None:
     for thread in threads:
         thread.join()
     assert len(echo.arrived) == 8
-    # Each waits for its own place; sleeping moves this clock for all, so together they wait at least the gaps.
+    # The threads share this clock, so their waits together are at least the sum of the gaps.
     assert clock.time - 1000.0 >= 7 / 4 - 1e-9
 
 
@@ -443,7 +443,7 @@ def test_no_secret_and_no_half_of_one_comes_through_the_head_of_an_answer(
 
     def answer(connection: socket.socket) -> None:
         connection.sendall(f"HTTP/1.1 {head}\r\n\r\n".encode())
-        # A head without a length that can be read is followed by a body that only the end of the connection ends.
+        # Without a valid Content-Length the body lasts until the connection is closed.
         connection.shutdown(socket.SHUT_RDWR)
 
     with caplog.at_level(logging.DEBUG), raw_server(answer) as url:
@@ -536,7 +536,7 @@ def test_an_upgrade_to_https_keeps_credentials_and_a_downgrade_is_refused() -> N
 
 
 class Recorder:
-    """An adapter that notes what it is given and answers from a list."""
+    """An adapter that records its requests and answers from a list."""
 
     def __init__(self, answers: list[tuple[int, Mapping[str, str]]]) -> None:
         self._answers = answers
@@ -555,7 +555,7 @@ class Recorder:
         return response
 
     def close(self) -> None:
-        """Nothing is open."""
+        """There are no connections to close."""
 
 
 def test_many_threads_share_one_client(echo: EchoServer) -> None:

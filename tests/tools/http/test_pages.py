@@ -1,4 +1,4 @@
-"""The next page is found wherever servers say it, and no answer can lead a request anywhere but the same operation."""
+"""Guards pagination: each way to announce a next page works, and no response leads to another operation."""
 
 import json
 from typing import Any

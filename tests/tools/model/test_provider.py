@@ -1,4 +1,4 @@
-"""Guards how a model is found by its name: what is missing is named, with the ways to give it."""
+"""Guards the choice of a model by its name: an error names the missing key or package and the remedy."""
 
 import pytest
 from scripted import ScriptedModel

@@ -1,4 +1,4 @@
-"""Guards recordings: what was recorded is replayed, what was not is a clear error."""
+"""Guards recordings: recorded calls are replayed, and any other call is a clear error."""
 
 from pathlib import Path
 

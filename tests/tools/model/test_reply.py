@@ -1,4 +1,4 @@
-"""Guards plain replies: the text without thoughts, the JSON in it, and what to do when a provider cannot be reached."""
+"""Guards plain replies: the text without thoughts, the JSON in it, and the remedy if a provider is unreachable."""
 
 import httpx
 import openai

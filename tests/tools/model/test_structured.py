@@ -134,7 +134,7 @@ def test_the_errors_of_other_providers_are_told_without_their_text(error: Except
 
 
 class Keyed(ScriptedModel):
-    """A model whose client holds a key."""
+    """A model whose client contains a key."""
 
     api_key: SecretStr = SecretStr("sk-model-key-of-the-user")
 

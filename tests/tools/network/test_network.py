@@ -1,4 +1,4 @@
-"""No request leaves for an address that the API's configuration does not call for, however it is spelled."""
+"""Guards the address policy: no spelling of a URL leads a request to an address that is not configured."""
 
 import ipaddress
 import socket
@@ -10,7 +10,7 @@ from wire.echo import EchoServer
 from restgpt.specs import Operation, load_api
 from restgpt.tools.errors import AddressFault, ResolveFault
 from restgpt.tools.http.client import HttpClient
-from restgpt.tools.network.addresses import Flight, Reach, judge, origin_of, reach_of
+from restgpt.tools.network.addresses import AddressPolicy, Exchange, address_policy_of, classify, origin_of
 from restgpt.tools.request.build import PreparedRequest, build_request
 
 
@@ -26,7 +26,7 @@ def operation(server: str | None, *, base_url: str | None = None, variables: Any
 
 
 class Dns:
-    """A resolver with a fixed answer, which counts what it is asked."""
+    """A resolver with a fixed answer that records the hosts it is asked for."""
 
     def __init__(self, *addresses: str) -> None:
         self.addresses = list(addresses)
@@ -83,7 +83,7 @@ def send(operation: Operation, dns: Dns) -> None:
     ],
 )
 def test_addresses_are_judged_by_what_they_reach(address: str, kind: str) -> None:
-    assert judge(ipaddress.ip_address(address)) == kind
+    assert classify(ipaddress.ip_address(address)) == kind
 
 
 @pytest.mark.parametrize(
@@ -185,30 +185,30 @@ def test_urls_that_two_parsers_could_read_differently_are_refused(url: str) -> N
     ],
 )
 def test_a_base_url_opens_what_it_names_and_no_more(base_url: str, kind: str, admitted: bool) -> None:
-    reach = reach_of(operation(None, base_url=base_url))
-    assert reach.admits(origin_of(base_url), ipaddress.ip_address(kind)) is admitted
+    policy = address_policy_of(operation(None, base_url=base_url))
+    assert policy.allows(origin_of(base_url), ipaddress.ip_address(kind)) is admitted
 
 
 def test_allow_private_opens_private_names() -> None:
     found = operation("http://api.example.com")
     origin = origin_of("http://api.example.com")
-    assert reach_of(found, allow_private=True).admits(origin, ipaddress.ip_address("10.0.0.1"))
+    assert address_policy_of(found, allow_private=True).allows(origin, ipaddress.ip_address("10.0.0.1"))
 
 
 def test_a_loopback_server_in_a_local_document_is_meant() -> None:
-    reach = reach_of(operation("http://127.0.0.1:8000"))
-    assert reach.admits(origin_of("http://127.0.0.1:8000"), ipaddress.ip_address("127.0.0.1"))
+    policy = address_policy_of(operation("http://127.0.0.1:8000"))
+    assert policy.allows(origin_of("http://127.0.0.1:8000"), ipaddress.ip_address("127.0.0.1"))
 
 
 def test_a_base_url_takes_the_place_of_the_documents_servers() -> None:
-    reach = reach_of(operation("http://evil.test", base_url="http://127.0.0.1:9"))
+    policy = address_policy_of(operation("http://evil.test", base_url="http://127.0.0.1:9"))
     with pytest.raises(AddressFault, match="not a server"):
-        reach.check(origin_of("http://evil.test"))
+        policy.check(origin_of("http://evil.test"))
 
 
 def test_another_port_is_another_server() -> None:
     with pytest.raises(AddressFault):
-        Reach(frozenset({origin_of("http://127.0.0.1:8000")})).check(origin_of("http://127.0.0.1:8001"))
+        AddressPolicy(frozenset({origin_of("http://127.0.0.1:8000")})).check(origin_of("http://127.0.0.1:8001"))
 
 
 def test_a_request_that_was_tampered_with_does_not_leave() -> None:
@@ -234,12 +234,12 @@ def test_the_name_is_resolved_once_and_the_connection_goes_to_the_judged_address
 
 def test_an_exchange_whose_time_ends_while_it_connects_is_broken_off_as_soon_as_it_has() -> None:
     origin = origin_of("http://127.0.0.1:8000")
-    flight = Flight(Reach(frozenset({origin})), origin, deadline=1.0, clock=lambda: 0.0)
+    exchange = Exchange(AddressPolicy(frozenset({origin})), origin, deadline=1.0, clock=lambda: 0.0)
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(b"HTTP/1.1 200 OK")
-        flight.abort()
-        flight.hold(ours)
+        exchange.abort()
+        exchange.use_socket(ours)
         with pytest.raises(BrokenPipeError):
             theirs.sendall(b" and so on")
 

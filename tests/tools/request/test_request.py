@@ -1,4 +1,4 @@
-"""Building a request is pure and deterministic, settles arguments gently, and names every problem by its pointer."""
+"""Guards `build_request`: it is pure and deterministic, coerces without loss, reports problems by pointer."""
 
 import base64
 import json

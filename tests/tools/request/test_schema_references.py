@@ -1,4 +1,4 @@
-"""Guards that checking arguments never fetches a schema."""
+"""Guards that the validation of arguments never fetches a remote schema."""
 
 import threading
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ class Schemas(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *arguments: object) -> None:
-        """Keep quiet."""
+        """Log nothing."""
 
 
 @pytest.fixture

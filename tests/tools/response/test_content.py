@@ -1,4 +1,4 @@
-"""A body is read as what it is, whatever it is announced as, and comes out in UTF-8 with exact numbers."""
+"""Guards `read_content`: the kind of a body despite a wrong Content-Type, UTF-8 text, exact integers."""
 
 import json
 

@@ -1,9 +1,13 @@
-"""Guards the store of runs whose host gives none: it holds the newest bodies, and no more of them than it may."""
+"""Guards the in-memory store: it keeps the newest bodies, within its limit."""
+
+import sys
+from threading import Thread
 
 import pytest
+from langgraph.store.memory import InMemoryStore
 
 from restgpt.calling.journal import Journal
-from restgpt.tools.response.memory_store import BoundedMemory
+from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import NAMESPACE, ResponseStore, UnknownHandleError
 
 
@@ -34,3 +38,31 @@ def test_a_body_that_is_just_being_kept_is_passed_over() -> None:
     memory.put(NAMESPACE, "body-unfinished.0", {"text": "x" * 100})
     handle = ResponseStore(memory).put_value("y" * 20).handle
     assert ResponseStore(memory).open(handle).value == "y" * 20
+
+
+def test_a_hosts_store_in_memory_serves_several_threads_at_once() -> None:
+    """Without the lock a search fails while another thread adds a namespace."""
+    store = InMemoryStore()
+    errors: list[RuntimeError] = []
+
+    def use(number: int) -> None:
+        kept = locked(store)
+        for entry in range(100):
+            try:
+                kept.put((str(number), str(entry)), "key", {"at": entry}, index=False)
+                kept.search((str(number),), filter={"at": {"$gte": 0}})
+            except RuntimeError as error:
+                errors.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [Thread(target=use, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert errors == []
+    assert locked(BoundedMemory()).__class__ is BoundedMemory

@@ -1,4 +1,4 @@
-"""Bodies are kept once under their hash, come back as they were, in any store, and schemas only ever warn."""
+"""Guards the response store: equal bodies are stored once, any store works, schema violations are only notices."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from langgraph.store.sqlite import SqliteStore
 
 from restgpt.specs import Operation, load_api
 from restgpt.tools.response.reply import Reply
-from restgpt.tools.response.store import MOST_JUDGED, BodyCache, ResponseStore, UnknownHandleError
+from restgpt.tools.response.store import MOST_VALIDATED, BodyCache, ResponseStore, UnknownHandleError
 
 
 def reply(body: bytes, kind: str = "application/json", status: int = 200, **more: Any) -> Reply:
@@ -197,7 +197,7 @@ def test_how_long_an_answer_took_is_kept(store: BaseStore) -> None:
     assert ResponseStore(store).put_value([1], elapsed_ms=30).elapsed_ms == 30
 
 
-@pytest.mark.parametrize(("size", "warned"), [(10, True), (MOST_JUDGED, False)])
+@pytest.mark.parametrize(("size", "warned"), [(10, True), (MOST_VALIDATED, False)])
 def test_a_body_too_long_to_judge_is_not_compared_with_its_schema(store: BaseStore, size: int, warned: bool) -> None:
     content = {"application/json": {"schema": {"type": "object"}}}
     responses = {"200": {"description": "ok", "content": content}}

@@ -1,4 +1,4 @@
-"""A sketch shows the shape that is there, within its budget, whatever the value is."""
+"""Guards sketches: they show the shape of any value, within their budget."""
 
 from typing import Any
 

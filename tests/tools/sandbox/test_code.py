@@ -1,4 +1,4 @@
-"""Guards what is done to model-written code before it runs: unwrapping it, and telling what it may import."""
+"""Guards the preparation of model-written code: its extraction from Markdown and the list of its imports."""
 
 import pytest
 

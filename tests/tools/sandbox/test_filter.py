@@ -1,4 +1,4 @@
-"""Guards the seccomp programs of both architectures, by running them as the kernel would."""
+"""Guards the seccomp programs of both architectures; the tests interpret them like the kernel."""
 
 import struct
 
@@ -10,12 +10,12 @@ REACHING = {
     "x86_64": {"open": 2, "socket": 41, "clone": 56, "fork": 57, "execve": 59, "kill": 62, "ptrace": 101, "prctl": 157},
     "aarch64": {"openat": 56, "socket": 198, "clone": 220, "execve": 221, "kill": 129, "ptrace": 117, "prctl": 167},
 }
-# These have one number everywhere.
+# These calls have the same number on all architectures.
 MODERN = {"pidfd_open": 434, "clone3": 435, "openat2": 437, "io_uring_setup": 425, "landlock_restrict_self": 446}
 
 
 def verdict(program: bytes, number: int, *, arguments: tuple[int, ...] = (), audit: int) -> int:
-    """Return what the classic BPF program answers for a call, as `man 2 seccomp` describes its data."""
+    """Return the verdict of the classic BPF program for a system call, with the data of `man 2 seccomp`."""
     padded = (*arguments, *[0] * (6 - len(arguments)))
     data = struct.pack("<IIQ6Q", number, audit, 0, *padded)
     instructions = [struct.unpack_from("<HBBI", program, at) for at in range(0, len(program), 8)]

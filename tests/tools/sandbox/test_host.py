@@ -1,7 +1,7 @@
-"""Guards the host's side of the locked interpreter: its processes, descriptors and threads, and hosts of every kind.
+"""Guards the host side of the locked interpreter: its processes, descriptors and threads, on many kinds of hosts.
 
-Hosts that cannot be made inside the test process are scripts of the standard library only, run in processes of their
-own: as another user, without /proc, on a read-only root, under a filter that forbids seccomp or Landlock.
+Hosts that cannot be simulated in the test process are scripts in processes of their own: as another user, without
+/proc, on a read-only root, under a filter that forbids seccomp or Landlock. They use the standard library only.
 """
 
 import json
@@ -68,7 +68,7 @@ def backend() -> CPythonBackend:
 
 @pytest.mark.slow
 def test_runs_leave_no_process_descriptor_or_file_behind(tmp_path: Path) -> None:
-    # In a process and a folder of its own: nothing but the runs can start a child, open a file or write one there.
+    # A separate process and folder, so that only the runs start children, open files or write files.
     script = """
 import json, os
 from restgpt.tools.sandbox.cpython import CPythonBackend
@@ -169,7 +169,7 @@ while True:
     orphans: set[int] = set()
 
     def busy() -> bool:
-        """Whether one worker runs code while its successor waits."""
+        """Whether one worker runs code while a spare one waits."""
         orphans.clear()
         orphans.update(children(process.pid))
         return len(orphans) == 2
@@ -274,8 +274,8 @@ def test_hosts_without_proc_or_with_a_read_only_root_can_run_code(change: str) -
     assert host(REPORT + HOSTILE, prefix=prefix) == "ok 2 None\nPermissionError\n"
 
 
-# Answers one kernel call (by number and first argument, where that matters) with an error, for this process and its
-# children, as container profiles do.
+# Makes system calls, by number and optionally first argument, fail with an error for this process and its children,
+# like the seccomp profile of a container.
 FORBID = """
 import ctypes, struct
 def forbid(*rules):
@@ -331,7 +331,7 @@ def test_an_interpreter_that_cannot_start_is_refused() -> None:
 
 
 def interpreters() -> dict[str, str]:
-    """Return the interpreters that are found on the path or beside this one, by version."""
+    """Return the interpreters on the PATH or beside this one, by version."""
     probe = "import sys; print(sys._base_executable, f'3.{sys.version_info[1]}')"
     found: dict[str, str] = {}
     for minor in (11, 12, 13, 14):
@@ -368,7 +368,7 @@ def test_the_lock_leaves_one_filter_no_capabilities_and_no_new_privileges() -> N
     assert eventually(lambda: len(children(os.getpid()) - others) == 1)
     [worker] = children(os.getpid()) - others
     ours = int(status_of(os.getpid())["Seccomp_filters"])
-    # The filter comes last, so whatever it goes with stands by then.
+    # The filter is installed last, so the other parts of the lock are in place by then.
     assert eventually(lambda: int(status_of(worker)["Seccomp_filters"]) == ours + 1)
     state = status_of(worker)
     os.kill(worker, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Guards results: bounded, printable, with feedback that says what happened and what to do."""
+"""Guards results: they are bounded and printable, and their feedback has the error and a hint."""
 
 import pytest
 

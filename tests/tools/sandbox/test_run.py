@@ -1,4 +1,4 @@
-"""Guards `run_python` and its tool: data in its forms, every status, and nothing raised into the graph."""
+"""Guards `run_python` and its tool: all forms of data, every status, and no exception in the graph."""
 
 import asyncio
 import json
@@ -134,7 +134,7 @@ def test_memory_that_ran_out_inside_many_objects_is_still_reported() -> None:
 
 
 def test_output_before_a_kill_is_kept() -> None:
-    for wall in (0.3, 3.0, 30.0):  # a busy machine may leave the code no turn before the first of them is over
+    for wall in (0.3, 3.0, 30.0):  # on a busy machine the code may not start within the shortest limit
         result = run("print('before')\nwhile True: pass", limits=Limits(wall=wall))
         if result.output:
             break

@@ -1,4 +1,4 @@
-"""What would reverse a change, as far as the document shows it: nothing is assumed that it does not say.
+"""The remedy of a change: the call that reverses it, found by rules in the document and assumed nowhere else.
 
 A PUT or PATCH is reversed by itself with the earlier values, a DELETE by the POST (or PUT) that makes such a thing, a
 POST by the DELETE of the new id, and a PUT or POST that puts ids into a collection by the DELETE that takes the same
@@ -27,7 +27,7 @@ _IDS = ("id", "uuid", "_id")
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """A request that reverses a change; `caution` says what it does not bring back."""
+    """A call that reverses a change; `caution` says what it does not restore."""
 
     operation: Operation
     arguments: dict[str, Any]
@@ -36,21 +36,21 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class Irreversible:
-    """Why a change cannot be undone."""
+    """A change that cannot be undone, with the reason."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What an API said of the thing that a POST made: its body as JSON, and the Location header."""
+    """The answer to a POST that made something: its JSON body and its Location header."""
 
     body: Any = None
     location: str = ""
 
 
 def outlook(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier) -> str:
-    """Whether a change can be undone, in a sentence for the person who is asked about it."""
+    """A sentence for the person who approves a change: whether it can be undone, and by which operation."""
     if operation.method == "POST" and _mirror(operation, arguments) is None and (deleter := _deleter(operation)):
         return f"It can be undone: {deleter.name} deletes what it makes."
     found = remedy(operation, arguments, earlier, Made())
@@ -61,7 +61,7 @@ def outlook(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier
 
 
 def remedy(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier, made: Made) -> Remedy | Irreversible:
-    """What would reverse a change that was carried out."""
+    """The call that reverses a change which was carried out, or the reason why there is none."""
     if (mirrored := _mirror(operation, arguments)) is not None:
         return _checked(mirrored)
     if operation.method == "POST":
@@ -76,18 +76,18 @@ def remedy(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier,
 
 
 def _chosen(arguments: Mapping[str, Any], other: Operation) -> dict[str, Any] | None:
-    """The query for another operation on the same target; None where it lacks a value, which may choose the target."""
+    """The change's query for another operation on its target; None if that lacks a value, which may choose it."""
     query = shared(arguments, "query", other)
     return query if len(query) == len(given(arguments, "query")) else None
 
 
 def needs_earlier(operation: Operation, arguments: Mapping[str, Any]) -> bool:
-    """Whether the way back takes the target as it was before."""
+    """Whether the remedy needs the state of the target before the change."""
     return operation.method in ("PUT", "PATCH", "DELETE") and _mirror(operation, arguments) is None
 
 
 def _mirror(operation: Operation, arguments: Mapping[str, Any]) -> Remedy | None:
-    """The opposite on the same path that takes the very same ids, such as PUT and DELETE of saved albums."""
+    """The opposite method on the same path with the same ids, as PUT and DELETE of saved albums are."""
     if operation.path.endswith("}"):
         return None
     for method in ("DELETE",) if operation.method in ("PUT", "POST") else ("PUT", "POST"):
@@ -115,7 +115,7 @@ def _mirror(operation: Operation, arguments: Mapping[str, Any]) -> Remedy | None
 
 
 def _restore(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier) -> Remedy | Irreversible:
-    """The same operation with the earlier values."""
+    """Call the same operation with the earlier values."""
     path = dict(arguments.get("path") or {})
     if earlier["known"] == "absent":
         deleter = operation.api.lookup(f"DELETE {operation.path}")
@@ -135,7 +135,7 @@ def _restore(operation: Operation, arguments: Mapping[str, Any], earlier: Earlie
 
 
 def _recreate(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier) -> Remedy | Irreversible:
-    """The operation that makes such a thing, with what was there."""
+    """Call the operation that creates such a resource with the deleted values."""
     before = earlier["value"]
     if earlier["known"] == "absent" or not isinstance(before, Mapping):
         return Irreversible("what it deletes could not be read as a whole")
@@ -154,7 +154,7 @@ def _recreate(operation: Operation, arguments: Mapping[str, Any], earlier: Earli
 
 
 def _unmake(operation: Operation, arguments: Mapping[str, Any], made: Made) -> Remedy | Irreversible:
-    """The deletion of what a POST made."""
+    """Delete the resource that a POST created."""
     deleter = _deleter(operation)
     if deleter is None:
         return Irreversible("the document shows no way to delete what it makes")
@@ -169,7 +169,7 @@ def _unmake(operation: Operation, arguments: Mapping[str, Any], made: Made) -> R
 
 
 def _deleter(operation: Operation, deletions: Mapping[str, Sequence[Operation]] | None = None) -> Operation | None:
-    """The DELETE of one thing out of the collection that a POST adds to; None where there is none, or several fit.
+    """The DELETE for one resource of the collection that a POST adds to; None if there is none, or if several fit.
 
     `deletions` are those of the API by collection, to be found once for many.
     """
@@ -185,12 +185,12 @@ def _deleter(operation: Operation, deletions: Mapping[str, Sequence[Operation]] 
 
 
 def _collection(path: str) -> str:
-    """The last part of a path: what a POST there adds to."""
+    """The last segment of a path, which names the collection that a POST adds to."""
     return path.rstrip("/").rpartition("/")[2]
 
 
 def _deletions(operation: Operation) -> dict[str, list[Operation]]:
-    """Every DELETE of one thing in the API of an operation, by the collection that it is taken out of."""
+    """Every DELETE of one resource in the API of an operation, by the collection that holds the resource."""
     found: dict[str, list[Operation]] = {}
     for other in operation.api.operations:
         above, _, last = other.path.rpartition("/")
@@ -200,7 +200,7 @@ def _deletions(operation: Operation) -> dict[str, list[Operation]]:
 
 
 def _makers(operation: Operation) -> list[Operation]:
-    """The POSTs that make what a DELETE deletes, the shortest path first."""
+    """The POSTs that create the resource which a DELETE deletes, the shortest path first."""
     if not _VARIABLE.fullmatch(_collection(operation.path)):
         return []
     deletions = _deletions(operation)
@@ -223,19 +223,19 @@ def _given(operation: Operation) -> set[str]:
 
 
 def _needs_more(deleter: Operation, query: Collection[str] = ()) -> bool:
-    """Whether a deletion asks for more than its path and these query values, which nothing here could fill in."""
+    """Whether a deletion requires more than its path and these query values, since nothing here could fill it in."""
     has_body = deleter.body is not None and deleter.body.required
     others = [item for item in deleter.parameters if item.required and item.location != "path"]
     return has_body or any(item.location != "query" or item.name not in query for item in others)
 
 
 def _noun(operation: Operation) -> str:
-    """What one thing of a collection is called: `projects` holds a `project`."""
+    """The name of one resource of a collection: `projects` holds a `project`."""
     return _collection(operation.path).removesuffix("s")
 
 
 def _record(body: Any, noun: str) -> Mapping[str, Any]:
-    """The new thing in an answer, out of the envelope that some put it in."""
+    """The new resource in an answer, without the envelope that some APIs put around it."""
     if not isinstance(body, Mapping):
         return {}
     inside = [body[name] for name in (*_ENVELOPES, noun) if isinstance(body.get(name), Mapping)]
@@ -271,7 +271,7 @@ def _required(operation: Operation) -> list[str]:
 
 
 def _checked(found: Remedy) -> Remedy | Irreversible:
-    """The remedy if it can be kept and sent: it fits its operation, and nothing in it was taken out or replaced."""
+    """The remedy, if its operation accepts it and storing it loses nothing, such as a redacted secret."""
     if MARK in json.dumps(found.arguments, ensure_ascii=False, default=str):
         return Irreversible("the earlier state holds a secret, which is not kept")
     keepable = storable_value(found.arguments)

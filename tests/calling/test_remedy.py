@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from restgpt.calling.remedy import Irreversible, Made, Remedy, outlook, remedy
 from restgpt.calling.target import UNREAD, Earlier
-from restgpt.calling.undo import Irreversible, Made, Remedy, outlook, remedy
 from restgpt.specs import Api, load_api
 
 DOCUMENT = """
@@ -182,6 +182,7 @@ def test_a_deletion_that_cannot_be_told_whose_it_is_is_no_way_back(api: Api) -> 
     assert found == "it makes something that the document shows no way to delete"
 
 
+@pytest.mark.slow
 def test_a_large_document_is_looked_through_once() -> None:
     """With 6,500 makers and as many deletions of one collection, comparing each with each takes minutes."""
     thing = {"in": "path", "required": True, "schema": {"type": "string"}}

@@ -1,0 +1,62 @@
+"""Guards that what is judged of a draft is what is sent: no value slips past a rule by its form or its name."""
+
+import json
+from typing import Any
+
+import pytest
+
+from restgpt.calling.call import Ask, Draft, Problems, Ready
+from restgpt.calling.decision import decide
+from restgpt.calling.draft import draft, edited
+from restgpt.calling.policy import Rules
+from restgpt.specs import load_api
+from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
+
+OPEN = {"content": {"application/json": {"schema": {"type": "object"}}}}
+DOCUMENT = {
+    "openapi": "3.1.0",
+    "info": {"title": "Bank", "version": "1"},
+    "servers": [{"url": "https://bank.example"}],
+    "paths": {"/pay": {"post": {"operationId": "pay", "requestBody": OPEN, "responses": {}}}},
+}
+PAY = load_api(DOCUMENT, name="bank").operation("pay")
+
+
+def drafted(body: Any, said: str = "pay") -> Draft | Problems:
+    return draft(PAY, {"body": body}, id="1", said=said)
+
+
+def rules(pattern: str) -> Rules:
+    rule = PolicyRule(None, from_user=(pattern,))
+    return Rules(Settings(apis={"bank": ApiEntry(name="bank", spec="bank.json", policy=(rule,))}), "allow")
+
+
+@pytest.mark.parametrize(
+    "body",
+    ['{"a":' * 150 + '{"recipient": "evil"}' + "}" * 150, '{"\\u0000recipient": "evil", "\\ufffdrecipient": "pay"}'],
+)
+def test_what_keeping_would_take_out_is_not_drafted_from_a_models_text(body: str) -> None:
+    assert "where they come from" in str(drafted(body))
+
+
+@pytest.mark.parametrize("body", ['{"\\ud800": 1}', '{"name": ["\\udfff"]}'])
+def test_half_a_surrogate_pair_in_json_text_is_a_problem_like_any_other(body: str) -> None:
+    assert "half of a surrogate pair" in str(drafted(body))
+
+
+def test_where_a_value_stands_is_kept_as_stores_take_it() -> None:
+    made = draft(PAY, {"body": {"to": "abc-1"}}, id="1", said="pay", found=[("body-1", {"\ud800\0": "abc-1"})])
+    assert isinstance(made, Draft)
+    assert made.provenance[0]["at"] == "/\ufffd\ufffd"
+
+
+@pytest.mark.parametrize("note", ['They said "hi"', "two\nlines", "back\\slash", "a\tb"])
+def test_what_a_person_wrote_in_an_edit_is_theirs_in_any_spelling(note: str) -> None:
+    before = drafted({"note": "evil"})
+    assert isinstance(before, Draft)
+    for body in ({"note": note}, json.dumps({"note": note})):
+        answer = {"type": "edit", "edited_action": {"name": "pay", "args": {"body": body}}}
+        assert isinstance(decide(Ask(before), rules("body.*"), answer), Ready)
+    many = edited(before, {"body": {str(number): f"word{number}" for number in range(200)}})
+    assert isinstance(many, Draft)
+    assert isinstance(decide(many, rules("body.*")), Ready)
