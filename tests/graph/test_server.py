@@ -247,7 +247,7 @@ def test_garbage_in_the_state_is_refused_with_its_place_and_nothing_is_lost(plat
     thread = platform.new_thread()
     platform.run(thread, input={"instruction": READ})
     before = platform.client.threads.get_state(thread)
-    with pytest.raises(BadRequestError, match="The state's 'steps' was not changed"):
+    with pytest.raises(BadRequestError, match="The state key 'steps' was not changed"):
         platform.client.threads.update_state(thread, {"steps": "garbage"})
     assert platform.client.threads.get_state(thread)["values"] == before["values"]
 

@@ -264,11 +264,11 @@ def test_ctrl_c_leaves_a_thread_that_goes_on(cli: Cli, toy: WorldServer, model: 
     started.send_signal(signal.SIGINT)
     assert started.stdout is not None
     assert started.stderr is not None
-    err = "".join(lines_until("Stopping when", started.stderr))
+    err = "".join(lines_until("Stopping after", started.stderr))
     noticed.set()
     out, err = started.stdout.read(), err + started.stderr.read()
     assert (started.wait(), out) == (130, ""), err
-    assert "Stopping when" in err
+    assert "Stopping after" in err
     assert "restgpt resume mine" in err
     assert "Traceback" not in err
     assert cli("threads").out.split()[:2] == ["mine", "stopped"]
