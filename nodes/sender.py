@@ -53,7 +53,7 @@ def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
 
 
 def _sent(session: Session, request: Request, deadline: float, touched: set[str]) -> Request:
-    """Send one request, or ask about it again; for `touched`, see `carry_out`."""
+    """Send one request, or ask about it again; `carry_out` adds the read request of its target to `touched`."""
     try:
         ready = read_ready(request, session.catalogue)
     except OutdatedCallError as error:

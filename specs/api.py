@@ -48,6 +48,11 @@ class Api:
             raise SpecError(
                 "the base URL has a query or a fragment: leave it out, or put the query under `query` in apis.yaml"
             )
+        if base_url and "@" in base_url.partition("://")[2].partition("/")[0]:
+            # It would not be sent, but be kept with every request.
+            raise SpecError(
+                "the base URL holds a user name: leave it out, and give credentials as RESTGPT_AUTH_<SCHEME>"
+            )
         self.base_url = base_url.rstrip("/") if base_url else None
         self.auth: Mapping[str, str] = dict(auth or {})
         self.operations: Sequence[Operation] = tuple(Operation(self, entry) for entry in index.entries)

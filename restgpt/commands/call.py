@@ -137,7 +137,7 @@ class _SingleCall:
             self.arguments,
             id=self.id,
             name=self.session.catalogue.name_of(self.operation),
-            # All arguments come from the user, so they count as the user's text.
+            # Everything on a command line is the user's own word.
             is_own=True,
             description="It was typed on the command line.",
             files=FilePolicy(roots=self.roots),
@@ -165,9 +165,9 @@ class _SingleCall:
         return done
 
     def renewed(self, draft: "Draft") -> "Draft":
-        """Return the draft that repeats an earlier attempt: the same call, or a new call if the request has changed.
+        """The call to send although an earlier try may have been carried out: that one again, if it is still the same.
 
-        The request changes if the content of a file that it sends has changed; the new call has a new idempotency key.
+        A file that it sends may have changed since; then it is another call, with an idempotency key of its own.
         """
         from restgpt.calling.journal import entry_id
 
@@ -240,7 +240,7 @@ def _next_call(journal: Any, thread: str) -> tuple[str, _UnknownOutcome | None]:
 
 
 def _new_id(thread: str) -> str:
-    """Return a globally unique call id, because the idempotency key is derived from it."""
+    """An id that no other call has, on any machine: the idempotency key is made from it."""
     return f"{thread}.{uuid4().hex}"
 
 
@@ -279,17 +279,17 @@ def _finish(terminal: Terminal, single: _SingleCall, draft: "Draft", options: _O
 
 
 def _chosen(ask: "Ask", options: _Options) -> Literal["approve", "reject"] | None:
-    """Return the decision of the options; None if no option decides."""
+    """Return the decision of an option; None if no option decides."""
     said = options.again if ask.unsure else (options.approve or None)
     return None if said is None else "approve" if said else "reject"
 
 
 def _answered(terminal: Terminal, ask: "Ask") -> Literal["approve", "reject"] | None:
-    """Ask the person at the terminal and return the decision; None if the person does not decide."""
+    """Return the decision of the person at the terminal; None if the person leaves it open."""
     terminal.say(str(ask.action["description"]))
     if not ask.unsure:
-        return "approve" if terminal.ask("Send this request? [y/N] ").lower() in ("y", "yes") else None
-    typed = terminal.ask("Send the request again? [y/n, or empty to decide later] ").lower()
+        return "approve" if terminal.ask("Send it? [y/N] ").lower() in ("y", "yes") else None
+    typed = terminal.ask("Send it again? [y/n, or empty to decide later] ").lower()
     return {"y": "approve", "yes": "approve", "n": "reject", "no": "reject"}.get(typed)  # type: ignore[return-value]
 
 

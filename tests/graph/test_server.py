@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass
 class Platform:
-    """A running server, its world, and its log file."""
+    """A running server, the world that it works on, and its log file."""
 
     url: str
     world: World[Any]
@@ -119,7 +119,7 @@ def wait_until_up(platform: Platform, process: subprocess.Popen[bytes]) -> None:
 
 @pytest.fixture
 def platform(running: Platform) -> Platform:
-    """The running server, with its world reset."""
+    """The running server over a world as it was at the start."""
     running.world.reset()
     return running
 
@@ -239,7 +239,7 @@ def test_settings_come_with_the_run_and_a_wrong_one_is_explained(platform: Platf
     assert platform.changes() == []
     with pytest.raises(Exception, match="'ask', 'allow', 'deny' or 'dry-run'"):
         platform.run(platform.new_thread(), input={"instruction": READ}, context={"writes": "sometimes"})
-    with pytest.raises(Exception, match=r"wrietes: Extra inputs are not permitted.*The settings of a run are: model, "):
+    with pytest.raises(Exception, match=r"wrietes: Extra inputs are not permitted.*settings of a run are: model, "):
         platform.run(platform.new_thread(), input={"instruction": READ}, context={"wrietes": "deny"})
 
 

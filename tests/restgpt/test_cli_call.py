@@ -140,7 +140,7 @@ def test_a_documented_idempotency_key_is_sent_and_another_one_the_next_time(
 
 def test_a_person_sees_the_target_and_what_changed_in_it(cli: Cli, toy: WorldServer) -> None:
     renamed = ["call", "update_project", *at(toy), "--args", '{"path": {"project_id": 2}, "body": {"owner": "Noor"}}']
-    code, screen = cli.on_a_terminal(*renamed, prompt="Send this request? [y/N]", answer="y")
+    code, screen = cli.on_a_terminal(*renamed, prompt="Send it? [y/N]", answer="y")
     assert code == 0
     assert "What changes: owner: " in screen
     assert [entry.method for entry in toy.world.log] == ["GET", "GET", "PATCH"]

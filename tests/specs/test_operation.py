@@ -315,6 +315,11 @@ def test_the_query_of_a_server_is_a_problem_that_shows_no_value() -> None:
     assert load_api(document, base_url="https://here.example.com").problems == []
 
 
+def test_a_base_url_with_a_user_name_is_refused_without_showing_it() -> None:
+    with pytest.raises(SpecError, match=r"^the base URL holds a user name: [^@]*$"):
+        load_api({"openapi": "3.0.0", "info": {}, "paths": {"/a": {}}}, base_url="https://me:secret@api.example.com/v1")
+
+
 @pytest.mark.parametrize("url", ["https://api.example.com/v1?key=secret", "https://api.example.com/#part"])
 def test_a_base_url_with_a_query_is_refused_without_showing_it(url: str) -> None:
     with pytest.raises(SpecError, match=r"^the base URL has a query or a fragment: [^?#]*$"):
