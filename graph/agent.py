@@ -1,4 +1,4 @@
-"""The graphs that `langgraph dev` serves. They have no checkpointer, because the server adds its own."""
+"""The agent and the baselines as compiled graphs without a checkpointer, because a LangGraph server adds its own."""
 
 from restgpt.graph.build import build_graph
 from restgpt.graph.methods.build import build_method

@@ -1,7 +1,7 @@
-"""The graphs as a LangGraph server loads them: the exported ones, which also check the settings that a run brings.
+"""The graphs that a LangGraph server loads: the graphs of `agent`, which also validate the settings of each run.
 
-A server silently leaves out settings that a graph does not have. It calls a graph that is callable first, as a factory,
-with all the settings of the run.
+A LangGraph server silently drops settings that a graph does not have. But it first calls a callable graph as a factory,
+with all settings of the run.
 """
 
 from collections.abc import Mapping
@@ -21,11 +21,11 @@ class ServedGraph(CompiledStateGraph[State, Context, InputState, OutputState]):
 
     @classmethod
     def of(cls, graph: Graph) -> "ServedGraph":
-        """The same graph as a served one."""
+        """Make a served graph from a graph."""
         return cls(**{name: value for name, value in vars(graph).items() if name != "__orig_class__"})
 
     def __call__(self, runtime: ServerRuntime[Any]) -> "ServedGraph":
-        """Give the graph for one request of the server; raises `SettingsError` if a run's settings cannot be used."""
+        """Return the graph for one request of the server; raises `SettingsError` for invalid settings of the run."""
         execution = runtime.execution_runtime
         if execution is not None and isinstance(execution.context, Mapping):
             checked_context(execution.context)

@@ -35,7 +35,7 @@ UndoGraph = CompiledStateGraph[UndoState, Context, UndoState, UndoState]
 
 
 def undo_input(reversals: Sequence[Reversal], *, round_number: int) -> UndoState:
-    """The input of the graph: the drafts that reverse changes, in order; `round_number` counts a thread's undoings."""
+    """Return the input of the graph: the reversing drafts, in order; `round_number` counts the undos of a thread."""
     drafts = [reversal.draft for reversal in reversals if reversal.draft is not None]
     requests = [placed(draft.to_json(), round_number=round_number, call=call) for call, draft in enumerate(drafts, 1)]
     return {"format": FORMAT, "round": round_number, "requests": requests, "usage": no_usage()}

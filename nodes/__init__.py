@@ -1,1 +1,1 @@
-"""The nodes of the graph, one file per node, and the records, settings and resources that they share."""
+"""The nodes of the graph, one file per role, and the records, settings and resources that they share."""

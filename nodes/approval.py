@@ -54,7 +54,7 @@ def _decided_by_rules(session: Session, request: Request) -> Request:
     except OutdatedCallError as error:
         return advanced(request, failed(request, str(error)))
     decided = decide(draft, session.rules)
-    # Senders of the first checkpoint format said so of a change of unknown outcome, and left the question to approval.
+    # In checkpoints of format 1, the sender marked a change of unknown outcome, and the approval node asks about it.
     if (tries := request.get("unsure")) and isinstance(decided, Ready | Ask):
         decided = Ask(draft, unsure=tries)
     return advanced(request, present(session, decided).to_json())

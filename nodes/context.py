@@ -31,18 +31,18 @@ class Context(BaseModel):
         json_schema_extra=_shown_at(*ROLES),
     )
     planner_model: str = Field(
-        default="", description="Chat model of the planner. Empty: `model`.", json_schema_extra=_shown_at("planner")
+        default="", description="Chat model of the planner, instead of `model`.", json_schema_extra=_shown_at("planner")
     )
     selector_model: str = Field(
         default="",
-        description="Chat model of the API selector. Empty: `model`.",
+        description="Chat model of the API selector, instead of `model`.",
         json_schema_extra=_shown_at("selector"),
     )
     caller_model: str = Field(
-        default="", description="Chat model of the caller. Empty: `model`.", json_schema_extra=_shown_at("caller")
+        default="", description="Chat model of the caller, instead of `model`.", json_schema_extra=_shown_at("caller")
     )
     parser_model: str = Field(
-        default="", description="Chat model of the parser. Empty: `model`.", json_schema_extra=_shown_at("parser")
+        default="", description="Chat model of the parser, instead of `model`.", json_schema_extra=_shown_at("parser")
     )
     temperature: float | None = Field(
         default=0.0, ge=0, le=2, description="Sampling temperature. null: the model's default."
@@ -78,7 +78,8 @@ class Context(BaseModel):
     operations_budget: int = Field(
         default=6000,
         ge=200,
-        description="Tokens of the selector's operation list. From a longer list, the best matches in half of them.",
+        description="Tokens of the selector's operation list. "
+        "A longer list is cut to the best matches, in half as many tokens.",
         json_schema_extra=_shown_at("selector"),
     )
     documentation_budget: int = Field(
@@ -115,7 +116,7 @@ Context.model_rebuild()
 
 
 def checked_context(given: Mapping[str, Any]) -> Context:
-    """The settings of a run; raises `SettingsError` that names each one that is wrong, and the settings there are."""
+    """Validate the settings of a run; raises `SettingsError` that names each invalid setting and all settings."""
     try:
         return Context(**given)
     except ValidationError as error:

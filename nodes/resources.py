@@ -275,8 +275,8 @@ def _chosen(apis: Sequence[Api] | None, names: Sequence[str], settings: Settings
         )
     if not wanted:
         raise SettingsError(
-            "No API is configured. List APIs in apis.yaml, in the working folder or in RESTGPT_HOME; or name a "
-            "document, with --spec on the command line or build_graph([load_api(…)]) in Python."
+            "No API is configured. Add APIs to apis.yaml in the working folder or in RESTGPT_HOME, or give a document "
+            "with --spec on the command line or build_graph([load_api(…)]) in Python."
         )
     if apis is not None:
         return [api for api in apis if slug(api.name) in wanted]

@@ -121,7 +121,7 @@ def _record(threads: "Threads", thread: str, text: str, sources: "Sources", cont
     if earlier is None:
         return ThreadRecord(thread, text, sources, context)
     if earlier.turn == 0:
-        raise UsageError(f"Thread {thread} is a single call. Choose another name for a conversation.")
+        raise UsageError(f"Thread {thread} is a single call. Choose another thread ID for a conversation.")
     return replace(
         earlier,
         instruction=text,

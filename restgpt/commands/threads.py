@@ -140,7 +140,7 @@ def _print_remedy(terminal: Terminal, record: "ThreadRecord", status: str, inter
     from restgpt.commands.run import resume_line, waiting_text
 
     if record.turn == 0 or status not in ("paused", "killed", "failed", "stopped"):
-        # A single call is repeated by its own command, which this does not know.
+        # A single call is repeated with its `restgpt call` command, which the record does not contain.
         return
     if interrupts:
         terminal.say(waiting_text(record.thread, [Pending.of(interrupt) for interrupt in interrupts]))

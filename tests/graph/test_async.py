@@ -1,4 +1,4 @@
-"""Guards the agent under asyncio: awaited, streamed, paused and cancelled, with checkpointer and store of that kind."""
+"""Guards the agent under asyncio: awaited, streamed, paused and cancelled, with async checkpointer and store."""
 
 import asyncio
 import logging
@@ -58,7 +58,7 @@ def test_a_paused_run_is_streamed_to_its_end_with_what_asyncio_offers(board: Boa
 
 
 class Held(HttpClient):
-    """Holds an answer back until it is let go."""
+    """Blocks a response until the test releases it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ def test_a_change_whose_run_was_cancelled_is_not_sent_again_unasked(board: Board
 
 
 class Ended(logging.Handler):
-    """Tells when a node has ended."""
+    """Signals that a node has ended."""
 
     def __init__(self, node: str) -> None:
         super().__init__()
@@ -154,7 +154,7 @@ def test_a_cancelled_run_starts_no_further_node(board: Board, caplog: pytest.Log
         task.cancel()
         await asyncio.wait([task])
         free.set()
-        # The one thread of the graph serves this run only after it is through with the cancelled one.
+        # The graph's only thread starts this run after it has finished the cancelled one.
         with pytest.raises(EmptyInstructionError):
             await graph.ainvoke({"instruction": ""})  # type: ignore[arg-type]
 
@@ -194,7 +194,7 @@ def test_a_node_sees_the_context_variables_of_the_run_that_it_belongs_to(board: 
 
 
 class Names(BaseCallbackHandler):
-    """Keeps the names of the steps of a trace in the order in which they start."""
+    """Records the names of a trace's steps in the order in which they start."""
 
     run_inline = True
 

@@ -1,4 +1,4 @@
-"""Guards the size of checkpoints: response bodies stay outside, however large they are."""
+"""Guards the size of checkpoints: they contain no response bodies, even large ones."""
 
 import json
 import sqlite3
@@ -34,11 +34,11 @@ BODY = json.dumps({"records": RECORDS}).encode()
 
 @contextmanager
 def archive() -> Iterator[str]:
-    """An API whose one answer has five megabytes; gives its base URL."""
+    """Serve an API with one response of five megabytes; yields its base URL."""
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
         def do_GET(self) -> None:
             self.send_response(200)
@@ -54,7 +54,7 @@ def archive() -> Iterator[str]:
 
 
 def stored(path: Path, tables: tuple[str, ...]) -> int:
-    """How many bytes the values in some tables have."""
+    """Return the total size of the values in some tables, in bytes."""
     with closing(sqlite3.connect(path)) as database:
         total = 0
         for table in tables:

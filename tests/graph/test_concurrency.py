@@ -1,4 +1,4 @@
-"""Guards many threads in one process: each run's changes are its own, in memory and in SQLite."""
+"""Guards many threads in one process: runs do not mix up their changes, in memory and in SQLite."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Guards the host's default executor: no graph of ours uses it, whichever way the host awaits the graph."""
+"""Guards the host's default executor: no graph of ours uses it, by any async method of a graph."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -33,14 +33,14 @@ DONE_REPLY: Reply = {"thought": "", "calls": [], "answer": "Moss is there."}
 
 
 class Refusing(ThreadPoolExecutor):
-    """A default executor that runs nothing."""
+    """A default executor that rejects all work."""
 
     def submit(self, *args: Any, **kwargs: Any) -> Future[Any]:
         raise AssertionError("the host's default executor was used")
 
 
 def run(work: Callable[[], Awaitable[Any]]) -> Any:
-    """Run `work` on an event loop whose default executor refuses everything."""
+    """Run `work` on an event loop whose default executor rejects all work."""
 
     async def guarded() -> Any:
         asyncio.get_running_loop().set_default_executor(Refusing())
@@ -73,7 +73,7 @@ WAYS = pytest.mark.parametrize("way", [by_ainvoke, by_astream, by_astream_events
 async def to_the_end(
     way: Any, graph: Any, given: Any, *, thread: str = "1", answer: Any = "approve", **more: Any
 ) -> Any:
-    """Await a graph, answer everything it pauses for, and return its state and the number of pauses."""
+    """Await a graph, answer all interrupts, and return the state and the number of interrupts."""
     config = {"configurable": {"thread_id": thread}}
     await way(graph, given, config, **more)
     pauses = 0

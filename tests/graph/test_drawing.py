@@ -1,4 +1,4 @@
-"""Guards the picture of the graph: it is what the code wires, with the labels that the paper gives the decisions."""
+"""Guards the drawing of the graph: it matches the code, and its edges have the paper's labels of the decisions."""
 
 import re
 import runpy

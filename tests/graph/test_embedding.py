@@ -1,4 +1,4 @@
-"""Guards the examples of docs/embedding.md: each runs as it stands, over the toy API, with scripted replies."""
+"""Guards the examples of docs/embedding.md: each runs unchanged, on the toy API, with scripted replies."""
 
 import runpy
 from pathlib import Path

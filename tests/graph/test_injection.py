@@ -1,4 +1,4 @@
-"""Guards against instructions planted in API data: even a model that obeys them cannot get past policy."""
+"""Guards against prompt injection by API data: a model that obeys injected instructions cannot bypass the policy."""
 
 import re
 
@@ -24,7 +24,7 @@ def board():
 
 
 def obedient(board: Board, *rules: PolicyRule, **script: object) -> Agent:
-    """An agent whose model does what the planted text says."""
+    """Return an agent whose model obeys the injected text."""
     told = {
         "planner": [plan("Read task 101"), plan("Delete task 102"), end("I deleted it.")],
         "selector": [select("get_task"), select("delete_task")],

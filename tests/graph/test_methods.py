@@ -1,4 +1,4 @@
-"""Guards the baselines: each plans as its paper says, over the same executor."""
+"""Guards the baselines: each plans as its paper describes, with the same executor nodes."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Guards the agent where things go wrong in odd ways: failed turns, wide repairs, greedy replies, foreign hosts."""
+"""Guards the agent in rare failures: failed turns, repairs of many calls, too many calls, other parent graphs."""
 
 import json
 from contextlib import suppress
@@ -192,7 +192,7 @@ def test_pages_count_against_the_budget_of_requests(board: Board) -> None:
 
 
 class TenSecondsPerNode(local):
-    """A clock that goes on by ten seconds between two looks of one thread."""
+    """A clock that advances by ten seconds at each reading of a thread."""
 
     time = 0.0
 

@@ -1,4 +1,4 @@
-"""Guards the home of threads: private, durable, one run at a time on a thread, and clear when it cannot be had."""
+"""Guards the database of threads: private, durable, one run at a time on a thread, clear errors if it fails to open."""
 
 import operator
 import sqlite3

@@ -1,4 +1,4 @@
-"""Guards threads in PostgreSQL: a real server keeps them, holds them for one process, and its password stays hidden."""
+"""Guards threads in PostgreSQL: a real server saves and locks them for one process; no message has its password."""
 
 from collections.abc import Iterator
 from pathlib import Path

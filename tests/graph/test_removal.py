@@ -1,4 +1,4 @@
-"""Guards the removal of threads: nothing of them is left, and what other threads share with them stays."""
+"""Guards the deletion of threads: all their data is deleted, except bodies that other threads use."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ def kept(tmp_path: Path) -> Iterator[Persistence]:
 
 
 def run(kept: Persistence, board: Board, thread: str, *projects: int, make: str = "") -> list[str]:
-    """Read some projects in a thread and make one, if it has a name; gives the handles of the answers."""
+    """Read some projects in a thread, and create one if a name is given; returns the handles of the responses."""
     reads = [call(*({"path": {"project_id": number}} for number in projects))]
     makes = [call({"body": {"name": make}}, numbers=[len(projects) + 1])] if make else []
     script = {

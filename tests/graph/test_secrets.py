@@ -1,4 +1,4 @@
-"""Guards secrets: with an API that echoes them in every way and fails in every way, none is in anything left behind."""
+"""Guards secrets: with an API that echoes them and fails in many ways, no file, log or message contains one."""
 
 import base64
 import io
@@ -80,12 +80,12 @@ WAYS = ("plain", "error", "refused", "busy", "malformed", "truncated", "reset", 
 
 @contextmanager
 def echo_server(way: str, at: int) -> Iterator[str]:
-    """A server that repeats whatever it is sent, and from its nth request on does so in an ill way."""
+    """A server that echoes each request, and from its nth request on does so with a fault."""
     count = [0]
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -132,7 +132,7 @@ def found_in(text: str) -> list[str]:
 
 @pytest.fixture
 def log() -> Iterator[io.StringIO]:
-    """Everything that anybody logs, at the finest level, with tracebacks and structured events."""
+    """Capture the log records of all loggers, at the lowest level, with tracebacks and structured events."""
     written = io.StringIO()
     handler = logging.StreamHandler(written)
     handler.setFormatter(logging.Formatter("%(name)s %(message)s %(event)s", defaults={"event": ""}))

@@ -1,4 +1,4 @@
-"""Guards the page on security: each promise names a test that is there."""
+"""Guards docs/security.md: each promise names an existing test."""
 
 import re
 from pathlib import Path

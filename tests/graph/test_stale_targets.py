@@ -1,4 +1,4 @@
-"""Guards that a person approves what they saw: a target that changed since the question is asked about again."""
+"""Guards approvals of changed targets: if the target changed since the question, the person is asked again."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def approve(agent: Agent) -> dict[str, Any]:
 
 
 def elsewhere(board: Board, **fields: Any) -> None:
-    """Another person changes the project; the log has it too."""
+    """Change the project as another client would; the world's log records this too."""
     answer = board.world.call("PATCH /projects/{project_id}", path={"project_id": 2}, body=fields)
     assert answer.status == 200
 

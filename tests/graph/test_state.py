@@ -1,4 +1,4 @@
-"""Guards the state against what does not belong there: garbage, a newer version's checkpoints, settings given twice."""
+"""Guards the state and its inputs: it rejects invalid values, a newer version's checkpoints, settings given twice."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Guards undo: what a thread changed goes back, newest first, after approval, once, and what cannot go back is said."""
+"""Guards undo: reverses a thread's changes, newest first, after approval, once, and names those it cannot reverse."""
 
 import json
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def carry_out(board: Board, home: Path, errand: Errand, *, writes: str = "allow") -> None:
-    """Carry an errand out in a thread that the command line knows."""
+    """Run an errand in a thread that has a record of the command line."""
     settings = Settings(home=home)
     with open_persistence(settings) as kept:
         resources = Resources([board.api], model=ErrandModel.over(errand), settings=settings)

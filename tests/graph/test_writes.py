@@ -1,4 +1,4 @@
-"""Guards changes: nothing is sent without leave, what is sent is what was shown, and nothing is sent twice."""
+"""Guards changes: no change is sent without approval, other than shown, or twice."""
 
 import pytest
 import yaml
@@ -83,7 +83,7 @@ def test_a_rejected_change_is_not_made_and_the_planner_hears_why(board: Board) -
 
 
 def ruled(board: Board, *rules: PolicyRule) -> Resources:
-    """A creation and a deletion under rules of the user's."""
+    """An agent that creates and deletes under the user's rules."""
     model = by_role(
         {
             "planner": [plan("Add a task and delete another"), end("Done.")],
@@ -326,13 +326,13 @@ def test_an_answer_that_makes_no_sense_is_asked_for_again(board: Board, answer: 
 
 
 class Nothing(TypedDict, total=False):
-    """The state of a host that keeps nothing."""
+    """The state of a parent graph without keys."""
 
     nothing: str
 
 
 def half_sent(agent: Agent) -> tuple[Journal, dict[str, object]]:
-    """A run that was killed while its one approved change was being sent."""
+    """A run that was killed while it sent its only approved change."""
     agent.ask("Add the task 'Count the chairs' to project 1")
     [request] = agent.state["requests"]
     journal = Journal(agent.graph.store, agent.thread)  # type: ignore[arg-type]
@@ -418,7 +418,7 @@ def test_a_change_whose_answer_was_lost_says_that_its_outcome_is_unknown(board: 
 
 
 def test_two_pauses_of_one_host_are_resumed_by_their_ids(board: Board) -> None:
-    """A host with two branches that each run the agent: each answer reaches its own question."""
+    """A parent graph with two branches that each run the agent: each answer reaches its own question."""
     inner = {name: writer(board, caller=[call({"path": {"project_id": 1}, "body": {"title": name}})]) for name in "ab"}
     host = StateGraph(Nothing)
     for name, agent in inner.items():

@@ -1,4 +1,4 @@
-"""Guards the settings of a run: what cannot be meant is refused before it reaches a model."""
+"""Guards the settings of a run: invalid values are rejected before a model is called."""
 
 import inspect
 

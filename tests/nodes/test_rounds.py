@@ -1,4 +1,4 @@
-"""Guards the course of a round: which calls go out together, which are made again, when the planner is asked."""
+"""Guards rounds: which calls are sent together, which are repaired, and when the round is over."""
 
 from typing import Any
 

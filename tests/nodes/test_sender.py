@@ -1,4 +1,4 @@
-"""Guards what the sender makes of answers: lists that end early say so, and only a success counts as one."""
+"""Guards the sender's records of responses: incomplete lists have a notice, only a success status is a success."""
 
 import json
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ def request(api: Api, key: str, arguments: dict[str, Any], **more: Any) -> Reque
 def send(
     echo: EchoServer, *wanted: tuple[str, dict[str, Any], dict[str, Any]], store: InMemoryStore | None = None
 ) -> list[dict[str, Any]]:
-    """What the sender makes of requests, given as key, arguments and further fields."""
+    """Return the sender's records of requests, given as key, arguments and further fields."""
     api = load_api(DOCUMENT, base_url=echo.url)
     http = HttpClient(limits=HttpLimits(attempts=1, body_bytes=10_000))
     sender = make_sender(Resources([api], http=http, settings=Settings()))

@@ -37,7 +37,7 @@ def chat() -> Iterator[ChatServer]:
 
 @pytest.fixture
 def model(chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[str, Any]], ChatServer]:
-    """Script the model server by role, and point the environment at it."""
+    """Script the model server by role, and set the environment variables that name it."""
 
     def start(script: Mapping[str, Any]) -> ChatServer:
         chat.use(script_by_role(script))

@@ -1,4 +1,4 @@
-"""Guards the commands without a model: `api`, `call`, `world serve`, `--version`, and how errors are told."""
+"""Guards the commands without a model: `api`, `call`, `world serve`, `--version`, and error messages."""
 
 import json
 import logging
@@ -25,7 +25,7 @@ from restgpt.worlds import CREDENTIAL
 from restgpt.worlds.server import WorldServer
 
 ELSEWHERE = ("function", "bench")
-"""Commands that have a page of their own."""
+"""Commands that are documented on their own page."""
 
 YAML = """
 openapi: 3.1.0
@@ -84,7 +84,7 @@ def test_the_lint_of_a_broken_document_ends_and_fetches_nothing(cli: Cli, tmp_pa
             self.send_error(404)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     path = tmp_path / "small.yaml"
     with ThreadingHTTPServer(("127.0.0.1", 0), Listener) as server:
@@ -441,7 +441,7 @@ def test_the_page_on_the_command_line_names_every_command_and_option() -> None:
 
 
 def _names(command: Any, path: str) -> Iterator[str]:
-    """The path of every command, and the long form of each of its options."""
+    """Yield the path of every command, and the long form of each of its options."""
     commands = getattr(command, "commands", None)
     if commands is None:
         yield path

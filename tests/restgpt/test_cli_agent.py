@@ -1,4 +1,4 @@
-"""Guards `ask`, `resume` and `threads`: a run that answers, pauses, fails, is killed, and goes on."""
+"""Guards `ask`, `resume` and `threads`: runs that answer, pause, fail, are killed, and are resumed."""
 
 import json
 import signal
@@ -374,7 +374,7 @@ def test_apis_yaml_names_an_api(cli: Cli, toy: WorldServer, model: Model, tmp_pa
 
 
 def lines_until(words: str, lines: Iterable[str]) -> Iterator[str]:
-    """The lines up to the first that holds the words."""
+    """Read lines up to the first that contains the words."""
     for line in lines:
         yield line
         if words in line:

@@ -1,4 +1,4 @@
-"""Guards that a change by `restgpt call` goes the agent's road: journalled, asked about if cut off, and undone."""
+"""Guards changes by `restgpt call`: they are journalled, asked about after an interruption, and can be undone."""
 
 import json
 import time
@@ -30,7 +30,7 @@ def changes(toy: WorldServer) -> list[str]:
 
 @pytest.fixture
 def cut_off(cli: Cli, toy: WorldServer) -> WorldServer:
-    """A change that was carried out, by a command that was killed before the answer came."""
+    """A world with a change by a command that was killed before it got the response."""
     toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=2.0)])
     started = cli.start(*change(toy, "--approve"))
     while not changes(toy):

@@ -1,4 +1,4 @@
-"""Guards `threads --delete`: which threads go, what is asked before, and that the file gets smaller."""
+"""Guards `threads --delete`: which threads it deletes, its question, and that the file gets smaller."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,7 +19,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def keep(cli: Cli, *names: str) -> None:
-    """Keep records of threads that nothing else is known of."""
+    """Save records of threads without checkpoints."""
     with open_persistence(Settings(home=cli.home)) as persistence:
         for name in names:
             Threads(persistence.store).keep(ThreadRecord(name, f"Do {name}", Sources(specs=("x.yaml",)), status="done"))

@@ -1,4 +1,4 @@
-"""Guards how waiting requests are decided: by a person's answers or by flags, never by chance."""
+"""Guards decisions on waiting requests: only a person's answers or options decide."""
 
 import pytest
 
@@ -13,7 +13,7 @@ APPROVED = {"type": "approve"}
 
 
 class Typed(Terminal):
-    """A terminal at which the answers are typed in order; the input ends after them."""
+    """A terminal that answers questions in order from a list; its input ends after the last."""
 
     def __init__(self, *answers: str) -> None:
         super().__init__()

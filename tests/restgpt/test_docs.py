@@ -1,4 +1,4 @@
-"""Guards what README.md and docs/ say: generated parts are up to date, links lead somewhere, commands work as shown."""
+"""Guards README.md and docs/: generated parts are up to date, links have targets, commands work as shown."""
 
 import re
 import runpy
@@ -71,7 +71,7 @@ def test_every_command_that_a_page_shows_exists_with_its_options(page: Path) -> 
 
 
 def unknown_part(line: str) -> str:
-    """The first word of a command line that the program does not know; empty when it knows all."""
+    """Return the first unknown word of a command line; empty if all words are known."""
     command: Any = typer.main.get_command(app)
     words = re.sub(r"'[^']*'|\"[^\"]*\"", "VALUE", line.partition(" #")[0]).split()[1:]
     while words and hasattr(command, "commands"):
@@ -107,14 +107,14 @@ def test_studio_is_started_as_the_server_test_starts_it() -> None:
 
 @dataclass(frozen=True)
 class Tour:
-    """A folder as the README's reader has it, and the port that stands in for 8101."""
+    """A reader's folder while following the README, and the port used instead of 8101."""
 
     cli: Cli
     port: str
     environment: pytest.MonkeyPatch
 
     def take(self, line: str) -> Ran | None:
-        """Do what a line of shell says: set a variable, or run a command."""
+        """Execute a shell line: set a variable, or run a command."""
         words = shlex.split(line.replace("8101", self.port))
         if words[0] != "export":
             assert words[0] == "restgpt", line
@@ -145,7 +145,7 @@ def test_the_tour_of_the_readme_works_as_shown(tour: Tour) -> None:
             if line.startswith(("make ", "restgpt world serve ")):
                 continue
             ran = tour.take(line)
-            # A change that nobody at a terminal can be asked about leaves the thread paused.
+            # Without a terminal the command cannot ask about a change, so the thread stays paused.
             paused = line.startswith("restgpt ask") and "--thread" in line
             assert ran is None or ran.code == (PAUSED if paused else 0), f"{line}\n{ran}"
             said += ran.out if ran is not None else ""

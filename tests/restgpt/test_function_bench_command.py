@@ -1,4 +1,4 @@
-"""Guards the function-calling commands of `restgpt bench`: suites are run and scored, data is made and checked."""
+"""Guards the function-calling commands of `restgpt bench`: they run and score suites, generate and check data."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def app() -> typer.Typer:
 
 
 def reply(request: ChatRequest) -> dict[str, Any]:
-    """Calls for the suite, examples for the generator."""
+    """Return calls for a prompt of the suite, and examples for a prompt of the generator."""
     if request.schema == "GeneratedPairs":
         return {"pairs": [{"instruction": "Weather in Oslo, please.", "call": 'weather.get(city="Oslo")'}]}
     return {

@@ -1,4 +1,4 @@
-"""Guards `restgpt function`: what it prints, where, and its exit codes."""
+"""Guards `restgpt function`: its output on stdout and stderr, and its exit codes."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Guards what importing does: no name outside `restgpt`, no connection, no written file, a light core path."""
+"""Guards imports: no module outside `restgpt`, no connection, no written file, and few modules for the core."""
 
 import ast
 import json
@@ -27,7 +27,7 @@ sys.addaudithook(watch)
 
 
 def imported(program: str, folder: Path) -> dict[str, list[str]]:
-    """What stands in `sys.modules` after a program ran in a fresh interpreter, and what it did beside importing."""
+    """Run a program in a new interpreter; return its modules, and the files, connections and processes it opened."""
     ending = "\nprint(json.dumps({'modules': sorted(sys.modules), 'seen': seen}))"
     environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANGSMITH_TRACING": "false"}
     command = [sys.executable, "-c", WATCHED + program + ending]
@@ -65,7 +65,7 @@ assert restgpt.graph.build.build_graph.__module__ == "restgpt.graph.build"
 
 
 def import_graph() -> grimp.ImportGraph:
-    """All imports between our modules, those inside functions included, those for type checkers excluded."""
+    """Return all imports between our modules, with those in functions, without those for type checkers."""
     return grimp.build_graph("restgpt", exclude_type_checking_imports=True, cache_dir=None)
 
 

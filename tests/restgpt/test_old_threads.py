@@ -1,4 +1,4 @@
-"""Guards threads that an earlier version kept: each is listed, resumed, answered and undone as that version did it."""
+"""Guards threads that an earlier version saved: each is listed, resumed, answered and undone as in that version."""
 
 import hashlib
 import json
@@ -21,10 +21,10 @@ from restgpt.worlds.server import WorldServer
 Model = Callable[[dict[str, Any]], ChatServer]
 
 KEPT = Path(__file__).with_name("old_threads.db.xz")
-"""The SQLite file as version 0.1.0 left it; its API is called `board`, and no path of a machine is in it."""
+"""A SQLite file that version 0.1.0 wrote; its API is named `board`, and it contains no path of a machine."""
 
 MADE_AT = "http://127.0.0.1:54321/v1"
-"""Where the world was when the file was made."""
+"""The base URL of the world when the file was made."""
 
 ADDED = "POST /projects/{project_id}/tasks"
 PATCHED = "PATCH /projects/{project_id}"
@@ -48,12 +48,12 @@ MADE: dict[str, list[Made]] = {
     "undo-paused": [NOOR, SOIL],
     "undo-killed": [SOIL, (DELETED, {"task_id": 201}, None)],
 }
-"""What a thread had changed in the world when it was left; the other threads had changed nothing."""
+"""The changes that a thread had made in the world when the file was made; the other threads had made none."""
 
 
 @dataclass(frozen=True)
 class Sent:
-    """A request of the file that is still to be recognised; its fingerprint holds the URL."""
+    """A request in the file that must be recognised; its fingerprint depends on the URL."""
 
     operation: str
     method: str
@@ -61,7 +61,7 @@ class Sent:
     body: Mapping[str, Any] | None = None
 
     def fingerprint(self, base_url: str) -> str:
-        """The fingerprint of version 0.1.0, which journals and checkpoints name the request by."""
+        """The fingerprint of version 0.1.0, by which journals and checkpoints identify the request."""
         is_empty = self.method == "DELETE"
         headers = [("Accept", "*/*" if is_empty else "application/json, */*;q=0.1")]
         headers += [("Content-Type", "application/json")] if self.body else []
@@ -88,9 +88,9 @@ COLUMNS = [("checkpoints", "checkpoint"), ("writes", "value"), ("store", "value"
 
 
 def move(file: Path, base_url: str) -> None:
-    """Write the fingerprints of the requests anew for a world that is served elsewhere; nothing else is touched."""
+    """Replace the fingerprints of the requests for a world at another URL; change nothing else."""
     pairs = [(sent.fingerprint(MADE_AT), sent.fingerprint(base_url)) for sent in SENT]
-    # A journal entry is named by the beginning of a fingerprint.
+    # The key of a journal entry is the beginning of a fingerprint.
     parts = [(old[cut].encode(), new[cut].encode()) for old, new in pairs for cut in (slice(16), slice(16, None))]
     found: set[bytes] = set()
     with closing(sqlite3.connect(file)) as connection, connection:
@@ -112,7 +112,7 @@ Open = Callable[[str], World[Any]]
 
 @pytest.fixture
 def left(cli: Cli, toy: WorldServer) -> Open:
-    """Put the file into the home folder, and the world as the run of a thread left it; its log begins anew."""
+    """Copy the file to the home folder, and restore the world after the run of a thread, with an empty log."""
     cli.home.mkdir()
     file = cli.home / "restgpt.db"
     file.write_bytes(lzma.decompress(KEPT.read_bytes()))
@@ -153,7 +153,7 @@ def titles(world: World[Any]) -> list[str]:
 
 
 def ends(model: Model, answer: str, **more: Sequence[Any]) -> ChatServer:
-    """What the model still says: the answer."""
+    """The remaining reply of the model: the answer."""
     return model({"planner": [end(answer)], **more})
 
 

@@ -1,4 +1,4 @@
-"""Guards what is installed: every package declared, nothing beside `restgpt`, versions that fit together."""
+"""Guards the installed package: all dependencies are declared, it installs only `restgpt`, its versions match."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from packaging.version import Version
 ROOT = Path(__file__).parents[2]
 ROOMS = ("bench", "calling", "functions", "graph", "nodes", "prompts", "specs", "tools", "worlds")
 NOT_SHIPPED = frozenset({"bench/rigs"})
-"""The rigs kill, disturb and sweep; only a checkout needs them."""
+"""The rigs, which kill processes, inject faults or sweep parameters; only a checkout needs them."""
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 DATA = {".md", ".yaml", ".json", ".jsonl", ".typed"}
@@ -70,7 +70,7 @@ def test_lower_bounds_admit_the_tested_versions() -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel of the working tree, built from a copy, so that no build folder is left behind."""
+    """A wheel of the working tree, built from a copy, so that the tree gets no build folder."""
     folder = tmp_path_factory.mktemp("wheel")
     ignore = shutil.ignore_patterns("__pycache__")
     for room in (*ROOMS, "restgpt"):
@@ -126,7 +126,7 @@ def test_the_installed_wheel_works_from_another_folder(wheel: Path, tmp_path: Pa
             "print(build_graph.__module__, load_api.__module__)",
         ]
     )
-    # Without -S the editable install's finder would answer for the wheel.
+    # Without -S, the import finder of the editable install would load the modules instead of the wheel's.
     command = [sys.executable, "-I", "-S", "-c", program]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

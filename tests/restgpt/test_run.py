@@ -1,4 +1,4 @@
-"""Guards what is kept of a run, and how it ends when the database that keeps its thread refuses."""
+"""Guards the record of a run, and the message and exit code if the database of its thread fails."""
 
 import sqlite3
 from pathlib import Path
@@ -19,7 +19,7 @@ FULL = sqlite3.OperationalError("database or disk is full")
 
 
 class FullThreads(Threads):
-    """Records of threads on a disk that fills up while a run goes on."""
+    """Thread records on a disk that becomes full during a run."""
 
     def __init__(self) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Guards what the suite says of itself: the closing line counts the tests that were left out, workers or none."""
+"""Guards the test suite's summary line: it counts the deselected and skipped tests, with and without workers."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Guards the live trace: every kind of event has its line, nothing is told twice, and data cannot steer a terminal."""
+"""Guards the live trace: each kind of event has a line, no line is repeated, and data cannot control a terminal."""
 
 import io
 from typing import Any

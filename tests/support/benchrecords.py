@@ -1,4 +1,4 @@
-"""Records of benchmark tasks, made by hand: a task of two gold calls, done right unless a test says otherwise."""
+"""Records of benchmark tasks, made by hand: a task of two gold calls, correct unless a test changes it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -36,7 +36,7 @@ def record(
     flows: Mapping[str, tuple[Any, ...]] | None = None,
     **more: Any,
 ) -> Record:
-    """A record; what is not given is as in a run that did the two reads and then answered wrongly."""
+    """Return a record; the defaults are those of a run that made the two reads and answered wrongly."""
     log = [entry(FIND), entry(READ, path="/songs/s17")] if log is None else log
     plans = [plan("find"), plan("read")] if plans is None else plans
     requests = (

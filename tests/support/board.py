@@ -1,4 +1,4 @@
-"""The agent over a served toy world: what most tests of the graph start from."""
+"""The agent with a served toy world, as most tests of the graph use it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ class Board:
         return self.server.world
 
     def calls(self) -> list[str]:
-        """What the world was asked, as `METHOD /template status`."""
+        """The requests in the world's log, as `METHOD /template status`."""
         return [f"{entry.method} {entry.template} {entry.status}" for entry in self.world.log]
 
     def tasks(self) -> dict[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""A script for the chat server that plays every role for two instructions on the toy API: one reads, one writes."""
+"""A script for the chat server with the replies of all roles to two instructions on the toy API: a read and a write."""
 
 from chatserver import ChatRequest, Reply
 from roles import ROLES, call, end, plan, select
@@ -9,7 +9,7 @@ SAID = {"status 201": "It is created.", "user rejected": "Left alone.", "allows 
 
 
 def board_script(request: ChatRequest) -> Reply:
-    """Make the one call that the instruction in the prompt needs, then answer from its result."""
+    """Reply with the one call that the prompt's instruction needs, then with an answer from its result."""
     if "function calls" in request.texts[0]:
         return {"calls": [{"name": "find_person", "arguments": {"name": "Ada"}}]}
     writes = any(f"{opening}: {WRITE}" in request.text for opening in ("Instruction", "for context only"))

@@ -1,4 +1,4 @@
-"""A server on loopback that speaks the OpenAI chat API from a script: the fake at the network end of the model."""
+"""A fake of the OpenAI chat API: a server on loopback with scripted replies."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -21,13 +21,13 @@ class Refusal:
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """What a client asked: the JSON body of its request."""
+    """A client's chat request: its JSON body."""
 
     body: Mapping[str, Any]
 
     @property
     def schema(self) -> str:
-        """The name of the structure that is wanted, such as `PlannerReply`; empty for plain text."""
+        """The name of the requested schema, such as `PlannerReply`; empty for plain text."""
         wanted = self.body.get("response_format") or {}
         tools = self.body.get("tools") or []
         if wanted.get("type") == "json_schema":
@@ -36,7 +36,7 @@ class ChatRequest:
 
     @property
     def role(self) -> str:
-        """Which role of the agent asks, by how its system message opens; empty if it is none."""
+        """The role of the agent that asks, from the start of its system message; empty if no role matches."""
         return next((role for opening, role in ROLES.items() if self.texts[0].startswith(opening)), "")
 
     @property
@@ -71,7 +71,8 @@ class ChatServer:
     """Serves `POST /v1/chat/completions` (streamed too) and `GET /v1/models` until the context is left.
 
     Replies come from an iterable, in order, or from a function of the request. A string is text, a mapping a tool call
-    if tools are offered and JSON text if not, a `Refusal` an HTTP error. A script that is over answers with status 418.
+    if tools are offered and JSON text if not, a `Refusal` an HTTP error. After the last reply, the server answers with
+    status 418.
     """
 
     def __init__(self, script: Iterable[Reply] | Script, *, model: str = "scripted") -> None:
@@ -94,13 +95,13 @@ class ChatServer:
         self._server.server_close()
 
     def use(self, script: Iterable[Reply] | Script) -> None:
-        """Go on with another script and no requests noted; clients that know the address keep their connections."""
+        """Replace the script and clear the recorded requests; clients keep their connections."""
         with self._lock:
             self._script = script if callable(script) else iter(script)
             self.requests.clear()
 
     def reply(self, request: ChatRequest) -> Reply:
-        """Note a request and answer it."""
+        """Record a request and answer it."""
         with self._lock:
             self.requests.append(request)
             if not callable(self._script):
@@ -125,7 +126,7 @@ def _handler(chat: ChatServer) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
         def do_GET(self) -> None:
             if self.path != "/v1/models":

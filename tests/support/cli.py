@@ -1,4 +1,4 @@
-"""The command line in a test: run in process, with stdout and stderr apart."""
+"""The command line in a test: runs in process, with separate stdout and stderr."""
 
 import json
 import os
@@ -20,7 +20,7 @@ TOY = str(bundled_document("toy"))
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command left behind."""
+    """The result of a command: exit code, stdout and stderr."""
 
     code: int
     out: str
@@ -34,23 +34,23 @@ class Ran:
 
 @dataclass(frozen=True)
 class Cli:
-    """Runs commands with a home folder of their own."""
+    """Runs commands with a temporary home folder."""
 
     home: Path
 
     def __call__(self, *arguments: str, stdin: str | None = None) -> Ran:
-        """Run a command; an error that no command foresees is raised as it is."""
+        """Run a command; an unexpected error is raised unchanged."""
         result = CliRunner().invoke(app, list(arguments), input=stdin, catch_exceptions=False)
         return Ran(result.exit_code, result.stdout, result.stderr)
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-        """Start a command in a process of its own, in the environment of the test."""
+        """Start a command in its own process, with the environment of the test."""
         command = [sys.executable, "-m", "restgpt", *arguments]
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
         return subprocess.Popen(command, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}, **pipes)
 
     def on_a_terminal(self, *arguments: str, prompt: str, answer: str) -> tuple[int, str]:
-        """Run a command on a pseudo-terminal and type the answer when the prompt is there: exit code and screen."""
+        """Run a command on a pseudo-terminal and type the answer after the prompt; returns exit code and screen."""
         ours, theirs = pty.openpty()
         started = self.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs)
         os.close(theirs)
@@ -65,7 +65,7 @@ class Cli:
 
 
 def _read(terminal: int) -> bytes:
-    """What a terminal shows next; nothing once its program is gone, which the system reports as an error."""
+    """Read the next output of a terminal; empty after its program has ended, which the system reports as an error."""
     try:
         return os.read(terminal, 65536)
     except OSError:
@@ -73,5 +73,5 @@ def _read(terminal: int) -> bytes:
 
 
 def at(server: WorldServer) -> list[str]:
-    """The options that name the toy API where it is served."""
+    """Return the options that name the served toy API."""
     return ["--spec", TOY, "--base-url", server.url]

@@ -1,4 +1,4 @@
-"""Scripts by role: one scripted model that knows from the system message which role is asking."""
+"""Scripts by role: a scripted model that identifies the role by the system message."""
 
 from collections.abc import Iterable, Mapping
 
@@ -54,7 +54,7 @@ def end(text: str, *, fulfilled: bool = True) -> Reply:
 
 
 def select(*calls: str | tuple[str, list[int]]) -> Reply:
-    """An API plan; a call is an operation, or an operation and what it needs."""
+    """Return an API plan; a call is an operation, or an operation and its needs."""
     pairs = [(call, []) if isinstance(call, str) else call for call in calls]
     listed = [{"operation": name, "purpose": f"use {name}", "needs": needs} for name, needs in pairs]
     return {"thought": "", "calls": listed, "answer": ""}
@@ -65,7 +65,7 @@ def no_call(answer: str) -> Reply:
 
 
 def call(*arguments: dict[str, object], numbers: list[int] | None = None, **more: object) -> Reply:
-    """The caller's reply: one request per argument set, for the planned calls 1, 2, … unless numbers say otherwise."""
+    """Return the caller's reply: one request per argument set, for the planned calls `numbers`, or 1, 2, …"""
     numbered = zip(numbers or range(1, len(arguments) + 1), arguments, strict=True)
     listed = [
         {

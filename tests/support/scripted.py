@@ -1,4 +1,4 @@
-"""A chat model that answers from a script: the fake at the model's seam."""
+"""A fake chat model that answers from a script."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -16,7 +16,8 @@ Script = Callable[[list[BaseMessage]], Reply]
 class ScriptedModel(ScriptedChatModel):
     """Gives its replies in order, or asks a function for each; keeps every prompt in `prompts`.
 
-    A pydantic reply is given as an object; an exception is raised. A script that runs out is an `AssertionError`.
+    A pydantic reply becomes a JSON object, an exception is raised. After the last reply, the model raises
+    `AssertionError`.
     """
 
     _replies: Any = PrivateAttr()
