@@ -17,7 +17,7 @@ from langgraph.runtime import get_runtime
 from restgpt.functions.context import FunctionContext, FunctionInput, FunctionOutput, FunctionState
 from restgpt.functions.docs.loading import Source, load_functions
 from restgpt.functions.nodes import FunctionResources, make_caller, make_emitter, make_follow_up, make_intake
-from restgpt.tools.executor import on_loop, run_in_threads
+from restgpt.tools.thread_pool import on_loop, run_in_threads
 
 FunctionGraph = CompiledStateGraph[FunctionState, FunctionContext, FunctionInput, FunctionOutput]
 

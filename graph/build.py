@@ -30,8 +30,8 @@ from restgpt.nodes.selection import MAX_CALLS
 from restgpt.nodes.selector import make_selector
 from restgpt.nodes.sender import make_sender
 from restgpt.specs import Api
-from restgpt.tools.executor import run_in_threads
 from restgpt.tools.telemetry import observed
+from restgpt.tools.thread_pool import run_in_threads
 
 Graph = CompiledStateGraph[State, Context, InputState, OutputState]
 

@@ -6,7 +6,7 @@ from langgraph.types import Send
 
 from restgpt.graph.state import State
 from restgpt.nodes.records import Request, no_usage, spent_since
-from restgpt.tools.executor import on_loop
+from restgpt.tools.thread_pool import on_loop
 
 
 @on_loop

@@ -18,8 +18,8 @@ from restgpt.nodes.context import Context
 from restgpt.nodes.records import FORMAT, Request, Usage, add_usage, merge_requests, no_usage, placed
 from restgpt.nodes.resources import Resources
 from restgpt.nodes.sender import make_sender
-from restgpt.tools.executor import on_loop, run_in_threads
 from restgpt.tools.telemetry import observed
+from restgpt.tools.thread_pool import on_loop, run_in_threads
 
 
 class UndoState(TypedDict):

@@ -12,10 +12,10 @@ from pydantic import BaseModel, Field
 from restgpt.calling.call import Problems
 from restgpt.calling.draft import draft
 from restgpt.calling.grounding import ungrounded
-from restgpt.nodes.background import NOTHING_YET, background, result_of
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import PlannedCall, Request, Step, Usage, placed, spent_since
 from restgpt.nodes.resources import Resources, Run
+from restgpt.nodes.results import NOTHING_YET, background, result_of
 from restgpt.nodes.rounds import MAX_REPAIRS, RoundState, latest, lineage, next_calls, step_of, succeeded, to_repair
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import documentation

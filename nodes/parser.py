@@ -9,10 +9,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.nodes.background import result_of
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import Request
 from restgpt.nodes.resources import Resources, Run
+from restgpt.nodes.results import result_of
 from restgpt.nodes.rounds import RoundState, is_over, latest, step_of
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import response_documentation

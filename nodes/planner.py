@@ -10,11 +10,11 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from restgpt.nodes.background import bounded_results, results_of
 from restgpt.nodes.budget import allows_a_last_question, used_up
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import Decision, Step, Usage, spent_since
 from restgpt.nodes.resources import Resources, Run
+from restgpt.nodes.results import bounded_results, results_of
 from restgpt.prompts import fenced, render
 
 CONVERSATION_BUDGET = 6000

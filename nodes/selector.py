@@ -7,10 +7,10 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.nodes.background import RESULT_BUDGET, attempts, background, shortened
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import ApiPlan, Step
 from restgpt.nodes.resources import Resources, Run
+from restgpt.nodes.results import RESULT_BUDGET, attempts, background, shortened
 from restgpt.nodes.rounds import RoundState, step_of
 from restgpt.nodes.selection import Selection, api_plan_of, check, operation_lines, plan_message
 from restgpt.prompts import fenced, render

@@ -19,8 +19,8 @@ from restgpt.nodes.context import MAX_STEPS, Context
 from restgpt.nodes.intake import intake
 from restgpt.nodes.resources import Resources, check_store
 from restgpt.specs import Api
-from restgpt.tools.executor import on_loop, run_in_threads
 from restgpt.tools.telemetry import observed
+from restgpt.tools.thread_pool import on_loop, run_in_threads
 
 Builder = StateGraph[State, Context, InputState, OutputState]
 

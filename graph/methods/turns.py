@@ -6,10 +6,10 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from typing_extensions import TypedDict
 
-from restgpt.nodes.background import bounded_results
 from restgpt.nodes.budget import used_up
 from restgpt.nodes.records import ApiPlan, Step, Usage, spent_since
 from restgpt.nodes.resources import Run
+from restgpt.nodes.results import bounded_results
 from restgpt.nodes.selection import Selection, check, operation_lines, plan_message
 from restgpt.prompts import fenced, render
 

@@ -17,10 +17,10 @@ from scripted import Reply
 from typing_extensions import TypedDict
 
 from restgpt.graph.build import build_graph
-from restgpt.nodes.background import OLD_RESULT, RESULT_BUDGET, RESULTS_BUDGET, bounded_results
 from restgpt.nodes.intake import EmptyInstructionError
 from restgpt.nodes.records import Request, Step, add_steps
 from restgpt.nodes.resources import Resources
+from restgpt.nodes.results import OLD_RESULT, RESULT_BUDGET, RESULTS_BUDGET, bounded_results
 from restgpt.tools.model.errors import ModelReplyError
 from restgpt.worlds.faults import Fault, FaultKind
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from restgpt.tools.errors import SettingsError
-from restgpt.tools.executor import ThreadPool
 from restgpt.tools.settings import CONCURRENCY, concurrency_from_env
+from restgpt.tools.thread_pool import ThreadPool
 
 WORD: ContextVar[str] = ContextVar("word", default="none")
 
