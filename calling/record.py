@@ -51,6 +51,7 @@ class TargetRecord(TypedDict):
     reader: str
     digest: str
     restless: list[str]
+    size: int
     exact: bool
 
 

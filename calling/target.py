@@ -23,7 +23,10 @@ SHOWN = 2000
 """How many characters of the present state a question shows."""
 
 KEPT = 200_000
-"""How many characters of a target's state are kept: in the question, and in the journal for an undo."""
+"""The largest state in characters that the journal keeps for an undo."""
+
+COMPARED = 20_000
+"""The largest state in characters that a question keeps, and so compares field by field; larger ones by their hash."""
 
 LARGE = "(too large to show)"
 
@@ -51,7 +54,8 @@ class Target:
     """The result of a look at the target of a change.
 
     `reader` is the fingerprint of the request that looked, empty if there was none. `digest` is that of the state. The
-    state itself is left out of `value` where it is longer than `KEPT`. `restless` are fields that changed between two
+    state itself is left out of `value` where it is longer than `KEPT`, and out of the JSON form, which checkpoints hold,
+    where it is longer than `COMPARED`; `size` is its length. `restless` are fields that changed between two
     looks although nobody asked for it, such as a counter of views: they make no further question; an empty name stands
     for a state that is too large to tell its fields. `is_exact` is false
     for a state that lost something in keeping, which must not be restored.
@@ -62,6 +66,7 @@ class Target:
     reader: str = ""
     digest: str = ""
     restless: frozenset[str] = field(default=frozenset())
+    size: int = 0
     is_exact: bool = True
 
     @classmethod
@@ -70,8 +75,9 @@ class Target:
         if earlier["known"] != "present":
             return cls(earlier["known"], reader=reader)
         text = json.dumps(earlier["value"], sort_keys=True)
-        value = earlier["value"] if len(text) <= KEPT else None
-        return cls("present", value, reader, sha256(text.encode()).hexdigest())
+        is_kept = len(text) <= KEPT
+        value, digest = earlier["value"] if is_kept else None, sha256(text.encode()).hexdigest()
+        return cls("present", value, reader, digest, size=len(text), is_exact=is_kept)
 
     @property
     def is_known(self) -> bool:
@@ -80,37 +86,46 @@ class Target:
 
     @property
     def earlier(self) -> Earlier:
-        """The state for an undo; unread where it is too long to be kept."""
-        return UNREAD if self.is_large or not self.is_exact else {"known": self.known, "value": self.value}
+        """The state for an undo; unread where it is too long to be kept, or lost something in keeping."""
+        return {"known": self.known, "value": self.value} if self.is_exact else UNREAD
 
     @property
     def is_large(self) -> bool:
-        """Whether the state is too long to be kept."""
-        return self.known == "present" and self.value is None and self.digest != _NULL
+        """Whether the state is too long to be compared field by field."""
+        return self.size > COMPARED
 
     def to_json(self) -> TargetRecord:
         """The JSON form."""
-        value = storable_value(self.value)
+        value = None if self.is_large else storable_value(self.value)
         return {
             "known": self.known,
             "value": value,
             "reader": self.reader,
             "digest": self.digest,
             "restless": sorted(self.restless),
+            "size": self.size,
             "exact": self.is_exact and value == self.value,
         }
 
     @classmethod
     def from_json(cls, data: TargetRecord) -> "Target":
         """Read what `to_json` gave."""
-        restless = frozenset(data["restless"])
-        return cls(data["known"], data["value"], data["reader"], data["digest"], restless, data["exact"])
+        return cls(
+            data["known"],
+            data["value"],
+            data["reader"],
+            data["digest"],
+            restless=frozenset(data["restless"]),
+            size=data["size"],
+            is_exact=data["exact"],
+        )
 
     def differences(self, now: "Target") -> list[FieldChange]:
         """The differences of a later look at the same target, field by field if both states are objects."""
         if (self.known, self.digest) == (now.known, now.digest):
             return []
-        if not (isinstance(self.value, Mapping) and isinstance(now.value, Mapping)):
+        are_objects = isinstance(self.value, Mapping) and isinstance(now.value, Mapping)
+        if self.is_large or now.is_large or not are_objects:
             return [{"field": "", "before": _whole(self), "after": _whole(now)}]
         before, after = storable_value(self.value), storable_value(now.value)
         names = [*before, *(name for name in after if name not in before)]
@@ -145,7 +160,6 @@ def _is_written(change: FieldChange, written: frozenset[str]) -> bool:
     return change["field"] in written or any(written & value.keys() for value in inside)
 
 
-_NULL = sha256(b"null").hexdigest()
 NO_TARGET = Target()
 
 
@@ -168,8 +182,8 @@ def shown_target(operation: Operation, arguments: Mapping[str, Any], target: Tar
         return None
     body = arguments.get("body")
     changes = _would_change(target.value, body) if operation.method != "DELETE" and isinstance(body, Mapping) else []
-    text = LARGE if target.is_large else json.dumps(target.value, ensure_ascii=False)
-    present = target.value if len(text) <= SHOWN and not target.is_large else f"{text[:SHOWN]}…"
+    text = json.dumps(target.value, ensure_ascii=False) if target.is_exact else LARGE
+    present = target.value if target.is_exact and len(text) <= SHOWN else f"{text[:SHOWN]}…"
     return {"present": storable_value(present), "changes": storable_value(changes)}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.target import KEPT, Target
+from restgpt.calling.target import COMPARED, KEPT, Target
 
 
 def seen(value: Any) -> Target:
@@ -46,3 +46,12 @@ def test_a_field_in_an_envelope_is_written_by_its_own_name() -> None:
     restless = replace(seen({"data": {"title": "one"}}), restless=frozenset({"data"}))
     assert restless.changed(found({"data": {"title": "two"}}), written=frozenset({"title"}))
     assert not restless.changed(found({"data": {"title": "two"}}), written=frozenset({"notes"}))
+
+
+def test_a_long_state_is_restored_but_not_kept_in_the_checkpoint() -> None:
+    target = found({"at": 1, "text": "x" * COMPARED})
+    assert target.earlier["known"] == "present"
+    kept = Target.from_json(json.loads(json.dumps(target.to_json())))
+    assert (kept.value, kept.earlier["known"]) == (None, "unread")
+    assert kept.differences(target) == []
+    assert kept.differences(found({"at": 2, "text": "x" * COMPARED})) != []
