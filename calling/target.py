@@ -53,12 +53,11 @@ class FieldChange(TypedDict):
 class Target:
     """The result of a look at the target of a change.
 
-    `reader` is the fingerprint of the request that looked, empty if there was none. `digest` is that of the state. The
-    state itself is left out of `value` where it is longer than `KEPT`, and out of the JSON form, which checkpoints hold,
-    where it is longer than `COMPARED`; `size` is its length. `restless` are fields that changed between two
-    looks although nobody asked for it, such as a counter of views: they make no further question; an empty name stands
-    for a state that is too large to tell its fields. `is_exact` is false
-    for a state that lost something in keeping, which must not be restored.
+    `reader` is the fingerprint of the request that looked, empty if there was none. `digest` is that of the state and
+    `size` its length as JSON. `value` is empty for a state longer than `KEPT`; the JSON form, which checkpoints hold,
+    leaves it out where it is longer than `COMPARED`. `restless` are fields that changed between two looks although
+    nobody asked for it, such as a counter of views: they make no further question. `is_exact` is false for a state that
+    lost something in keeping, which must not be restored.
     """
 
     known: Literal["present", "absent", "unread"] = "unread"
