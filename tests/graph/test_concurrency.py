@@ -13,6 +13,7 @@ def test_runs_at_once_all_finish_right(is_kept: bool, tmp_path: Path) -> None:
     assert run_many(16, kept_in=tmp_path if is_kept else None).wrong == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["threads", "async"])
 def test_runs_of_one_host_all_finish_right_while_it_resolves_names(mode: Mode) -> None:
     figures = host_many(8, 0.0, mode)

@@ -28,6 +28,8 @@ from restgpt.nodes.resources import Resources
 from restgpt.tools.sandbox.tool import python_tool
 from restgpt.tools.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 CREATED = call({"body": {"name": "Moss"}})
 DONE_REPLY: Reply = {"thought": "", "calls": [], "answer": "Moss is there."}
 

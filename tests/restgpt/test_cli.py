@@ -190,6 +190,7 @@ def test_a_rule_of_apis_yaml_can_ask_before_a_read(cli: Cli, toy: WorldServer, t
     assert [entry.template for entry in toy.world.log] == ["/projects"]
 
 
+@pytest.mark.slow
 def test_on_a_terminal_a_change_is_shown_and_asked_about(cli: Cli, toy: WorldServer) -> None:
     change = ["call", "create_project", *at(toy), "--args", '{"body": {"name": "Moss"}}']
     code, screen = cli.on_a_terminal(*change, prompt="Send it? [y/N]", answer="y")
@@ -339,6 +340,7 @@ def test_every_command_has_help(cli: Cli) -> None:
         assert cli(command, "--help").code == 0
 
 
+@pytest.mark.slow
 def test_a_world_is_served_until_it_is_ended(cli: Cli) -> None:
     served = cli.start("world", "serve", "toy", "--seed", "3", "--json")
     assert served.stdout is not None
@@ -375,6 +377,7 @@ def test_what_is_no_model_list_is_no_offer(toy: WorldServer) -> None:
     assert local_models(f"{toy.control_url}/health#") == []
 
 
+@pytest.mark.slow
 def test_dotenv_in_the_working_directory_is_read(cli: Cli, toy: WorldServer, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("RESTGPT_AUTH_BEARER=from-dotenv\nRESTGPT_AUTH_KEY=also\n")
     started = cli.start("--debug", "call", "list_projects", *at(toy))

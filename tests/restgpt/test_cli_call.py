@@ -62,6 +62,7 @@ def test_the_same_change_can_be_made_again_and_undone_again(cli: Cli, toy: World
     assert kept.count("Moss") == 1
 
 
+@pytest.mark.slow
 def test_a_change_that_was_cut_off_is_asked_about_and_shows_in_undo(cli: Cli, cut_off: WorldServer) -> None:
     again = cli(*change(cut_off, "--approve"))
     assert again.code == 3
@@ -73,12 +74,14 @@ def test_a_change_that_was_cut_off_is_asked_about_and_shows_in_undo(cli: Cli, cu
     assert (undo.code, undo.document["left"][0]["reason"]) == (1, "whether it was carried out is not known")
 
 
+@pytest.mark.slow
 def test_a_change_that_was_cut_off_is_sent_again_if_the_user_says_so(cli: Cli, cut_off: WorldServer) -> None:
     assert cli(*change(cut_off, "--again")).code == 0
     assert changes(cut_off) == [MADE, MADE]
     assert cli(*change(cut_off, "--approve")).code == 0
 
 
+@pytest.mark.slow
 def test_a_change_that_was_cut_off_can_be_left_at_that(cli: Cli, cut_off: WorldServer) -> None:
     left = cli(*change(cut_off, "--no-again", "--json"))
     assert (left.code, left.document["status"]) == (1, "failed")
@@ -138,6 +141,7 @@ def test_a_documented_idempotency_key_is_sent_and_another_one_the_next_time(
     assert len({first, second, third}) == 3
 
 
+@pytest.mark.slow
 def test_a_person_sees_the_target_and_what_changed_in_it(cli: Cli, toy: WorldServer) -> None:
     renamed = ["call", "update_project", *at(toy), "--args", '{"path": {"project_id": 2}, "body": {"owner": "Noor"}}']
     code, screen = cli.on_a_terminal(*renamed, prompt="Send it? [y/N]", answer="y")

@@ -47,6 +47,7 @@ def successes(records: list[Record]) -> dict[str, bool]:
     return {record.key: record.success for record in records}
 
 
+@pytest.mark.slow
 def test_doing_all_right_scores_all_and_always_erring_nothing(tmp_path: Path) -> None:
     right = run(tmp_path / "right", settings(), concurrency=2)
     wrong = run(tmp_path / "wrong", settings(model="scripted:erring"), concurrency=2)
