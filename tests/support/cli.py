@@ -5,6 +5,7 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,17 +50,19 @@ class Cli:
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
         return subprocess.Popen(command, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}, **pipes)
 
-    def on_a_terminal(self, *arguments: str, prompt: str, answer: str) -> tuple[int, str]:
-        """Run a command on a pseudo-terminal and type the answer after the prompt; returns exit code and screen."""
+    def on_a_terminal(self, *arguments: str, prompt: str, answer: str | Iterable[str]) -> tuple[int, str]:
+        """Run a command on a pseudo-terminal and type an answer each time the prompt appears: exit code and screen."""
         ours, theirs = pty.openpty()
         started = self.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs)
         os.close(theirs)
-        said, typed = b"", False
+        answers = iter([answer] if isinstance(answer, str) else answer)
+        said, read = b"", 0
         while part := _read(ours):
             said += part
-            if not typed and prompt.encode() in said:
-                os.write(ours, f"{answer}\n".encode())
-                typed = True
+            found = said.find(prompt.encode(), read)
+            if found >= 0 and (typed := next(answers, None)) is not None:
+                os.write(ours, f"{typed}\n".encode())
+                read = found + len(prompt.encode())
         os.close(ours)
         return started.wait(), said.decode()
 
