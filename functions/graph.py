@@ -17,6 +17,7 @@ from langgraph.runtime import get_runtime
 from restgpt.functions.context import FunctionContext, FunctionInput, FunctionOutput, FunctionState
 from restgpt.functions.docs.loading import Source, load_functions
 from restgpt.functions.nodes import FunctionResources, make_caller, make_emitter, make_follow_up, make_intake
+from restgpt.tools.served_graph import ServedGraph
 from restgpt.tools.thread_pool import on_loop, run_in_threads
 
 FunctionGraph = CompiledStateGraph[FunctionState, FunctionContext, FunctionInput, FunctionOutput]
@@ -90,3 +91,6 @@ def _about(description: str) -> dict[str, str]:
 
 openfunctions = build_functions_graph()
 """The exported graph, without a checkpointer of its own."""
+
+served = ServedGraph.of(openfunctions)
+"""The exported graph as a LangGraph server loads it."""

@@ -1,13 +1,11 @@
 """The settings of a run, as LangGraph's `context`: Studio shows them as configuration."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from restgpt.calling.policy import Writes
 from restgpt.nodes.today import Day
-from restgpt.tools.errors import SettingsError
 from restgpt.tools.model.role import ROLES
 from restgpt.tools.model.structured import Method
 
@@ -113,13 +111,3 @@ class Context(BaseModel):
 
 
 Context.model_rebuild()
-
-
-def checked_context(given: Mapping[str, Any]) -> Context:
-    """Validate the settings of a run; raises `SettingsError` that names each invalid setting and all settings."""
-    try:
-        return Context(**given)
-    except ValidationError as error:
-        problems = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False)]
-        known = ", ".join(name for name in Context.model_fields if name != "apis")
-        raise SettingsError(f"Invalid settings: {'; '.join(problems)}. The settings of a run are: {known}.") from None

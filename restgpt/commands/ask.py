@@ -87,7 +87,8 @@ def _ask(
     from restgpt.commands.sources import Sources
     from restgpt.commands.thread import Threads, checked_name
     from restgpt.graph.persistence import open_persistence
-    from restgpt.nodes.context import checked_context
+    from restgpt.nodes.context import Context
+    from restgpt.tools.run_settings import checked_settings
     from restgpt.tools.settings import Settings
 
     if not text.strip():
@@ -101,7 +102,7 @@ def _ask(
         record = replace(record, sources=record.sources.or_all(settings))
         agent = Agent.over(
             record.sources.load(settings),
-            context=checked_context(record.context),
+            context=checked_settings(Context, record.context),
             settings=settings,
             persistence=persistence,
         )

@@ -124,11 +124,12 @@ def _agent(api: "Api", model: "BaseChatModel") -> "Agent":
 
     from restgpt.commands.agent import Agent
     from restgpt.graph.persistence import Persistence
-    from restgpt.nodes.context import checked_context
+    from restgpt.nodes.context import Context
+    from restgpt.tools.run_settings import checked_settings
     from restgpt.tools.settings import Settings
 
     memory = Persistence(InMemorySaver(), InMemoryStore(), "memory", lambda thread: nullcontext())
-    context = checked_context({"today": TODAY})
+    context = checked_settings(Context, {"today": TODAY})
     return Agent.over([api], context=context, settings=Settings(), persistence=memory, model=model)
 
 

@@ -46,7 +46,8 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
     from restgpt.commands.run import report, run_thread
     from restgpt.commands.thread import Threads
     from restgpt.graph.persistence import open_persistence
-    from restgpt.nodes.context import checked_context
+    from restgpt.nodes.context import Context
+    from restgpt.tools.run_settings import checked_settings
     from restgpt.tools.settings import Settings
 
     settings = Settings.from_env()
@@ -60,7 +61,7 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
                 f"first if its outcome is unknown, or reverse it with `restgpt undo {thread}`."
             )
         with persistence.lock(thread):
-            context = checked_context({**record.context, **({"model": model} if model else {})})
+            context = checked_settings(Context, {**record.context, **({"model": model} if model else {})})
             apis = record.sources.load(settings)
             agent = Agent.over(apis, context=context, settings=settings, persistence=persistence)
             standing = agent.outcome(thread)

@@ -57,8 +57,9 @@ class _Undoing:
     ) -> None:
         from restgpt.calling.journal import Journal
         from restgpt.graph.undo import build_undo, undo_thread
-        from restgpt.nodes.context import checked_context
+        from restgpt.nodes.context import Context
         from restgpt.nodes.resources import Resources
+        from restgpt.tools.run_settings import checked_settings
 
         self._terminal = terminal
         self._steps = steps
@@ -66,7 +67,7 @@ class _Undoing:
         self._journal = Journal(persistence.store, record.thread)
         self._resources: Resources = Resources(record.sources.load(settings), settings=settings)
         # Ask about each reversing request, whatever `writes` was for the thread's own runs.
-        self._context = checked_context({**record.context, "writes": "ask"})
+        self._context = checked_settings(Context, {**record.context, "writes": "ask"})
         self._graph: UndoGraph = build_undo(
             self._resources, checkpointer=persistence.checkpointer, store=persistence.store
         )

@@ -241,6 +241,9 @@ def test_settings_come_with_the_run_and_a_wrong_one_is_explained(platform: Platf
         platform.run(platform.new_thread(), input={"instruction": READ}, context={"writes": "sometimes"})
     with pytest.raises(Exception, match=r"wrietes: Extra inputs are not permitted.*settings of a run are: model, "):
         platform.run(platform.new_thread(), input={"instruction": READ}, context={"wrietes": "deny"})
+    given = {"prompt": READ, "functions": []}
+    with pytest.raises(Exception, match="prompt_ing: Extra inputs are not permitted"):
+        platform.run(platform.new_thread(), graph="openfunctions", input=given, context={"prompt_ing": "v1"})
 
 
 def test_garbage_in_the_state_is_refused_with_its_place_and_nothing_is_lost(platform: Platform) -> None:
