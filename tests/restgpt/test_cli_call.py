@@ -33,14 +33,13 @@ def changes(toy: WorldServer) -> list[str]:
 @pytest.fixture
 def cut_off(cli: Cli, toy: WorldServer) -> WorldServer:
     """A world with a change by a command that was killed before it got the response."""
-    toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=2.0)])
+    toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=60.0)])
     started = cli.start(*change(toy, "--approve"))
     while not changes(toy):
         assert started.poll() is None
         time.sleep(0.01)
     started.kill()
     started.wait()
-    toy.settle()
     return toy
 
 
