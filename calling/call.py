@@ -16,7 +16,7 @@ from typing import Any, Literal, cast
 from restgpt.calling.record import CallRecord, Provenance, Question, RequestRecord, Status
 from restgpt.calling.target import NO_TARGET, Target
 from restgpt.specs import Catalogue, Operation, UnknownOperationError
-from restgpt.tools.errors import ArgumentError, ArgumentProblem, RestgptError
+from restgpt.tools.errors import ArgumentError, RestgptError
 from restgpt.tools.request.build import PreparedRequest, settle
 from restgpt.tools.response.reply import Reply, is_success
 
@@ -33,11 +33,6 @@ class Problems:
 
     def __str__(self) -> str:
         return str(self.error)
-
-    @property
-    def listed(self) -> list[ArgumentProblem]:
-        """The single problems."""
-        return list(self.error.problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +195,11 @@ Call = Draft | Decided | Done
 
 SENT_WITH = ("request", "settled", "question", "target")
 """What a record holds only as long as its call may still be sent."""
+
+
+def succeeded(record: CallRecord) -> bool:
+    """Whether the API carried out the call of a record."""
+    return record["status"] in ("sent", "parsed") and is_success(int(record["response"]["status"]))
 
 
 def _over(draft: Draft, status: Status, note: str) -> CallRecord:

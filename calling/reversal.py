@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from restgpt.calling.call import Draft, Problems
+from restgpt.calling.call import Draft, Problems, succeeded
 from restgpt.calling.draft import draft
 from restgpt.calling.journal import Journal
 from restgpt.calling.record import CallRecord
@@ -69,12 +69,7 @@ def settle_reversals(journal: Journal, records: Sequence[CallRecord]) -> None:
     tries = {entry["id"]: entry.get("undo_tries", 0) for entry in journal.entries()}
     for record in records:
         change = record["id"].rpartition(".undo.")[0]
-        if is_done(record):
+        if succeeded(record):
             journal.note(change, undone=True)
         elif record["status"] in ("sent", "failed", "rejected"):
             journal.note(change, undo_tries=tries.get(change, 0) + 1)
-
-
-def is_done(record: CallRecord) -> bool:
-    """Whether the API carried a reversing call out."""
-    return record["status"] == "sent" and is_success(int(record["response"]["status"]))

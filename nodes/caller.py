@@ -9,14 +9,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from restgpt.calling.call import Problems
+from restgpt.calling.call import Problems, succeeded
 from restgpt.calling.draft import draft
 from restgpt.calling.grounding import ungrounded
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import PlannedCall, Request, Step, Usage, placed, spent_since
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import NOTHING_YET, background, result_of
-from restgpt.nodes.rounds import MAX_REPAIRS, RoundState, latest, lineage, next_calls, step_of, succeeded, to_repair
+from restgpt.nodes.rounds import MAX_REPAIRS, RoundState, latest, lineage, next_calls, step_of, to_repair
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import documentation
 from restgpt.tools.errors import ArgumentError

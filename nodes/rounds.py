@@ -5,9 +5,9 @@ from itertools import takewhile
 
 from typing_extensions import TypedDict
 
+from restgpt.calling.call import succeeded
 from restgpt.nodes.records import ApiPlan, Decision, Request, Step
 from restgpt.specs import Catalogue
-from restgpt.tools.response.reply import is_success
 
 
 class RoundState(TypedDict):
@@ -36,11 +36,6 @@ def lineage(request: Request) -> str:
 def latest(requests: Sequence[Request]) -> list[Request]:
     """Return the latest attempt of each request, in the order of the plan."""
     return list({lineage(request): request for request in requests}.values())
-
-
-def succeeded(request: Request) -> bool:
-    """Return whether the API answered the request with a success status."""
-    return request["status"] in ("sent", "parsed") and is_success(int(request["response"]["status"]))
 
 
 def to_repair(requests: Sequence[Request]) -> list[Request]:

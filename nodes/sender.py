@@ -8,14 +8,13 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from restgpt.calling.call import OutdatedCallError, failed, read_ready
+from restgpt.calling.call import OutdatedCallError, failed, read_ready, succeeded
 from restgpt.calling.execution import carry_out
 from restgpt.calling.question import present
 from restgpt.calling.session import Session
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import Request, advanced
 from restgpt.nodes.resources import Resources
-from restgpt.nodes.rounds import succeeded
 
 BEFORE_FAILED = "Not sent, because the change before it did not succeed."
 

@@ -103,9 +103,8 @@ class _Options:
 
 @dataclass(frozen=True, slots=True)
 class _UnknownOutcome:
-    """An earlier attempt of the same change that got no response: its call id, journal entry and number of tries."""
+    """An earlier attempt of the same change that got no response: its journal entry and number of tries."""
 
-    id: str
     entry: str
     tries: int
 
@@ -235,7 +234,7 @@ def _next_call(journal: Any, thread: str) -> tuple[str, _UnknownOutcome | None]:
     for entry in journal.entries():
         if entry.get("outcome") is None and not entry.get("left"):
             call = entry["id"].rpartition("-")[0]
-            return call, _UnknownOutcome(call, entry["id"], entry.get("tries") or 1)
+            return call, _UnknownOutcome(entry["id"], entry.get("tries") or 1)
     return _new_id(thread), None
 
 

@@ -137,10 +137,10 @@ class _Undoing:
         raise typer.Exit(Exit.PAUSED)
 
     def _report(self, found: "Sequence[Reversal]", requests: "Sequence[Request]") -> None:
-        from restgpt.calling.reversal import is_done
+        from restgpt.calling.call import succeeded
 
-        undone = [request for request in requests if is_done(request)]
-        failed = [request for request in requests if not is_done(request)]
+        undone = [request for request in requests if succeeded(request)]
+        failed = [request for request in requests if not succeeded(request)]
         status = "failed" if failed or len(requests) < len(found) else "done"
         reversed_calls = [{"operation": item["operation"], "arguments": item["arguments"]} for item in undone]
         problems = [{"operation": item["operation"], "problem": _problem(item)} for item in failed]
