@@ -16,9 +16,10 @@ from typing import Any, Literal, cast
 from restgpt.calling.record import CallRecord, Provenance, Question, RequestRecord, Status
 from restgpt.calling.target import NO_TARGET, Target
 from restgpt.specs import Catalogue, Operation, UnknownOperationError
+from restgpt.specs.status import is_success
 from restgpt.tools.errors import ArgumentError, RestgptError
 from restgpt.tools.request.build import PreparedRequest, settle
-from restgpt.tools.response.reply import Reply, is_success
+from restgpt.tools.response.reply import Reply
 
 
 class OutdatedCallError(RestgptError):

@@ -9,7 +9,7 @@ from restgpt.calling.draft import draft
 from restgpt.calling.journal import Journal
 from restgpt.calling.record import CallRecord
 from restgpt.specs import Catalogue
-from restgpt.tools.response.reply import is_success
+from restgpt.specs.status import is_success
 
 
 @dataclass(frozen=True, slots=True)

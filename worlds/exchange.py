@@ -4,14 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from restgpt.specs.status import is_success
 from restgpt.worlds.faults import Fault
 
 Json: TypeAlias = Any
-
-
-def is_success(status: int) -> bool:
-    """Whether a status says that the request was fulfilled: 200 to 299 (RFC 9110, section 15.3)."""
-    return 200 <= status < 300
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ from typing import Any, Literal
 
 from restgpt.bench.restbench.check import is_change
 from restgpt.bench.restbench.record import GoldCall, Record
+from restgpt.specs.status import is_success
 from restgpt.tools.model.role import ROLES, Role
-from restgpt.worlds.exchange import is_success
 from restgpt.worlds.task import shape
 
 Module = Role | Literal["none", "run"]

@@ -11,8 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from restgpt.specs.status import is_success
 from restgpt.tools.errors import StoppingError
-from restgpt.worlds.exchange import is_success
 
 SETTINGS = "run.json"
 RECORDS = "tasks"

@@ -30,11 +30,11 @@ from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
 from restgpt.graph.build import Graph, build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.nodes.resources import Resources
+from restgpt.specs.status import is_success
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.network.addresses import GuardedAdapter, resolve
 from restgpt.tools.settings import Secret, Settings
 from restgpt.worlds import World, open_world, served_api
-from restgpt.worlds.exchange import is_success
 from restgpt.worlds.server import WorldServer, serve
 
 THREAD = "errand.1"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from restgpt.specs.status import is_success
 from restgpt.tools.response.content import Content, read_content
 
 
@@ -38,8 +39,3 @@ class Reply:
         """The value of a header, whose name may be in any case; an empty string if it is missing."""
         folded = name.lower()
         return next((value for key, value in self.headers.items() if key.lower() == folded), "")
-
-
-def is_success(status: int) -> bool:
-    """Whether a status is a 2xx (RFC 9110, section 15.3); a redirect is no success, the server has not acted yet."""
-    return 200 <= status < 300
