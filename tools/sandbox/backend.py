@@ -11,9 +11,13 @@ class SandboxUnavailableError(RestgptError):
 
 
 class SandboxBackend(Protocol):
-    """Runs code in a sandbox. Thread-safe; `run` returns a result whatever the code does."""
+    """Runs code in a sandbox. Thread-safe; `run` returns a result whatever the code does.
+
+    A backend that `runs_programs` takes the media "program" too.
+    """
 
     name: str
+    runs_programs: bool
 
     def run(self, code: str, data: bytes, *, media: Media, limits: Limits) -> SandboxResult:
         """Run `code` over `data`, parsed as `media`. Raises SandboxUnavailableError if that is not secure here."""

@@ -20,17 +20,21 @@ from pathlib import Path
 
 from restgpt.tools.sandbox.backend import SandboxUnavailableError
 from restgpt.tools.sandbox.code import CORE, missing_module, modules_for, needs_zones
-from restgpt.tools.sandbox.record import LOCKED, ending_of, framed, refusal_of
-from restgpt.tools.sandbox.result import CodeError, Limits, Media, SandboxResult, Status, printable, result_of
+from restgpt.tools.sandbox.record import LOCKED, Ending, ending_of, framed, refusal_of
+from restgpt.tools.sandbox.result import Limits, Media, SandboxResult, Status, printable, result_of
 from restgpt.tools.sandbox.seccomp import lock_program
 
 _LOCK_MODULES = ("ctypes", "resource", "signal")  # the worker needs them to lock itself
+_PROGRAM_MODULES = ("ast", "hashlib", "random", "datetime", "binascii", "csv", "difflib", "unicodedata", "importlib.util", "importlib.machinery")
 _REPEATS = 2  # of a run that failed to import a module which `modules_for` did not find
 START = 20.0  # seconds for the start of an interpreter on a busy machine; the limits of a run count from its lock
 GRACE = 0.5  # seconds after the time limit before the host kills a worker that the kernel timer did not end
 _WORKER = Path(__file__).with_name("worker.py")
-_STATUS_BYTES = 32 << 10
+_PROGRAM_FILES = tuple(_WORKER.with_name(f"{name}.py").resolve() for name in ("check", "library", "replay"))
+_STATUS_BYTES = 1 << 20
 _CHUNK = 1 << 20
+# The same order of sets in every run of a program.
+_ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 _F_SETPIPE_SZ = 1031
 
 # The self-test of a backend: every attempt in it must fail, else the backend is not used.
@@ -64,6 +68,7 @@ class CPythonBackend:
     """
 
     name = "cpython"
+    runs_programs = True
 
     def __init__(self, *, spares: int = 1, workers: int | None = None, python: str | None = None) -> None:
         program = lock_program(platform.machine()) if sys.platform == "linux" else None
@@ -87,7 +92,7 @@ class CPythonBackend:
         """Run `code` over `data` in a fresh worker. Raises SandboxUnavailableError if no worker can be locked."""
         # Some functions of the standard library import further modules when they are called; `modules_for` cannot find
         # these. A run has no side effects, so it is repeated with the missing module loaded before the lock.
-        modules = modules_for(code)
+        modules = modules_for(code) + (_PROGRAM_MODULES if media == "program" else ())
         result = self._once(code, data, media=media, limits=limits, modules=modules)
         for _ in range(_REPEATS):
             missing = missing_module(result.error.message) if result.error else ""
@@ -109,13 +114,24 @@ class CPythonBackend:
             "cpu": limits.cpu,
             "memory": limits.memory_for(len(data)),
         }
+        if media == "program":
+            header["files"] = {path.stem: str(path) for path in _PROGRAM_FILES}
         request = [framed(header) + source, data]
         with self._slots:
             started = time.monotonic()
             run = self._serve(request, limits)
             elapsed = time.monotonic() - started
-        status, error, shape = run.ending()
-        return result_of(status, bytes(run.stdout), limits, error=error, elapsed_ms=elapsed * 1000, shape=shape)
+        ending = run.ending()
+        return result_of(
+            ending.status,
+            bytes(run.stdout),
+            limits,
+            error=ending.error,
+            elapsed_ms=elapsed * 1000,
+            shape=ending.shape,
+            pause=ending.pause,
+            payload=ending.payload,
+        )
 
     def close(self) -> None:
         """End the spare workers; the others end with their runs. The backend cannot be used afterwards."""
@@ -223,7 +239,7 @@ class _Worker:
                 stdout=theirs[1],
                 stderr=theirs[2],
                 pass_fds=(theirs[3],),
-                env={},
+                env=_ENVIRONMENT,
                 cwd="/",
                 start_new_session=True,
             )
@@ -304,19 +320,19 @@ class _Run:
         lines = printable(self.stderr.decode("utf-8", "replace")).strip().splitlines()
         return lines[-1][:300] if lines else f"exit code {self.returncode}"
 
-    def ending(self) -> tuple[Status, CodeError | None, str]:
+    def ending(self) -> Ending:
         """Return the outcome; a kill by the host or the kernel takes precedence over the worker's record."""
         if self.killed is not None:
-            return self.killed, None, ""
+            return Ending(self.killed)
         ending = ending_of(bytes(self.status))
-        if self.returncode == 0 and ending[0] is not Status.CRASHED:
+        if self.returncode == 0 and ending.status is not Status.CRASHED:
             return ending
         # If the host ignores SIGCHLD, every exit code is 0; then the elapsed time shows that the timer has fired.
         late = self.returncode == 0 and time.monotonic() - self.fed_at >= self.limits.wall
         if late or self.was_late:
-            return Status.TIMEOUT, None, ""
+            return Ending(Status.TIMEOUT)
         # SIGKILL not sent by the host comes from the kernel, which is out of memory.
-        return (Status.MEMORY_LIMIT if self.returncode == -signal.SIGKILL else Status.CRASHED), None, ""
+        return Ending(Status.MEMORY_LIMIT if self.returncode == -signal.SIGKILL else Status.CRASHED)
 
     def feed(self, worker: _Worker, request: Iterable[bytes]) -> None:
         """Send as much of the request as the pipe accepts without blocking."""
@@ -388,7 +404,8 @@ def _interpreter() -> str:
 
 
 def _command(python: str, program: bytes) -> list[str]:
-    flags = ["-I", "-S", "-B", "-X", "utf8"]
+    # Not `-I`, which would ignore the fixed hash seed of `_ENVIRONMENT`.
+    flags = ["-s", "-P", "-S", "-B", "-X", "utf8"]
     return [python, *flags, str(_WORKER.resolve()), "{status}", program.hex(), ",".join((*CORE, *_LOCK_MODULES))]
 
 

@@ -32,6 +32,7 @@ class MontyBackend:
     """
 
     name = "monty"
+    runs_programs = False
 
     def __init__(self, *, workers: int | None = None) -> None:
         try:

@@ -8,6 +8,7 @@ the code, but that affects only the result of its own run.
 import json
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from restgpt.tools.sandbox.result import CodeError, Status, printable
 
@@ -54,17 +55,33 @@ _ENDINGS: Mapping[str, Status] = {
     "input_too_deep": Status.INPUT_TOO_DEEP,
 }
 
+PAUSES = frozenset({"calls", "stopped", "unknown", "refused", "diverged", "caught", "many", "large"})
+"""The kinds of records of programs that did not run to their end; `replay.py` writes them."""
 
-def ending_of(raw: bytes) -> tuple[Status, CodeError | None, str]:
-    """Return status, error and shape of the data from a status stream: the `locked` record, then one more."""
+
+class Ending(NamedTuple):
+    """The outcome of a run as its status stream tells it."""
+
+    status: Status
+    error: CodeError | None = None
+    shape: str = ""
+    pause: str = ""
+    payload: str = ""
+
+
+def ending_of(raw: bytes) -> Ending:
+    """Return the outcome in a status stream: the `locked` record, then one more."""
     found = records(raw)
     if len(found) != 2 or found[0] != [b"locked"]:
-        return Status.CRASHED, None, ""
+        return Ending(Status.CRASHED)
     kind, name, message, line, source, shape = _fields(found[1])
+    payload = found[1][6].decode("utf-8", "replace") if len(found[1]) > 6 else ""
+    if kind in PAUSES:
+        return Ending(Status.PAUSED, pause=kind, payload=payload)
     status = _ENDINGS.get(kind, Status.CRASHED)
     number = int(line) if line.isascii() and line.isdigit() and len(line) < 7 else 0
     error = CodeError(name[:200], message[:2048], number or None, source[:300]) if name else None
-    return status, error, shape[:400]
+    return Ending(status, error, shape[:400], payload=payload)
 
 
 def refusal_of(raw: bytes) -> str:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-Media = Literal["json", "text"]
+Media = Literal["json", "text", "program"]
 
 # ANSI sequences (ECMA-48) first, then every control character but tab and newline.
 _UNPRINTABLE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Status(StrEnum):
-    """The outcome of a run; the model can repair all but the last two."""
+    """The outcome of a run; the model can repair all but the last two. `PAUSED` is only the outcome of programs."""
 
     OK = "ok"
     NO_OUTPUT = "no_output"
@@ -28,6 +28,7 @@ class Status(StrEnum):
     INPUT_TOO_LARGE = "input_too_large"
     INPUT_TOO_DEEP = "input_too_deep"
     CRASHED = "crashed"
+    PAUSED = "paused"
     SANDBOX_UNAVAILABLE = "sandbox_unavailable"
     INTERNAL_ERROR = "internal_error"
 
@@ -72,6 +73,8 @@ class SandboxResult:
     """The result of one run; `output` is printable and bounded, but as untrusted as the data.
 
     `shape` describes the top level of the data; `truncated` means that `output` is only a part of the printed text.
+    `pause` is the kind of the end of a program that has not run to its end, and `payload` its JSON, written by the
+    worker: both are as untrusted as the code.
     """
 
     status: Status
@@ -80,6 +83,8 @@ class SandboxResult:
     truncated: bool = False
     elapsed_ms: float = 0.0
     shape: str = ""
+    pause: str = ""
+    payload: str = ""
 
     @property
     def ok(self) -> bool:
@@ -124,13 +129,16 @@ def result_of(
     error: CodeError | None = None,
     elapsed_ms: float = 0.0,
     shape: str = "",
+    pause: str = "",
+    payload: str = "",
 ) -> SandboxResult:
     """Return the result of a run with the printed bytes cleaned and bounded; OK without output becomes NO_OUTPUT."""
     text = printable(printed[: limits.output].decode("utf-8", "replace"))
     output, cut = shorten(text, limits.shown)
     if status is Status.OK and not text.strip():
         status = Status.NO_OUTPUT
-    return SandboxResult(status, output, error, cut or len(printed) > limits.output, round(elapsed_ms, 3), shape)
+    is_cut = cut or len(printed) > limits.output
+    return SandboxResult(status, output, error, is_cut, round(elapsed_ms, 3), shape, pause, payload)
 
 
 _HEADLINES: Mapping[Status, str] = {

@@ -67,7 +67,11 @@ def run_python(
         reason = f"{len(raw)} bytes, and at most {limits.data} are allowed"
         return SandboxResult(Status.INPUT_TOO_LARGE, error=CodeError("ValueError", reason))
     try:
-        return (backend or _default.get()).run(source, raw, media=media, limits=limits)
+        chosen = backend or _default.get()
+        if media == "program" and not chosen.runs_programs:
+            reason = f"the sandbox {chosen.name} runs no programs"
+            return SandboxResult(Status.UNSUPPORTED, error=CodeError("NotImplementedError", reason))
+        return chosen.run(source, raw, media=media, limits=limits)
     except SandboxUnavailableError as error:
         return SandboxResult(Status.SANDBOX_UNAVAILABLE, error=CodeError("SandboxUnavailableError", str(error)))
 

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 from restgpt.tools.sandbox.backend import SandboxUnavailableError
-from restgpt.tools.sandbox.record import ending_of, framed
-from restgpt.tools.sandbox.result import CodeError, Limits, Media, SandboxResult, Status, result_of
+from restgpt.tools.sandbox.record import Ending, ending_of, framed
+from restgpt.tools.sandbox.result import Limits, Media, SandboxResult, Status, result_of
 
 _WORKER = Path(__file__).with_name("worker.py")
 _STDERR = "2"
@@ -26,6 +26,7 @@ class WasiBackend:
     """
 
     name = "wasi"
+    runs_programs = False
 
     def __init__(self, *, workers: int | None = None) -> None:
         try:
@@ -61,20 +62,22 @@ class WasiBackend:
             except (self._wasi.ArtifactsMissing, ImportError, OSError, RuntimeError) as error:
                 raise SandboxUnavailableError(f"the WebAssembly runtime cannot start: {error}") from error
             elapsed = (time.monotonic() - started) * 1000
-        status, problem, shape = _ending(done, limits)
-        return result_of(status, done.stdout, limits, error=problem, elapsed_ms=elapsed, shape=shape)
+        ending = _ending(done, limits)
+        return result_of(
+            ending.status, done.stdout, limits, error=ending.error, elapsed_ms=elapsed, shape=ending.shape
+        )
 
     def close(self) -> None:
         """Do nothing: there is no state between runs."""
 
 
-def _ending(done: object, limits: Limits) -> tuple[Status, CodeError | None, str]:
+def _ending(done: object, limits: Limits) -> Ending:
     trapped: str | None = getattr(done, "trapped", None)
     stdout: bytes = getattr(done, "stdout", b"")
     if len(stdout) > limits.output:
-        return Status.OUTPUT_LIMIT, None, ""
+        return Ending(Status.OUTPUT_LIMIT)
     if trapped is not None:
-        return (Status.TIMEOUT if trapped == "deadline" else Status.CRASHED), None, ""
+        return Ending(Status.TIMEOUT if trapped == "deadline" else Status.CRASHED)
     if getattr(done, "exit_code", None) != 0:
-        return Status.CRASHED, None, ""
+        return Ending(Status.CRASHED)
     return ending_of(getattr(done, "stderr", b""))

@@ -62,6 +62,7 @@ def main(arguments: list[str]) -> None:
     job = json.loads(received(stream, int(size)))
     try:
         prepare(job)
+        files = {name: loaded(name, path) for name, path in job.get("files", {}).items()}
         if sys.platform != "wasi":
             arm(job)
             lock(program)
@@ -71,7 +72,12 @@ def main(arguments: list[str]) -> None:
     send(status, b"locked")
     code, raw = received(stream, job["code"]), [received(stream, job["data"])]
     if len(code) == job["code"] and len(raw[0]) == job["data"]:
-        send(status, *run(code.decode("utf-8", "surrogatepass"), raw, job["media"]))
+        source = code.decode("utf-8", "surrogatepass")
+        if job["media"] == "program":
+            # The functions of this module, because the program gets a `__main__` of its own.
+            send(status, *files["replay"].run(sys.modules[__name__], status, files["check"], files["library"], source, raw))
+        else:
+            send(status, *run(source, raw, job["media"]))
     _leave(0)
 
 
@@ -116,6 +122,18 @@ def load(names: list[str]) -> None:
             importlib.import_module(name)
         except ImportError:
             continue
+
+
+def loaded(name: str, path: str) -> Any:
+    """Return a module of this folder, loaded from its file, because the worker has no search path."""
+    from importlib.machinery import SourceFileLoader
+    from importlib.util import module_from_spec, spec_from_loader
+
+    spec = spec_from_loader(name, SourceFileLoader(name, path))
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def keep_zones() -> None:

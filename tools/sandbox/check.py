@@ -1,0 +1,2 @@
+def problems(*a, **k): return []
+def rewritten(t): return t
