@@ -80,12 +80,20 @@ def build_graph(
     add_executor(builder, resources)
     builder.add_edge(START, "intake")
     builder.add_edge("intake", "planner")
-    builder.add_conditional_edges("planner", after_planner, {"plan / continue": "selector", "end": END})
+    builder.add_conditional_edges(
+        "planner", after_planner, {"plan / continue": "selector", "program": "parser", "end": END}
+    )
     builder.add_conditional_edges("selector", after_selector, {"api plan": "caller", "no call needed": "planner"})
     builder.add_conditional_edges(
-        "caller", after_caller, {"requests": "approval", "unknown value": "selector", "no request": "planner"}
+        "caller",
+        after_caller,
+        {"requests": "approval", "program": "parser", "unknown value": "selector", "no request": "planner"},
     )
-    builder.add_conditional_edges("parser", after_parser, {"next call or repair": "caller", "result": "planner"})
+    builder.add_conditional_edges(
+        "parser",
+        after_parser,
+        {"calls": "approval", "next call, repair or program": "caller", "result": "planner", "answer": END},
+    )
     run_in_threads(builder, concurrency)
     graph = builder.compile(checkpointer=checkpointer, store=store, name=name)
     return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
@@ -113,14 +121,14 @@ def make_resources(
     return resources
 
 
-def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources) -> None:
+def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources, *, programs: bool = True) -> None:
     """Add caller, approval, sender and parser, and the edges between them, to a builder with `State`.
 
-    It adds no edges out of `caller` and `parser`, because each method has other planning nodes.
+    Without `programs` the caller writes no programs, whatever the run's setting is. The function adds no edges out of `caller` and `parser`, because each method has other planning nodes.
     """
     builder.add_node(
         "caller",
-        observed("caller", make_caller(resources)),
+        observed("caller", make_caller(resources, programs=programs)),
         metadata=_about("Fills in the arguments of the planned calls."),
     )
     builder.add_node(

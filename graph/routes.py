@@ -5,17 +5,19 @@ from typing import Literal
 from langgraph.types import Send
 
 from restgpt.graph.state import State
+from restgpt.nodes.program import is_running
 from restgpt.nodes.records import Request, no_usage, spent_since
 from restgpt.tools.thread_pool import on_loop
 
 
 @on_loop
-def after_planner(state: State) -> Literal["plan / continue", "end"]:
-    """Go to the selector with a new or an unfinished sub-task, or end.
+def after_planner(state: State) -> Literal["plan / continue", "program", "end"]:
+    """Go to the selector with a new or an unfinished sub-task, to the parser with a program, or end.
 
     Plan and continue share one label, because a LangGraph server shows only one label for each pair of nodes.
     """
-    return "end" if state["decision"]["kind"] == "end" else "plan / continue"
+    kind = state["decision"]["kind"]
+    return kind if kind in ("end", "program") else "plan / continue"
 
 
 @on_loop
@@ -25,10 +27,15 @@ def after_selector(state: State) -> Literal["api plan", "no call needed"]:
 
 
 @on_loop
-def after_caller(state: State) -> Literal["requests", "unknown value", "no request"]:
-    """Go to approval with requests; for an unknown value, go to the selector, the second time to the planner."""
+def after_caller(state: State) -> Literal["requests", "program", "unknown value", "no request"]:
+    """Go to approval with requests, or to the parser with a program.
+
+    For an unknown value, go to the selector, the second time to the planner.
+    """
     if state["hint"]:
         return "unknown value"
+    if is_running(state.get("program")):
+        return "program"
     return "requests" if _this_round(state, "planned") else "no request"
 
 
@@ -54,10 +61,16 @@ def after_sender(state: State) -> Literal["asked again", "answered"]:
 
 
 @on_loop
-def after_parser(state: State) -> Literal["next call or repair", "result"]:
-    """Go back to the caller until the state has the step of this round."""
-    over = bool(state["steps"]) and state["steps"][-1]["round"] == state["round"]
-    return "result" if over else "next call or repair"
+def after_parser(state: State) -> Literal["calls", "next call, repair or program", "result", "answer"]:
+    """Go to approval with the calls of a program, or back to the caller until the state has the step of this round.
+
+    Then go to the planner, or end if the report of a program is the answer.
+    """
+    if is_running(state.get("program")):
+        return "calls"
+    if not (state["steps"] and state["steps"][-1]["round"] == state["round"]):
+        return "next call, repair or program"
+    return "answer" if state["decision"]["kind"] == "end" else "result"
 
 
 def _this_round(state: State, status: str = "") -> list[Request]:

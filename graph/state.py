@@ -7,7 +7,7 @@ from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
 from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Instruction
-from restgpt.nodes.records import ApiPlan, Decision, Request, Step, Usage, add_steps, add_usage, merge_requests
+from restgpt.nodes.records import ApiPlan, Decision, Program, Request, Step, Usage, add_steps, add_usage, merge_requests
 from restgpt.nodes.text import Text, newer
 
 
@@ -31,6 +31,7 @@ class State(TypedDict):
 
     `asked` is the id of the message with the instruction. `turn` counts the instructions of the thread, `task` the
     sub-tasks of the turn, `round` the API plans of the thread. `plan` is the current sub-task p_t, `api_plan` is a_t,
+    `program` is the program of the current round, empty for a round that makes its calls one by one.
     `steps` are the finished (p, a, r). `hint` is the caller's message to the selector about an unknown value.
     `baseline` is the usage before this turn; budgets count the usage since then.
     """
@@ -46,6 +47,7 @@ class State(TypedDict):
     decision: Annotated[Decision, Checked]
     api_plan: Annotated[ApiPlan, Checked]
     hint: Text
+    program: Annotated[Program | None, Checked]
     requests: Annotated[list[Request], Aggregate(list[Request], merge_requests)]
     steps: Annotated[list[Step], Aggregate(list[Step], add_steps)]
     answer: Text

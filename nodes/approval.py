@@ -81,7 +81,7 @@ def _still_ready(session: Session, waiting: Sequence[Request], before: Sequence[
     is_unknown = any(request["status"] == "failed" for request in before)
     kept: list[Request] = []
     for request in waiting:
-        if is_unknown and not request["safe"]:
+        if is_unknown and not request["safe"] and "place" not in request:
             kept.append({**request, "status": "rejected", "note": NOT_AFTER_UNKNOWN})
             continue
         try:

@@ -1,7 +1,6 @@
 """The caller: writes the arguments of the planned requests, and instructions for the parser (paper, section 3.3)."""
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
@@ -13,29 +12,22 @@ from restgpt.calling.call import Problems, succeeded
 from restgpt.calling.draft import draft
 from restgpt.calling.grounding import ungrounded
 from restgpt.nodes.context import Context
-from restgpt.nodes.records import PlannedCall, Request, Step, Usage, placed, spent_since
+from restgpt.nodes.origins import responses, said
+from restgpt.nodes.program import MAX_PAGES, may_write, written
+from restgpt.nodes.records import PlannedCall, Program, Request, Step, Usage, placed, spent_since
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import NOTHING_YET, background, result_of
 from restgpt.nodes.rounds import MAX_REPAIRS, RoundState, latest, lineage, next_calls, step_of, to_repair
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import documentation
+from restgpt.specs.docs.signature import signature
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
 from restgpt.tools.model.errors import ModelReplyError
-from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.storable import storable_value
 
 MAX_REQUESTS = 60
 """The maximum number of requests in one reply."""
-
-MAX_PAGES = 20
-"""The maximum number of pages that one request may read."""
-
-MAX_TRACED = 30
-"""The maximum number of responses that are searched for the origin of an argument."""
-
-MAX_TRACED_SIZE = 4_000_000
-"""The maximum size of a response that is searched for that, in bytes."""
 
 
 class Call(BaseModel):
@@ -68,13 +60,16 @@ class CallerState(RoundState):
     steps: list[Step]
     usage: Usage
     baseline: Usage
+    program: Program | None
 
 
-def make_caller(resources: Resources) -> Callable[..., dict[str, Any]]:
-    """Make the caller node."""
+def make_caller(resources: Resources, *, programs: bool = True) -> Callable[..., dict[str, Any]]:
+    """Make the caller node; without `programs` it writes the arguments of calls whatever the run's setting is."""
 
     def caller(state: CallerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)
+        if programs and may_write(run, state.get("program")):
+            return _program(run, state)
         requests = [request for request in state["requests"] if request["round"] == state["round"]]
         refused = to_repair(requests)
         numbers = sorted({request["call"] for request in refused}) or next_calls(
@@ -98,10 +93,51 @@ def make_caller(resources: Resources) -> Callable[..., dict[str, Any]]:
     return caller
 
 
+def _program(run: Run, state: CallerState) -> dict[str, Any]:
+    """Have the model write the program of the API plan, or correct the one that failed."""
+    before = state.get("program")
+    planned = state["api_plan"]["calls"]
+    is_last = state["decision"].get("last", False)
+    prompt: list[BaseMessage] = [
+        SystemMessage(render("caller_program", program=render("program", report=render("caller_report")))),
+        HumanMessage(
+            render(
+                "caller_program_task",
+                today=run.today(),
+                background=background(state["steps"], before_task=state["task"] + 1, turn=state["turn"]),
+                instruction=state["instruction"],
+                sub_task=_sub_task(state).strip().removeprefix("Sub-task: "),
+                last=f"\n{render('caller_program_last')}\n" if is_last else "",
+                calls="\n".join(f"{number}. {call['operation']}: {call['purpose']}" for number, call in enumerate(planned, 1)),
+                functions=fenced("document", _functions(run, planned)),
+            )
+        ),
+    ]
+    if before is not None:
+        feedback = render("caller_program_again", feedback=fenced("feedback", before["feedback"]))
+        prompt += [AIMessage(f"```python\n{before['code']}\n```"), HumanMessage(feedback)]
+    code = run.read("caller", prompt)
+    number = before["number"] + 1 if before else 1
+    program = written(run, code, writer="caller", number=number, is_last=is_last)
+    return {"program": program, "hint": "", "usage": run.usage()}
+
+
+def _functions(run: Run, planned: Sequence[PlannedCall]) -> str:
+    """Return the signatures of the planned operations; their purposes select the fields of the answers."""
+    texts = []
+    for name in dict.fromkeys(call["operation"] for call in planned):
+        operation = run.catalogue.operation(name)
+        purposes = " ".join(call["purpose"] for call in planned if call["operation"] == name)
+        budget = run.context.documentation_budget
+        function = run.catalogue.function_name(operation)
+        texts.append(signature(operation, function, budget=budget, focus=purposes, seen=run.seen(operation)))
+    return "\n".join(texts)
+
+
 def _evidence(state: CallerState, requests: Sequence[Request]) -> Evidence:
     """Return the user's texts and the results of successful calls, but no arguments or errors: a model wrote them."""
     answered = [*(request for step in state["steps"] for request in step["requests"]), *requests]
-    return Evidence(_said(state), *(request["result"] for request in answered if succeeded(request)))
+    return Evidence(said(state), *(request["result"] for request in answered if succeeded(request)))
 
 
 def _requests(
@@ -171,8 +207,8 @@ def _request(
         storable_value(call.arguments),
         id=f"{part}.{attempt}",
         name=planned["operation"],
-        said=_said(state) if is_traced else None,
-        found=_responses(run, state),
+        said=said(state) if is_traced else None,
+        found=responses(run, state),
         pages=call.pages,
         description=call.description,
     )
@@ -190,25 +226,6 @@ def _request(
         attempt=attempt,
         output_instruction=call.output_instruction,
     )
-
-
-def _said(state: CallerState) -> str:
-    """Return the user's instruction and messages in this thread, without the agent's answers."""
-    said = [str(message.text) for message in state["messages"] if isinstance(message, HumanMessage)]
-    return "\n".join([state["instruction"], *said])
-
-
-def _responses(run: Run, state: CallerState) -> Iterator[tuple[str, Any]]:
-    """Yield the saved responses of the thread, newest first, up to `MAX_TRACED` and without binary and large ones."""
-    requests = [*(request for step in state["steps"] for request in step["requests"]), *state["requests"]]
-    handles = dict.fromkeys(request["response"].get("handle") for request in reversed(requests))
-    for handle in islice(filter(None, handles), MAX_TRACED):
-        try:
-            body = run.session.responses.open(handle)
-        except UnknownHandleError:
-            continue
-        if not body.is_binary and body.size <= MAX_TRACED_SIZE:
-            yield handle, body.value if body.is_json else body.text()
 
 
 def _missing(

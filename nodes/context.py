@@ -1,6 +1,6 @@
 """The settings of a run, as LangGraph's `context`: Studio shows them as configuration."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -65,6 +65,23 @@ class Context(BaseModel):
     today: Day = Field(
         default="", description="Date that prompts give as today's date (YYYY-MM-DD). Empty: the system date."
     )
+    execution: Literal["program", "calls"] = Field(
+        default="program",
+        description="How a sub-task is carried out: by a Python program that makes the calls, or call by call.",
+        json_schema_extra=_shown_at("planner", "caller", "parser"),
+    )
+    express: bool = Field(
+        default=True,
+        description="Let the planner answer an instruction with a program of its own, without selector and caller. "
+        "Only with execution: program.",
+        json_schema_extra=_shown_at("planner"),
+    )
+    learned_shapes: bool = Field(
+        default=True,
+        description="Keep field names and types of responses, without values, and show them where the document lacks "
+        "them.",
+        json_schema_extra=_shown_at("planner", "caller"),
+    )
     max_steps: int = Field(
         default=15, ge=1, le=MAX_STEPS, description="Maximum number of API plans for one instruction."
     )
@@ -79,6 +96,12 @@ class Context(BaseModel):
         description="Tokens of the selector's operation list. "
         "A longer list is cut to the best matches, in half as many tokens.",
         json_schema_extra=_shown_at("selector"),
+    )
+    functions_budget: int = Field(
+        default=3500,
+        ge=200,
+        description="Maximum tokens of the functions in the planner's prompt for a program.",
+        json_schema_extra=_shown_at("planner"),
     )
     documentation_budget: int = Field(
         default=1800,

@@ -55,6 +55,7 @@ def intake(state: IntakeState) -> dict[str, Any]:
         "decision": {"kind": "plan", "text": ""},
         "api_plan": {"calls": [], "reason": ""},
         "hint": "",
+        "program": None,
         "requests": [],
         "steps": [],
         "answer": "",

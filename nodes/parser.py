@@ -1,4 +1,4 @@
-"""The parser: extracts results with generated Python; if that fails, the model reads the body (paper, section 3.3)."""
+"""The parser: runs programs, and extracts results with generated Python; if that fails, the model reads the body (paper, section 3.3)."""
 
 import json
 import re
@@ -10,10 +10,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from restgpt.nodes.context import Context
+from restgpt.nodes.program import ProgramState, advanced_program, is_running
 from restgpt.nodes.records import Request
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import result_of
-from restgpt.nodes.rounds import RoundState, is_over, latest, step_of
+from restgpt.nodes.rounds import is_over, latest, step_of
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import response_documentation
 from restgpt.tools.response.store import Body, UnknownHandleError
@@ -40,10 +41,8 @@ UNREPAIRABLE = frozenset(
 """Sandbox failures that other code cannot fix: the model reads the body instead."""
 
 
-class ParserState(RoundState):
-    """The state keys that the parser reads."""
-
-    requests: list[Request]
+class ParserState(ProgramState):
+    """The state keys that the parser reads: those of a program, which an API plan needs only in part."""
 
 
 def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
@@ -51,6 +50,8 @@ def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
 
     def parser(state: ParserState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)
+        if is_running(state.get("program")):
+            return advanced_program(run, state)
         requests = [request for request in state["requests"] if request["round"] == state["round"]]
         parsed: list[Request] = []
         for request in requests:

@@ -8,11 +8,12 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
-from typing_extensions import TypedDict
 
+from restgpt.nodes.answer import ended
 from restgpt.nodes.budget import allows_a_last_question, used_up
 from restgpt.nodes.context import Context
-from restgpt.nodes.records import Decision, Step, Usage, spent_since
+from restgpt.nodes.express import ExpressState, ask_express, is_open, program_update
+from restgpt.nodes.records import Decision, Step, spent_since
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import bounded_results, results_of
 from restgpt.prompts import fenced, render
@@ -29,20 +30,12 @@ class PlannerReply(BaseModel):
     )
     decision: Literal["plan", "continue", "end"] = Field(description="Next sub-task, unfinished sub-task, or the end.")
     text: str = Field(min_length=1, description="The sub-task, what is still to be done, or the final answer.")
+    last: bool = Field(default=False, description="Not with end: whether the result of this sub-task is the answer.")
     fulfilled: bool = Field(default=True, description="Only with end: whether all asked for was done or found.")
 
 
-class PlannerState(TypedDict):
+class PlannerState(ExpressState):
     """The state keys that the planner reads."""
-
-    messages: list[AnyMessage]
-    instruction: str
-    turn: int
-    task: int
-    plan: str
-    steps: list[Step]
-    usage: Usage
-    baseline: Usage
 
 
 def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
@@ -54,46 +47,66 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
         spent = spent_since(state["baseline"], state["usage"])
         over = used_up(run.context, len(steps), spent)
         if over and not allows_a_last_question(run.context, spent):
-            return _ended(run, steps, _partial(over, steps), fulfilled=False)
+            return ended(run, steps, _partial(over, steps), fulfilled=False)
+        if not over and is_open(run, state.get("program"), steps):
+            return _express(run, state, steps)
         prompt = _prompt(run, state, steps, over)
         reply = run.ask("planner", prompt, PlannerReply)
         if reply.decision == "end":
-            return _ended(run, steps, reply.text, fulfilled=reply.fulfilled)
+            return ended(run, steps, reply.text, fulfilled=reply.fulfilled)
         if over:
-            return _ended(run, steps, _partial(over, steps), fulfilled=False)
+            return ended(run, steps, _partial(over, steps), fulfilled=False)
         if reply.decision == "continue" and steps:
-            return _decided(run, {"kind": "continue", "text": reply.text, "thought": reply.thought})
-        decision: Decision = {"kind": "plan", "text": reply.text, "thought": reply.thought}
-        return _decided(run, decision, plan=reply.text, task=state["task"] + 1)
+            kind: Decision = {"kind": "continue", "text": reply.text, "thought": reply.thought, "last": reply.last}
+            return _decided(run, kind)
+        return _planned(run, state, reply.text, reply.thought, is_last=reply.last)
 
     return planner
+
+
+def _express(run: Run, state: PlannerState, steps: Sequence[Step]) -> dict[str, Any]:
+    """Return the update of the planner's decision with the functions in view."""
+    reply = ask_express(run, state, steps, _turn(run, state))
+    if reply.decision == "end":
+        return ended(run, steps, reply.text, fulfilled=reply.fulfilled)
+    if reply.decision == "program":
+        return program_update(run, state, steps, reply)
+    return _planned(run, state, reply.text, reply.thought)
+
+
+def _planned(run: Run, state: PlannerState, text: str, thought: str, *, is_last: bool = False) -> dict[str, Any]:
+    decision: Decision = {"kind": "plan", "text": text, "thought": thought, "last": is_last}
+    return _decided(run, decision, plan=text, task=state["task"] + 1)
+
+
+def _turn(run: Run, state: PlannerState) -> HumanMessage:
+    """Return the message with the instruction."""
+    return HumanMessage(
+        render(
+            "planner_turn",
+            today=run.today(),
+            conversation=_conversation(state["messages"]),
+            instruction=state["instruction"],
+        )
+    )
 
 
 def _decided(run: Run, decision: Decision, **changed: Any) -> dict[str, Any]:
     return {"decision": decision, "hint": "", "usage": run.usage(), **changed}
 
 
-def _ended(run: Run, steps: Sequence[Step], answer: str, *, fulfilled: bool) -> dict[str, Any]:
-    answer = answer + _held(run, steps)
-    return _decided(
-        run, {"kind": "end", "text": answer, "fulfilled": fulfilled}, answer=answer, messages=[AIMessage(answer)]
-    )
-
-
 def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> list[BaseMessage]:
     """Return the prompt: the constant rules, then the growing turn, so that the provider can cache the prefix."""
     prompt: list[BaseMessage] = [
         SystemMessage(
-            render("planner", apis=fenced("document", run.describe_apis()), examples=run.examples("planner"))
-        ),
-        HumanMessage(
             render(
-                "planner_turn",
-                today=run.today(),
-                conversation=_conversation(state["messages"]),
-                instruction=state["instruction"],
+                "planner",
+                apis=fenced("document", run.describe_apis()),
+                last=f"\n{render('planner_program')}" if run.context.execution == "program" else "",
+                examples=run.examples("planner"),
             )
         ),
+        _turn(run, state),
     ]
     for step, result in zip(steps, bounded_results(steps), strict=True):
         said = {"thought": step.get("thought", ""), "decision": step["kind"], "text": step["said"]}
@@ -117,14 +130,3 @@ def _partial(over: str, steps: Sequence[Step]) -> str:
     found = results_of(steps)
     said = f"The budget for this instruction is used up ({over}), so it could not be finished."
     return f"{said} What was found until then:\n{found}" if found else f"{said} Nothing was found until then."
-
-
-def _held(run: Run, steps: Sequence[Step]) -> str:
-    """Return the list of held requests for the answer of a dry run."""
-    if run.context.writes != "dry-run":
-        return ""
-    held = [request for step in steps for request in step["requests"] if request["status"] == "held"]
-    if not held:
-        return "\n\nDry run: no request that changes something was needed."
-    lines = [f"{number}. {request['note']}" for number, request in enumerate(held, 1)]
-    return "\n\nDry run: nothing was changed. These requests would have been sent:\n" + "\n".join(lines)

@@ -6,27 +6,67 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.record import CallRecord
 
-FORMAT = 2
+FORMAT = 3
 """The version of the checkpoint format that this program writes.
 
 1: requests without the built request, the target and the question; the nodes build these again when they need them.
 2: calls as `restgpt.calling.record` describes them.
+3: programs, and requests with a place in a program.
 """
 
-DecisionKind = Literal["plan", "continue", "end"]
+DecisionKind = Literal["plan", "continue", "program", "end"]
 
 
 class Decision(TypedDict):
     """The planner's decision: the next sub-task, the rest of this one, or the answer (paper, section 3.2).
 
-    `thought` is the planner's reason. `fulfilled` is set at the end: whether the instruction was carried out, or the
-    answer only explains why not.
+    With `program`, `text` is a program for the whole instruction. `thought` is the planner's reason. `last` is set if
+    the result of the sub-task is the answer. `fulfilled` is set at the end: whether the instruction was carried out, or
+    the answer only explains why not.
     """
 
     kind: DecisionKind
     text: str
     thought: NotRequired[str]
+    last: NotRequired[bool]
     fulfilled: NotRequired[bool]
+
+
+ProgramStatus = Literal["running", "failed", "over"]
+
+
+class Program(TypedDict):
+    """A program that carries out a sub-task, or with the planner as its writer, the instruction.
+
+    `number` counts the programs of the sub-task from 1. `is_last` is set if its report is the answer. `clock` (seconds
+    since 1970) and `seed` are the time and the random numbers that it sees in every run. `is_checked` is set after its
+    first run. `taken` maps positions to the ids of requests of earlier programs that answered them. `feedback` tells
+    the writer why the program failed.
+    """
+
+    code: str
+    writer: Literal["planner", "caller"]
+    number: int
+    is_last: bool
+    clock: float
+    seed: str
+    is_checked: bool
+    taken: dict[str, str]
+    status: ProgramStatus
+    feedback: str
+
+
+class Place(TypedDict):
+    """The place of a request in a program: structural position, line and source line, number of the program.
+
+    `digest` is that of the call as the program made it, also if a person edited the request.
+    """
+
+    position: str
+    line: int
+    source: str
+    program: int
+    digest: str
 
 
 class PlannedCall(TypedDict):
@@ -48,7 +88,8 @@ class Request(CallRecord):
     """One call of the current API plan, from its arguments to the result extracted from its response.
 
     `round` numbers the API plans of the thread, `call` counts from 1 in the API plan, `attempt` counts repairs from 0.
-    `output_instruction` is the query of the extraction, `result` the output of `code`.
+    `output_instruction` is the query of the extraction, `result` the output of `code`. `place` is set for a request of
+    a program, which reads the response itself.
     """
 
     round: int
@@ -57,14 +98,22 @@ class Request(CallRecord):
     output_instruction: str
     result: str
     code: str
+    place: NotRequired[Place]
 
 
 def placed(
-    record: CallRecord, *, round_number: int, call: int, attempt: int = 0, output_instruction: str = ""
+    record: CallRecord,
+    *,
+    round_number: int,
+    call: int,
+    attempt: int = 0,
+    output_instruction: str = "",
+    place: Place | None = None,
 ) -> Request:
-    """Make a request from a call and its place in an API plan, without a result."""
-    place = {"round": round_number, "call": call, "attempt": attempt, "output_instruction": output_instruction}
-    return cast(Request, {**record, **place, "result": "", "code": ""})
+    """Make a request from a call and its place in an API plan or in a program, without a result."""
+    made = {"round": round_number, "call": call, "attempt": attempt, "output_instruction": output_instruction}
+    in_program = {} if place is None else {"place": place}
+    return cast(Request, {**record, **made, "result": "", "code": "", **in_program})
 
 
 def advanced(request: Request, record: CallRecord) -> Request:

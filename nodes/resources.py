@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime, timezone
 from functools import lru_cache
 from threading import Lock
 from typing import Any, TypeVar
@@ -26,7 +26,7 @@ from restgpt.nodes.context import Context
 from restgpt.nodes.records import Usage
 from restgpt.nodes.role_models import RoleModels
 from restgpt.nodes.today import today_text
-from restgpt.specs import Api, Catalogue, load_api
+from restgpt.specs import Api, Catalogue, Operation, load_api
 from restgpt.specs.api import slug
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import SettingsError
@@ -41,6 +41,8 @@ from restgpt.tools.response.store import BodyCache, ResponseStore
 from restgpt.tools.settings import ApiEntry, Settings
 
 Answer = TypeVar("Answer", bound=BaseModel)
+
+SECONDS_PER_DAY = 86_400
 
 MOST_SUBJECTS = 24
 """The maximum number of an API's subjects in the planner's prompt."""
@@ -77,11 +79,13 @@ class Resources:
         examples: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.monotonic,
         today: Callable[[], date] = date.today,
+        now: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: uuid4().hex,
     ) -> None:
         self.defaults = defaults or Context()
         self.clock = clock
         self.today = today
+        self.now = now
         self.new_id = new_id
         self._apis = _checked(apis) if apis is not None else None
         self._models = RoleModels(model, models or {}, lambda: self.settings)
@@ -218,6 +222,14 @@ class Run:
         """Return today's date for a prompt."""
         return today_text(self.context.today, self.resources.today)
 
+    def now(self) -> float:
+        """Return the time for a program in seconds since 1970: on the day of the setting `today`, or the system time."""
+        now = self.resources.now()
+        if not self.context.today:
+            return now
+        day = datetime.combine(date.fromisoformat(self.context.today), datetime.min.time(), timezone.utc)
+        return day.timestamp() + now % SECONDS_PER_DAY
+
     def new_id(self) -> str:
         """Return a new request id."""
         return self.resources.new_id()
@@ -225,6 +237,10 @@ class Run:
     def examples(self, role: Role) -> str:
         """Return the examples for a role's system message."""
         return self.resources.examples(role)
+
+    def seen(self, operation: Operation) -> str:
+        """Return the learned shape of an operation's responses, if the document lacks it; else an empty string."""
+        return ""
 
     def describe_apis(self) -> str:
         """Describe the APIs for the planner, one line each, without their operations."""

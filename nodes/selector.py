@@ -38,7 +38,7 @@ def make_selector(resources: Resources) -> Callable[..., dict[str, Any]]:
         api_plan = api_plan_of(run, reply)
         if not api_plan["calls"]:
             return _no_call(run, state, round_number, reply.answer.strip() or "No operation serves this sub-task.")
-        return {"api_plan": api_plan, "round": round_number, "usage": run.usage()}
+        return {"api_plan": api_plan, "round": round_number, "program": None, "usage": run.usage()}
 
     return selector
 

@@ -39,9 +39,10 @@ def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
         sent: list[Request] = []
         touched: set[str] = set()
         for request in (item for item in state["requests"] if item["status"] == "approved"):
-            if any(earlier["status"] == "asked" for earlier in sent):
+            if "place" not in request and any(earlier["status"] == "asked" for earlier in sent):
                 sent.append(request)
-            elif not all(succeeded(earlier) or earlier["status"] == "held" for earlier in sent):
+            elif not ("place" in request or all(succeeded(earlier) or earlier["status"] == "held" for earlier in sent)):
+                # Calls of one API plan follow from each other; those that a program hands over together do not.
                 sent.append({**request, "status": "rejected", "note": BEFORE_FAILED})
             else:
                 sent.append(_sent(run.session, request, deadline, touched))

@@ -51,7 +51,7 @@ def build_method(
     builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
     builder.add_node("intake", observed("intake", intake))
     builder.add_edge(START, "intake")
-    add_executor(builder, resources)
+    add_executor(builder, resources, programs=False)
     wire(builder, resources)
     run_in_threads(builder, concurrency)
     graph = builder.compile(checkpointer=checkpointer, store=store, name=method)
@@ -78,7 +78,7 @@ def _loop(builder: Builder, node: str, *, at_end: str = END, at_result: str = ""
     builder.add_conditional_edges(
         "caller", after_caller, {"requests": "approval", "unknown value": back, "no request": back}
     )
-    builder.add_conditional_edges("parser", after_parser, {"next call or repair": "caller", "result": back})
+    builder.add_conditional_edges("parser", after_parser, {"next call, repair or program": "caller", "result": back})
 
 
 def _react(builder: Builder, resources: Resources) -> None:

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from itertools import islice
 from threading import Lock
 from typing import Any
 
@@ -37,6 +38,15 @@ MOST_CACHED = 16 * 1024 * 1024
 """The most bytes that a `BodyCache` holds; a larger body is loaded and parsed each time it is opened."""
 
 
+MOST_HEADERS, MOST_HEADER = 20, 300
+"""The most headers of a response that are kept, and the most characters of each."""
+
+UNKEPT_HEADERS = frozenset(
+    {"set-cookie", "date", "server", "connection", "keep-alive", "content-length", "content-encoding", "vary"}
+    | {"transfer-encoding", "strict-transport-security", "content-security-policy", "x-powered-by", "www-authenticate"}
+)
+"""Headers that describe the connection or identify the client."""
+
 _HANDLE = re.compile(r"body-[0-9a-f]{40}")
 
 
@@ -46,7 +56,10 @@ class UnknownHandleError(RestgptError):
 
 @dataclass(frozen=True, slots=True)
 class StoredResponse:
-    """The description of a response in the graph state, as plain JSON; `elapsed_ms` includes waits."""
+    """The description of a response in the graph state, as plain JSON; `elapsed_ms` includes waits.
+
+    `headers` are those that `kept_headers` keeps.
+    """
 
     handle: str
     status: int
@@ -57,6 +70,7 @@ class StoredResponse:
     kind: Kind = "empty"
     notices: tuple[str, ...] = ()
     elapsed_ms: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as a plain dictionary."""
@@ -170,6 +184,7 @@ class ResponseStore:
             kind=content.kind,
             notices=tuple(storable_text(notice) for notice in notices),
             elapsed_ms=reply.elapsed_ms,
+            headers=kept_headers(reply.headers),
         )
 
     def put_value(self, value: Any, status: int = 200, *, elapsed_ms: int | None = None) -> StoredResponse:
@@ -224,6 +239,12 @@ class ResponseStore:
     def body(self, handle: str) -> bytes:
         """The bytes of a stored body; raises UnknownHandleError."""
         return self.open(handle).raw
+
+
+def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers that say something about the resource, names in lower case, bounded in number and length."""
+    named = ((name.lower(), storable_text(value)[:MOST_HEADER]) for name, value in headers.items())
+    return dict(islice(((name, value) for name, value in named if name not in UNKEPT_HEADERS), MOST_HEADERS))
 
 
 def handles_in(value: object) -> set[str]:

@@ -1,0 +1,176 @@
+"""Express: the planner's first decision of a turn, with the functions of the APIs in view, so that it can write a program.
+
+Its report is the answer, so an instruction can take a single model call. Errors and doubts come back to the planner;
+after `MAX_PROGRAMS` programs, or with the decision `plan`, the planner goes on with the paper's loop.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
+
+from restgpt.nodes.program import MAX_PROGRAMS, written
+from restgpt.nodes.records import Program, Step, Usage
+from restgpt.nodes.resources import Run
+from restgpt.nodes.results import bounded_results
+from restgpt.prompts import fenced, render
+from restgpt.specs import Operation
+from restgpt.specs.docs.signature import signature
+
+TOKEN = 4
+"""The characters of a token, on average."""
+
+MAX_LOOKS = 2
+"""How often the planner may ask for more functions before it decides."""
+
+MOST_SHOWN = 8
+"""The maximum number of functions that such a question shows."""
+
+LEAST, MOST = 45, 150
+"""The fewest and the most tokens of one signature; with less than that for each, the best are chosen."""
+
+LINES_PART = 4
+"""The part of the budget that lines of further functions may take, if not all are shown with their signatures."""
+
+_NAME = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
+
+
+class ExpressReply(BaseModel):
+    """The planner's first decision: a program, functions that it needs to see, a sub-task, or the answer."""
+
+    thought: str = Field(default="", description="How the functions give what is asked, in one sentence.")
+    decision: Literal["program", "functions", "plan", "end"] = Field(description="What `text` is.")
+    text: str = Field(min_length=1, description="The program, names of functions, the first sub-task, or the answer.")
+    fulfilled: bool = Field(default=True, description="Only with end: whether all asked for was done or found.")
+
+
+class ExpressState(TypedDict):
+    """The state keys that express reads."""
+
+    messages: list[AnyMessage]
+    instruction: str
+    turn: int
+    task: int
+    round: int
+    plan: str
+    steps: list[Step]
+    usage: Usage
+    baseline: Usage
+    program: Program | None
+
+
+def is_open(run: Run, program: Program | None, steps: Sequence[Step]) -> bool:
+    """Return whether the planner may write a program: only programs of its own, and not too many, came before."""
+    if run.context.execution != "program" or not run.context.express:
+        return False
+    failed = program is not None and program["writer"] == "planner" and program["number"] >= MAX_PROGRAMS
+    return all(step["kind"] == "program" for step in steps) and len(steps) < MAX_PROGRAMS and not (steps and failed)
+
+
+def ask_express(run: Run, state: ExpressState, steps: Sequence[Step], turn: HumanMessage) -> ExpressReply:
+    """Ask the planner for its first decision; `turn` is the message with the instruction."""
+    prompt = _prompt(run, state, steps, turn)
+    for look in range(MAX_LOOKS + 1):
+        reply = run.ask("planner", prompt, ExpressReply, check=_check if look == MAX_LOOKS else None)
+        if reply.decision != "functions":
+            return reply
+        functions = _named(run, reply.text, state["instruction"])
+        prompt += [
+            AIMessage(reply.model_dump_json()),
+            HumanMessage(render("express_functions", functions=fenced("document", functions))),
+        ]
+    return reply
+
+
+def _check(reply: ExpressReply) -> None:
+    if reply.decision == "functions":
+        raise ValueError("decision: no more functions can be shown. Decide with those that you see: program, plan or end.")
+
+
+def program_update(run: Run, state: ExpressState, steps: Sequence[Step], reply: ExpressReply) -> dict[str, Any]:
+    """Return the update that has the parser run the planner's program."""
+    return {
+        "decision": {"kind": "program", "text": reply.text, "thought": reply.thought, "last": True},
+        "plan": state["instruction"],
+        "task": state["task"] if steps else state["task"] + 1,
+        "round": state["round"] + 1,
+        "api_plan": {"calls": [], "reason": reply.thought},
+        "program": written(run, reply.text, writer="planner", number=len(steps) + 1, is_last=True),
+        "hint": "",
+        "usage": run.usage(),
+    }
+
+
+def _prompt(run: Run, state: ExpressState, steps: Sequence[Step], turn: HumanMessage) -> list[BaseMessage]:
+    prompt: list[BaseMessage] = [
+        SystemMessage(
+            render(
+                "express",
+                apis=fenced("document", run.describe_apis()),
+                program=render("program", report=render("express_report")),
+                functions=fenced("document", functions_text(run, state["instruction"])),
+            )
+        ),
+        turn,
+    ]
+    for step, result in zip(steps, bounded_results(steps), strict=True):
+        said = {"thought": step.get("thought", ""), "decision": step["kind"], "text": step["said"]}
+        again = render("express_again", result=fenced("result", result))
+        prompt += [AIMessage(json.dumps(said, ensure_ascii=False)), HumanMessage(again)]
+    return prompt
+
+
+def functions_text(run: Run, instruction: str) -> str:
+    """Write the functions for the prompt: all with their signatures, or the best for the instruction, others as lines."""
+    operations = list(run.catalogue)
+    room = run.context.functions_budget
+    each = room // max(1, len(operations))
+    if each >= LEAST:
+        return "\n".join(_signatures(run, operations, instruction, min(each, MOST)))
+    chosen = run.catalogue.offer(instruction, room)
+    lines: list[str] = []
+    left = room * TOKEN * (LINES_PART - 1) // LINES_PART
+    shown = 0
+    for text in _signatures(run, chosen, instruction, MOST):
+        left -= len(text) + 1
+        if left < 0:
+            break
+        lines.append(text)
+        shown += 1
+    return "\n".join([*lines, *_rest(run, chosen[shown:], operations, room * TOKEN // LINES_PART, shown)])
+
+
+def _rest(
+    run: Run, chosen: Sequence[Operation], operations: Sequence[Operation], room: int, shown: int
+) -> list[str]:
+    """Return lines of further functions, the best first, and how many there are besides."""
+    lines: list[str] = []
+    for operation in chosen or operations:
+        line = f"- {run.catalogue.line(operation)}"
+        room -= len(line) + 1
+        if room < 0:
+            break
+        lines.append(line)
+    hidden = len(operations) - shown - len(lines)
+    more = [f"… and {hidden} more functions; ask for them with `functions`, by what they should do."] if hidden > 0 else []
+    return ["Without their arguments:", *lines, *more] if lines else more
+
+
+def _signatures(run: Run, operations: Sequence[Operation], focus: str, budget: int) -> list[str]:
+    return [
+        signature(operation, run.catalogue.function_name(operation), budget=budget, focus=focus, seen=run.seen(operation))
+        for operation in operations
+    ]
+
+
+def _named(run: Run, text: str, instruction: str) -> str:
+    """Return the signatures of the functions that a text names, or that fit its words."""
+    known = run.catalogue.functions
+    named = [known[word] for word in dict.fromkeys(_NAME.findall(text)) if word in known]
+    found = named or run.catalogue.search(text, MOST_SHOWN)
+    budget = run.context.documentation_budget // 3
+    return "\n".join(_signatures(run, found[:MOST_SHOWN], f"{instruction} {text}", budget))

@@ -1,0 +1,403 @@
+"""Programs: a model's Python makes the calls of a sub-task. It runs as far as its next calls, which the graph sends.
+
+The parser node runs a program. At calls without an answer the program ends with them; approval and sender carry them
+out as they do the calls of an API plan; then the program runs again from its start, with the answers so far. So a
+program waits for a person, or survives a crash, like any other part of a run.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
+
+from langchain_core.messages import AnyMessage
+
+from restgpt.calling.call import Problems, succeeded
+from restgpt.calling.draft import draft
+from restgpt.calling.grounding import ungrounded
+from restgpt.nodes.answer import ended
+from restgpt.nodes.origins import responses, said
+from restgpt.nodes.records import Place, Program, Request, Step, Usage, placed, spent_since
+from restgpt.nodes.resources import Run
+from restgpt.nodes.results import result_of, shortened
+from restgpt.nodes.rounds import RoundState, step_of
+from restgpt.specs import Operation
+from restgpt.specs.docs.signature import arguments_of, stub
+from restgpt.tools.errors import ArgumentError
+from restgpt.tools.evidence import Evidence
+from restgpt.tools.response.store import Body, UnknownHandleError
+from restgpt.tools.sandbox.program import Entry, ProgramRun, WantedCall, run_program
+from restgpt.tools.sandbox.result import SandboxResult, Status
+from restgpt.tools.storable import storable_text, storable_value
+
+MAX_PROGRAMS = 3
+"""The maximum number of programs for one sub-task; then the calls are made one by one."""
+
+MAX_PAGES = 20
+"""The maximum number of pages that one request may read."""
+
+SHAPES = 6
+"""The maximum number of responses whose shapes a failed program's writer sees."""
+
+SHAPE = 500
+"""The maximum number of characters of one such shape."""
+
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+UNREPAIRABLE = frozenset(
+    {Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR, Status.UNSUPPORTED, Status.INPUT_TOO_LARGE}
+)
+"""Sandbox failures that another program cannot avoid."""
+
+
+class ProgramState(RoundState):
+    """The state keys that a run of a program reads."""
+
+    messages: list[AnyMessage]
+    instruction: str
+    requests: list[Request]
+    steps: list[Step]
+    usage: Usage
+    baseline: Usage
+    program: Program
+
+
+def written(
+    run: Run, code: str, *, writer: Literal["planner", "caller"], number: int = 1, is_last: bool = False
+) -> Program:
+    """Return the record of a new program; its clock is the time of now, its seed a random one."""
+    return {
+        "code": storable_text(code),
+        "writer": writer,
+        "number": number,
+        "is_last": is_last,
+        "clock": run.now(),
+        "seed": run.new_id(),
+        "is_checked": False,
+        "taken": {},
+        "status": "running",
+        "feedback": "",
+    }
+
+
+def is_running(program: Program | None) -> bool:
+    """Return whether the current round is carried out by a program that has not ended."""
+    return program is not None and program["status"] == "running"
+
+
+def may_write(run: Run, program: Program | None) -> bool:
+    """Return whether the caller writes a program for this round, and not the arguments of its calls."""
+    if run.context.execution != "program":
+        return False
+    return program is None or program["status"] != "over" or program["writer"] != "caller"
+
+
+def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
+    """Run the program as far as its next calls or its end, and return the update of the state."""
+    program = state["program"]
+    requests = [request for request in state["requests"] if request["round"] == state["round"]]
+    if over := _exhausted(run, state):
+        return _closed(run, state, requests, f"The program was stopped: {over} are used up.")
+    found = _run(run, state, program, requests)
+    program = {**program, "is_checked": found.kind != "refused", "taken": dict(found.taken) or program["taken"]}
+    match found.kind:
+        case "calls":
+            return _handed_over(run, state, program, requests, found.calls)
+        case "finished":
+            return _finished(run, state, program, requests, found.result.output.strip())
+        case "stopped":
+            shown = f"\nIt shows: {found.value}" if found.value else ""
+            return _closed(run, state, requests, f"The program stopped: {found.text}{shown}{_shapes(requests)}")
+        case "unknown":
+            return _unknown(run, state, program, requests, found)
+    refusal = _refusal(found, requests)
+    if refusal:
+        return _closed(run, state, requests, refusal)
+    return _failed(run, state, program, requests, found.problem, found.result)
+
+
+def _exhausted(run: Run, state: ProgramState) -> str:
+    """Return the budget of time or tokens that is used up; empty if there is budget left."""
+    spent = spent_since(state["baseline"], state["usage"])
+    return f"{run.context.max_seconds:g} seconds" if spent["seconds"] >= run.context.max_seconds else ""
+
+
+def _left(run: Run, state: ProgramState) -> int:
+    """Return the number of requests that the budget leaves."""
+    return max(0, run.context.max_requests - spent_since(state["baseline"], state["usage"])["requests"])
+
+
+def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Request]) -> ProgramRun:
+    known = run.catalogue.functions
+    used = [name for name in dict.fromkeys(_WORD.findall(program["code"])) if name in known]
+    check: Literal["", "names", "fields"] = "fields" if program["number"] == 1 else "names"
+    return run_program(
+        program["code"],
+        stubs=[stub(known[name], name) for name in used],
+        names=list(known),
+        entries=list(_entries(run, state, program, requests)),
+        clock=program["clock"],
+        seed=program["seed"],
+        most=_left(run, state),
+        check="" if program["is_checked"] else check,
+    )
+
+
+def _entries(run: Run, state: ProgramState, program: Program, requests: Sequence[Request]) -> Iterator[Entry]:
+    """Yield the answers of the program's own calls, then those of earlier programs of the sub-task that it may take."""
+    earlier = [*_earlier(state), *requests]
+    positions = {key: position for position, key in program["taken"].items()}
+    for request in earlier:
+        place = request.get("place")
+        if place is None or request["status"] in ("planned", "asked", "approved"):
+            continue
+        is_own = request in requests and place["program"] == program["number"]
+        if is_own:
+            yield _entry(run, request, place, place["position"])
+        elif request["id"] in positions or _is_settled(request):
+            yield _entry(run, request, place, positions.get(request["id"], ""))
+
+
+def _earlier(state: ProgramState) -> list[Request]:
+    """Return the requests of earlier rounds of the current sub-task."""
+    here = (state["turn"], state["task"])
+    return [request for step in state["steps"] if (step["turn"], step["task"]) == here for request in step["requests"]]
+
+
+def _is_settled(request: Request) -> bool:
+    """Return whether a corrected program must get the same answer, instead of making the same call once more.
+
+    A change that was rejected, or whose outcome is not known, must not be asked about or made again.
+    """
+    return succeeded(request) or request["status"] == "held" or (not request["safe"] and not request["response"])
+
+
+def _entry(run: Run, request: Request, place: Place, position: str) -> Entry:
+    key, digest, status = request["id"], place["digest"], request["status"]
+    if status == "held":
+        return Entry(position, key, digest, "held")
+    if status == "rejected":
+        return Entry(position, key, digest, "rejected", note=request["note"])
+    response = request["response"]
+    if status == "failed" or not response:
+        return Entry(position, key, digest, "error", note=request["note"])
+    given: Literal["answer", "error"] = "answer" if response["status"] < 400 else "error"
+    try:
+        body = run.session.responses.open(response["handle"]) if response.get("handle") else None
+    except UnknownHandleError:
+        return Entry(position, key, digest, "error", note="The body of this response is no longer kept.")
+    media, raw = _content(body)
+    headers = response.get("headers") or {}
+    return Entry(position, key, digest, given, response["status"], headers, media, raw)
+
+
+def _content(body: Body | None) -> tuple[Literal["json", "text", "binary", "empty"], bytes]:
+    if body is None or not body.size:
+        return "empty", b""
+    if body.is_binary:
+        return "binary", body.raw
+    if body.kind == "json-lines":
+        return "json", json.dumps(body.value).encode()
+    return ("json" if body.is_json else "text"), body.raw
+
+
+def _handed_over(
+    run: Run, state: ProgramState, program: Program, requests: Sequence[Request], calls: Sequence[WantedCall]
+) -> dict[str, Any]:
+    """Draft the calls that the program waits for; if one cannot be made, none is made, and the program has failed."""
+    number = program["number"]
+    known = {place["position"] for item in requests if (place := item.get("place")) and place["program"] == number}
+    make = _maker(run, state, program, len(requests))
+    made: list[Request] = []
+    problems: list[str] = []
+    for count, call in enumerate(calls, 1):
+        try:
+            if call.position in known:
+                raise ValueError("the call at this place was answered already")
+            made.append(make(call, count))
+        except (ArgumentError, ValueError) as error:
+            problems.append(f"Line {call.line}: {call.source}\n{call.function}: {error}")
+    if problems:
+        return _failed(run, state, program, requests, "\n".join(problems[:5]), None)
+    return {"requests": made, "program": program, "usage": run.usage()}
+
+
+def _maker(
+    run: Run, state: ProgramState, program: Program, before: int
+) -> Callable[[WantedCall, int], Request]:
+    """Return a function that drafts calls of the program; the responses are searched for origins only once."""
+    texts = said(state)
+    found = list(responses(run, state))
+    results = [step["result"] for step in state["steps"]]
+    evidence = Evidence(texts, *results, *(str(value) for _, value in found))
+
+    def make(call: WantedCall, number: int) -> Request:
+        operation = run.catalogue.functions.get(call.function)
+        if operation is None:
+            raise ValueError(f"there is no function {call.function}")
+        keywords = dict(call.keywords)
+        pages = _pages(keywords.pop("pages", 1))
+        arguments = storable_value(arguments_of(operation, keywords, call.positional))
+        drafted = draft(
+            operation,
+            arguments,
+            id=f"{run.new_id()}.0",
+            name=run.catalogue.name_of(operation),
+            said=texts if _is_traced(run, operation) else None,
+            found=found,
+            pages=pages,
+            description=f"line {call.line} of the program: {call.source}",
+        )
+        if isinstance(drafted, Problems):
+            raise drafted.error
+        if run.context.grounding and (invented := ungrounded(operation, drafted.arguments, evidence)):
+            raise ValueError(
+                f"{'; '.join(invented)}: no such value stands in the instruction or in an answer. Take it from the "
+                "answer of a call that gives it."
+            )
+        place: Place = {
+            "position": call.position,
+            "line": call.line,
+            "source": storable_text(call.source),
+            "program": program["number"],
+            "digest": call.digest,
+        }
+        return placed(drafted.to_json(), round_number=state["round"], call=before + number, place=place)
+
+    return make
+
+
+def _is_traced(run: Run, operation: Operation) -> bool:
+    return not operation.is_safe or run.session.rules.restricts(operation)
+
+
+def _pages(given: Any) -> int:
+    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+        raise ValueError(f"pages is a number from 1 to {MAX_PAGES}")
+    return min(given, MAX_PAGES)
+
+
+def _finished(
+    run: Run, state: ProgramState, program: Program, requests: Sequence[Request], report: str
+) -> dict[str, Any]:
+    """End the round with the program's report, which is the answer if nothing speaks against it."""
+    report = shortened(report, run.context.result_budget * 4)
+    update = _closed(run, state, requests, report, program=program)
+    if not program["is_last"] or _doubts(requests):
+        return update
+    steps = [*_of_turn(state), *update["steps"]]
+    # What a program prints about changes that a dry run held back is not so.
+    answer = "" if any(request["status"] == "held" for request in requests) else report
+    return {**update, **ended(run, steps, answer, fulfilled=True)}
+
+
+def _doubts(requests: Sequence[Request]) -> bool:
+    """Return whether a change did not succeed, so that the planner has to word the answer."""
+    return any(not (request["safe"] or succeeded(request) or request["status"] == "held") for request in requests)
+
+
+def _unknown(
+    run: Run, state: ProgramState, program: Program, requests: Sequence[Request], found: ProgramRun
+) -> dict[str, Any]:
+    """End the round of a dry run where it would need an answer that it does not have."""
+    where = (
+        f"What would come next is not known: it depends on the answer to {found.function}, which a dry run does not "
+        f"send (line {found.line}: {found.source})."
+    )
+    update = _closed(run, state, requests, where, program=program)
+    if not program["is_last"] or _doubts(requests):
+        return update
+    return {**update, **ended(run, [*_of_turn(state), *update["steps"]], "", fulfilled=True, remark=f"\n{where}")}
+
+
+def _of_turn(state: ProgramState) -> list[Step]:
+    return [step for step in state["steps"] if step["turn"] == state["turn"]]
+
+
+def _refusal(found: ProgramRun, requests: Sequence[Request]) -> str:
+    """Return what to tell the planner if a person's or a rule's refusal ended the program."""
+    error = found.result.error
+    if error is None or error.type != "Rejected" or not any(request["status"] == "rejected" for request in requests):
+        return ""
+    return f"The program ended on line {found.line}: {error.message}"
+
+
+def _failed(
+    run: Run,
+    state: ProgramState,
+    program: Program,
+    requests: Sequence[Request],
+    problem: str,
+    result: SandboxResult | None,
+) -> dict[str, Any]:
+    """Give the problem to the writer of the program; after `MAX_PROGRAMS`, go on call by call."""
+    feedback = shortened(storable_text(f"The program failed.\n{problem}{_shapes(requests)}"), 6000)
+    is_final = result is not None and result.status in UNREPAIRABLE
+    if program["writer"] == "planner":
+        number = MAX_PROGRAMS if is_final else program["number"]
+        return _closed(run, state, requests, feedback, program={**program, "number": number})
+    if program["number"] < MAX_PROGRAMS and not is_final:
+        failed: Program = {**program, "status": "failed", "feedback": feedback}
+        return {"program": failed, "requests": _read(requests), "usage": run.usage()}
+    step = step_of(state, requests=_read(requests), result=_summary(requests, feedback))
+    over: Program = {**program, "status": "over"}
+    return {"steps": [step], "round": state["round"] + 1, "program": over, "usage": run.usage()}
+
+
+def _closed(
+    run: Run, state: ProgramState, requests: Sequence[Request], said_last: str, *, program: Program | None = None
+) -> dict[str, Any]:
+    """End the round: its step, with the requests as they came out."""
+    read = _read(requests)
+    closed: ProgramState = {**state, "api_plan": _plan_of(state, read)}
+    step = step_of(closed, requests=read, result=_summary(read, said_last))
+    over: Program = {**(program or state["program"]), "status": "over"}
+    return {
+        "requests": read,
+        "steps": [step],
+        "api_plan": closed["api_plan"],
+        "program": over,
+        "usage": run.usage(),
+    }
+
+
+def _read(requests: Sequence[Request]) -> list[Request]:
+    """Return the requests with those that were answered marked as read."""
+    return [{**request, "status": "parsed"} if request["status"] == "sent" else request for request in requests]
+
+
+def _plan_of(state: ProgramState, requests: Sequence[Request]) -> Any:
+    """Return the API plan of the round; that of a planner's program is the operations that it called."""
+    if state["api_plan"]["calls"]:
+        return state["api_plan"]
+    sources = {request["operation"]: request["place"]["source"] for request in requests if "place" in request}
+    calls = [{"operation": name, "purpose": source, "needs": []} for name, source in sources.items()]
+    return {"calls": calls, "reason": state["decision"].get("thought", "")}
+
+
+def _summary(requests: Sequence[Request], said_last: str) -> str:
+    """Return the result of the round: what the program said last, its reads in numbers, and each other request."""
+    plain = [request for request in requests if request["safe"] and succeeded(request)]
+    told = [request for request in requests if request not in plain]
+    reads = Counter(request["operation"] for request in plain)
+    lines = [said_last]
+    if reads:
+        lines.append("Read: " + ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in reads.items()))
+    notices = Counter(notice for request in plain for notice in request["response"].get("notices", ()))
+    lines += [f"({notice})" for notice in list(notices)[:5]]
+    if told:
+        lines.append(result_of(told))
+    return "\n".join(lines)
+
+
+def _shapes(requests: Sequence[Request]) -> str:
+    """Return the shapes of the responses, one for each operation, for a model that did not see them."""
+    shapes: dict[str, str] = {}
+    for request in requests:
+        sketch = request["response"].get("sketch")
+        if sketch:
+            shapes[f"{request['operation']} (status {request['response']['status']})"] = str(sketch)[:SHAPE]
+    if not shapes:
+        return ""
+    return "\nShapes of the answers:\n" + "\n".join(f"{name}: {text}" for name, text in list(shapes.items())[-SHAPES:])
