@@ -1,7 +1,6 @@
 """The caller: writes the arguments of the planned requests, and instructions for the parser (paper, section 3.3)."""
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
@@ -13,6 +12,7 @@ from restgpt.calling.call import Problems, succeeded
 from restgpt.calling.draft import draft
 from restgpt.calling.grounding import ungrounded
 from restgpt.nodes.context import Context
+from restgpt.nodes.conversation import responses, said
 from restgpt.nodes.records import PlannedCall, Request, Step, Usage, placed, spent_since
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import NOTHING_YET, background, result_of
@@ -22,7 +22,6 @@ from restgpt.specs.docs.documentation import documentation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
 from restgpt.tools.model.errors import ModelReplyError
-from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.storable import storable_value
 
 MAX_REQUESTS = 60
@@ -30,12 +29,6 @@ MAX_REQUESTS = 60
 
 MAX_PAGES = 20
 """The maximum number of pages that one request may read."""
-
-MAX_TRACED = 30
-"""The maximum number of responses that are searched for the origin of an argument."""
-
-MAX_TRACED_SIZE = 4_000_000
-"""The maximum size of a response that is searched for that, in bytes."""
 
 
 class Call(BaseModel):
@@ -101,7 +94,7 @@ def make_caller(resources: Resources) -> Callable[..., dict[str, Any]]:
 def _evidence(state: CallerState, requests: Sequence[Request]) -> Evidence:
     """Return the user's texts and the results of successful calls, but no arguments or errors: a model wrote them."""
     answered = [*(request for step in state["steps"] for request in step["requests"]), *requests]
-    return Evidence(_said(state), *(request["result"] for request in answered if succeeded(request)))
+    return Evidence(said(state), *(request["result"] for request in answered if succeeded(request)))
 
 
 def _requests(
@@ -171,8 +164,8 @@ def _request(
         storable_value(call.arguments),
         id=f"{part}.{attempt}",
         name=planned["operation"],
-        said=_said(state) if is_traced else None,
-        found=_responses(run, state),
+        said=said(state) if is_traced else None,
+        found=responses(run, state),
         pages=call.pages,
         description=call.description,
     )
@@ -190,25 +183,6 @@ def _request(
         attempt=attempt,
         output_instruction=call.output_instruction,
     )
-
-
-def _said(state: CallerState) -> str:
-    """Return the user's instruction and messages in this thread, without the agent's answers."""
-    said = [str(message.text) for message in state["messages"] if isinstance(message, HumanMessage)]
-    return "\n".join([state["instruction"], *said])
-
-
-def _responses(run: Run, state: CallerState) -> Iterator[tuple[str, Any]]:
-    """Yield the saved responses of the thread, newest first, up to `MAX_TRACED` and without binary and large ones."""
-    requests = [*(request for step in state["steps"] for request in step["requests"]), *state["requests"]]
-    handles = dict.fromkeys(request["response"].get("handle") for request in reversed(requests))
-    for handle in islice(filter(None, handles), MAX_TRACED):
-        try:
-            body = run.session.responses.open(handle)
-        except UnknownHandleError:
-            continue
-        if not body.is_binary and body.size <= MAX_TRACED_SIZE:
-            yield handle, body.value if body.is_json else body.text()
 
 
 def _missing(

@@ -1,0 +1,46 @@
+"""The conversation of a thread as the source of arguments: the user's words, and the responses received so far."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from langchain_core.messages import AnyMessage, HumanMessage
+from typing_extensions import TypedDict
+
+from restgpt.nodes.records import Request, Step
+from restgpt.nodes.resources import Run
+from restgpt.tools.response.store import UnknownHandleError
+
+MAX_TRACED = 30
+"""The maximum number of responses that are searched for the origin of an argument."""
+
+MAX_TRACED_SIZE = 4_000_000
+"""The maximum size of a response that is searched for that, in bytes."""
+
+
+class ConversationState(TypedDict):
+    """The state keys that hold the conversation."""
+
+    messages: list[AnyMessage]
+    instruction: str
+    requests: list[Request]
+    steps: list[Step]
+
+
+def said(state: ConversationState) -> str:
+    """Return the user's instruction and messages in this thread, without the agent's answers."""
+    texts = [str(message.text) for message in state["messages"] if isinstance(message, HumanMessage)]
+    return "\n".join([state["instruction"], *texts])
+
+
+def responses(run: Run, state: ConversationState) -> Iterator[tuple[str, Any]]:
+    """Yield the saved responses of the thread, newest first, up to `MAX_TRACED` and without binary and large ones."""
+    requests = [*(request for step in state["steps"] for request in step["requests"]), *state["requests"]]
+    handles = dict.fromkeys(request["response"].get("handle") for request in reversed(requests))
+    for handle in islice(filter(None, handles), MAX_TRACED):
+        try:
+            body = run.session.responses.open(handle)
+        except UnknownHandleError:
+            continue
+        if not body.is_binary and body.size <= MAX_TRACED_SIZE:
+            yield handle, body.value if body.is_json else body.text()
