@@ -123,10 +123,10 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources) 
         observed("caller", make_caller(resources)),
         metadata=_about("Fills in the arguments of the planned calls."),
     )
+    add_sending(builder, resources, after="parser")
     builder.add_node(
         "parser", observed("parser", make_parser(resources)), metadata=_about("Reads responses with generated Python.")
     )
-    add_sending(builder, resources, after="parser")
 
 
 def add_sending(builder: StateGraph[Any, Any, Any, Any], resources: Resources, *, after: str) -> None:
