@@ -131,6 +131,14 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources, 
         observed("caller", make_caller(resources, programs=programs)),
         metadata=_about("Fills in the arguments of the planned calls."),
     )
+    add_sending(builder, resources, after="parser")
+    builder.add_node(
+        "parser", observed("parser", make_parser(resources)), metadata=_about("Reads responses with generated Python.")
+    )
+
+
+def add_sending(builder: StateGraph[Any, Any, Any, Any], resources: Resources, *, after: str) -> None:
+    """Add approval and sender to a builder with `State`; the node `after` gets the requests that are over."""
     builder.add_node(
         "approval",
         observed("approval", make_approval(resources)),
@@ -139,13 +147,10 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources, 
     builder.add_node(
         "sender", observed("sender", make_sender(resources)), metadata=_about("Sends requests; changes exactly once.")
     )
-    builder.add_node(
-        "parser", observed("parser", make_parser(resources)), metadata=_about("Reads responses with generated Python.")
-    )
     builder.add_conditional_edges(
-        "approval", after_approval, {"asked": "approval", "approved": "sender", "not approved": "parser"}
+        "approval", after_approval, {"asked": "approval", "approved": "sender", "not approved": after}
     )
-    builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": "parser"})
+    builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": after})
 
 
 def recursion_limit(max_steps: int) -> int:

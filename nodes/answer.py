@@ -9,9 +9,7 @@ from restgpt.nodes.records import Decision, Step
 from restgpt.nodes.resources import Run
 
 
-def ended(
-    run: Run, steps: Sequence[Step], answer: str, *, fulfilled: bool, remark: str = ""
-) -> dict[str, Any]:
+def ended(run: Run, steps: Sequence[Step], answer: str, *, fulfilled: bool, remark: str = "") -> dict[str, Any]:
     """Return the update that ends the turn with an answer; `remark` follows the list of held requests."""
     text = f"{answer}{_held(run, steps)}{remark}".strip()
     decision: Decision = {"kind": "end", "text": text, "fulfilled": fulfilled}

@@ -12,7 +12,7 @@ from restgpt.calling.call import Problems, succeeded
 from restgpt.calling.draft import draft
 from restgpt.calling.grounding import ungrounded
 from restgpt.nodes.context import Context
-from restgpt.nodes.origins import responses, said
+from restgpt.nodes.conversation import responses, said
 from restgpt.nodes.program import MAX_PAGES, may_write, written
 from restgpt.nodes.records import PlannedCall, Program, Request, Step, Usage, placed, spent_since
 from restgpt.nodes.resources import Resources, Run
@@ -108,7 +108,9 @@ def _program(run: Run, state: CallerState) -> dict[str, Any]:
                 instruction=state["instruction"],
                 sub_task=_sub_task(state).strip().removeprefix("Sub-task: "),
                 last=f"\n{render('caller_program_last')}\n" if is_last else "",
-                calls="\n".join(f"{number}. {call['operation']}: {call['purpose']}" for number, call in enumerate(planned, 1)),
+                calls="\n".join(
+                    f"{number}. {call['operation']}: {call['purpose']}" for number, call in enumerate(planned, 1)
+                ),
                 functions=fenced("document", _functions(run, planned)),
             )
         ),

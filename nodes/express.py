@@ -88,7 +88,9 @@ def ask_express(run: Run, state: ExpressState, steps: Sequence[Step], turn: Huma
 
 def _check(reply: ExpressReply) -> None:
     if reply.decision == "functions":
-        raise ValueError("decision: no more functions can be shown. Decide with those that you see: program, plan or end.")
+        raise ValueError(
+            "decision: no more functions can be shown. Decide with those that you see: program, plan or end."
+        )
 
 
 def program_update(run: Run, state: ExpressState, steps: Sequence[Step], reply: ExpressReply) -> dict[str, Any]:
@@ -144,9 +146,7 @@ def functions_text(run: Run, instruction: str) -> str:
     return "\n".join([*lines, *_rest(run, chosen[shown:], operations, room * TOKEN // LINES_PART, shown)])
 
 
-def _rest(
-    run: Run, chosen: Sequence[Operation], operations: Sequence[Operation], room: int, shown: int
-) -> list[str]:
+def _rest(run: Run, chosen: Sequence[Operation], operations: Sequence[Operation], room: int, shown: int) -> list[str]:
     """Return lines of further functions, the best first, and how many there are besides."""
     lines: list[str] = []
     for operation in chosen or operations:
@@ -156,13 +156,17 @@ def _rest(
             break
         lines.append(line)
     hidden = len(operations) - shown - len(lines)
-    more = [f"… and {hidden} more functions; ask for them with `functions`, by what they should do."] if hidden > 0 else []
+    more = (
+        [f"… and {hidden} more functions; ask for them with `functions`, by what they should do."] if hidden > 0 else []
+    )
     return ["Without their arguments:", *lines, *more] if lines else more
 
 
 def _signatures(run: Run, operations: Sequence[Operation], focus: str, budget: int) -> list[str]:
     return [
-        signature(operation, run.catalogue.function_name(operation), budget=budget, focus=focus, seen=run.seen(operation))
+        signature(
+            operation, run.catalogue.function_name(operation), budget=budget, focus=focus, seen=run.seen(operation)
+        )
         for operation in operations
     ]
 

@@ -17,7 +17,7 @@ from restgpt.calling.call import Problems, succeeded
 from restgpt.calling.draft import draft
 from restgpt.calling.grounding import ungrounded
 from restgpt.nodes.answer import ended
-from restgpt.nodes.origins import responses, said
+from restgpt.nodes.conversation import responses, said
 from restgpt.nodes.records import Place, Program, Request, Step, Usage, placed, spent_since
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import result_of, shortened
@@ -223,9 +223,7 @@ def _handed_over(
     return {"requests": made, "program": program, "usage": run.usage()}
 
 
-def _maker(
-    run: Run, state: ProgramState, program: Program, before: int
-) -> Callable[[WantedCall, int], Request]:
+def _maker(run: Run, state: ProgramState, program: Program, before: int) -> Callable[[WantedCall, int], Request]:
     """Return a function that drafts calls of the program; the responses are searched for origins only once."""
     texts = said(state)
     found = list(responses(run, state))

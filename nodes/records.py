@@ -1,6 +1,6 @@
 """The records in the state: plain JSON, so that any checkpointer can save them without our classes."""
 
-from typing import Literal, NotRequired, cast
+from typing import Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -69,12 +69,24 @@ class Place(TypedDict):
     digest: str
 
 
+class ToolCall(TypedDict):
+    """A native tool call of a model: its id, the name of the tool, and the arguments as the model wrote them."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
 class PlannedCall(TypedDict):
-    """One operation of an API plan, its purpose, and the numbers (from 1) of earlier calls whose results it needs."""
+    """One operation of an API plan, its purpose, and the numbers (from 1) of earlier calls whose results it needs.
+
+    `tool_call` is set where the model called the operation as a native tool.
+    """
 
     operation: str
     purpose: str
     needs: list[int]
+    tool_call: NotRequired[ToolCall]
 
 
 class ApiPlan(TypedDict):

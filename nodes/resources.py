@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
@@ -35,6 +35,7 @@ from restgpt.tools.model.errors import ModelReplyError
 from restgpt.tools.model.reply import read_text
 from restgpt.tools.model.role import Role
 from restgpt.tools.model.structured import ask
+from restgpt.tools.model.tool_calls import read_tool_calls
 from restgpt.tools.model.usage import ModelUsage
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import BodyCache, ResponseStore
@@ -203,6 +204,16 @@ class Run:
         text, usage = read_text(self.resources.model(role, self.context), prompt)
         self._note(role, usage)
         return text
+
+    def call_tools(self, role: Role, prompt: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
+        """Ask a role's model for native calls of tools, or for text; raises `ModelError`."""
+        try:
+            reply, usage = read_tool_calls(self.resources.model(role, self.context), prompt, tools)
+        except ModelReplyError as error:
+            self._note(role, error.usage)
+            raise
+        self._note(role, usage)
+        return reply
 
     def _note(self, role: Role, usage: ModelUsage) -> None:
         self._spent[role] = self._spent.get(role, ModelUsage()) + usage

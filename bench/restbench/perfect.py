@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.messages.ai import UsageMetadata
+from langchain_core.messages.tool import ToolCall
+from langchain_core.runnables import Runnable
 from pydantic import PrivateAttr
 
 from restgpt.bench.restbench.suite import Item, SuiteError
@@ -63,17 +65,22 @@ def scripted(name: str, item: Item, world: World[Any]) -> "ScriptedPlayer":
         raise SuiteError(f"There is no scripted model {kind}. There are: {', '.join(KINDS)}.")
     answer = item.task.right(world) if kind == "perfect" else item.task.wrong(world)
     fault = {"perfect": "", "erring": "selector"}.get(kind, kind.removeprefix("erring-"))
-    return ScriptedPlayer.over(Script(item.instruction, item.task.steps, answer, fault))
+    operations = {operation.name: f"{operation.method} {operation.path}" for operation in world.api.operations}
+    return ScriptedPlayer.over(Script(item.instruction, item.task.steps, answer, fault, operations))
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The script of a player: the instruction, the gold steps, the answer, and the role that errs."""
+    """The script of a player: the instruction, the gold steps, the answer, and the role that errs.
+
+    `operations` maps the names of the world's operations to "METHOD /template", which native tools do not show.
+    """
 
     instruction: str
     steps: tuple[Step, ...]
     answer: str
     fault: str = ""
+    operations: Mapping[str, str] = field(default_factory=dict)
 
     def purpose(self, number: int) -> str:
         """The name of a gold step in plans and purposes."""
@@ -157,6 +164,7 @@ class ScriptedPlayer(ScriptedChatModel):
     """A chat model that knows from the system message which role it plays, and from the rest how far things are."""
 
     _script: Script = PrivateAttr()
+    _offered: tuple[Mapping[str, Any], ...] = PrivateAttr(default=())
 
     @classmethod
     def over(cls, script: Script) -> "ScriptedPlayer":
@@ -165,16 +173,45 @@ class ScriptedPlayer(ScriptedChatModel):
         player._script = script
         return player
 
+    def bind_tools(
+        self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
+    ) -> Runnable[Any, AIMessage]:
+        """Keep the definitions of tools to choose from; a tool that must be called is structured output."""
+        if tool_choice is not None:
+            return super().bind_tools(tools, tool_choice=tool_choice, **kwargs)
+        offering = self.model_copy()
+        offering._offered = tuple(tools)
+        return offering
+
     def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
         """The reply of the role that the system message names."""
         opening = str(messages[0].text)
+        if opening.startswith(TOOLS):
+            text, calls = _tools(self._script, messages, self._offered)
+            reply = AIMessage(text, tool_calls=calls)
+            reply.usage_metadata = self.usage(messages, _written(reply))
+            return reply
         play = next(play for start, play in PLAYS.items() if opening.startswith(start))
         return play(self._script, messages)
 
     def usage(self, messages: list[BaseMessage], text: str) -> UsageMetadata:
-        """An estimate: four characters a token."""
-        read, written = sum(len(str(message.text)) for message in messages) // _TOKEN, len(text) // _TOKEN
+        """An estimate: four characters a token, in the definitions of the offered tools and in tool calls too.
+
+        The schema of structured output is not counted: some providers take it as tokens and others as a grammar.
+        """
+        read = sum(len(_written(message)) for message in messages) + sum(len(_compact(tool)) for tool in self._offered)
+        read, written = read // _TOKEN, len(text) // _TOKEN
         return {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+
+
+def _written(message: BaseMessage) -> str:
+    """The text of a message and its tool calls."""
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    return str(message.text) + "".join(_compact({"name": call["name"], "arguments": call["args"]}) for call in calls)
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _planner(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
@@ -294,6 +331,69 @@ def _answer(script: Script, prompt: Sequence[BaseMessage]) -> str:
 def _judge(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
     return {"success": not script.fault, "reflection": "Look again." if script.fault else ""}
 
+
+def _tools(
+    script: Script, prompt: Sequence[BaseMessage], offered: Sequence[Mapping[str, Any]]
+) -> tuple[str, list[ToolCall]]:
+    """The next tool call, or the answer; the tool results are whole bodies, out of which the player reads values."""
+    results = [message for message in prompt if isinstance(message, ToolMessage)]
+    good = [str(message.text) for message in results if message.status == "success"][: len(script.steps)]
+    done = len(results) if script.fault else len(good)
+    if script.fault == "planner" or done >= len(script.steps):
+        return script.answer, []
+    if len(results) > done:
+        return STUCK, []
+    values = {name: found for number, body in enumerate(good, 1) for name, found in _values_of(script, number, body)}
+    arguments = _arguments(script.steps[done], Seen(done, values))
+    tool = _tool(script, offered, done + 1)
+    if tool is None or arguments is None:
+        return script.answer if script.fault else STUCK, []
+    is_wrong = script.fault in ("selector", "caller")
+    call: ToolCall = {
+        "name": tool["name"],
+        "args": {} if is_wrong else _flat(arguments, tool["parameters"]["properties"]),
+        "id": f"call-{len(results) + 1}",
+        "type": "tool_call",
+    }
+    return "", [call]
+
+
+def _values_of(script: Script, number: int, body: str) -> Iterator[tuple[str, list[Any]]]:
+    """The values that later steps need from a body; a player that errs as the parser reads none."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return
+    if script.fault != "parser":
+        yield from _selected(found, number, script.wanted(number))
+
+
+def _tool(script: Script, offered: Sequence[Mapping[str, Any]], number: int) -> Mapping[str, Any] | None:
+    """The definition of the tool of a gold step; to err as the selector, of a read that is in no step."""
+    gold = [shape(step.operation) for step in script.steps]
+    for definition in offered:
+        tool: Mapping[str, Any] = definition["function"]
+        key = shape(script.operations.get(tool["name"], ""))
+        is_other = key.startswith("GET ") and key not in gold and "{" not in key
+        if is_other if script.fault == "selector" else key == gold[number - 1]:
+            return tool
+    return None
+
+
+def _flat(arguments: Mapping[str, Any], properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments grouped by place as the flat arguments of a tool."""
+    body = arguments.get("body")
+    found: dict[str, Any] = {}
+    for place in ("path", "query"):
+        for name, value in arguments.get(place, {}).items():
+            found[f"{name}__{place}" if f"{name}__{place}" in properties and name in found else name] = value
+    if body is None:
+        return found
+    return {**found, "body": body} if "body" in properties else {**found, **body}
+
+
+TOOLS = "You are an assistant that carries out a user's instruction with tools"
+"""The opening of the system message of native tool calling, whose replies are messages."""
 
 PLAYS: Mapping[str, Callable[[Script, Sequence[BaseMessage]], str | dict[str, Any]]] = {
     "You are the planner": _planner,

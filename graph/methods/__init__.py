@@ -1,1 +1,1 @@
-"""The baselines of the paper as graphs of their own (appendix B)."""
+"""The baselines as graphs of their own: those of the paper (appendix B), and native tool calling."""

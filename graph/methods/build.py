@@ -1,4 +1,4 @@
-"""The baselines of the paper (appendix B), each a graph with the same executor nodes."""
+"""The baselines, each a graph of its own: those of the paper (appendix B), and native tool calling."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -8,11 +8,12 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
-from restgpt.graph.build import Graph, add_executor, build_graph, make_resources, recursion_limit
+from restgpt.graph.build import Graph, add_executor, add_sending, build_graph, make_resources, recursion_limit
 from restgpt.graph.methods.deps import make_deps
 from restgpt.graph.methods.offline import make_answer, make_offline
 from restgpt.graph.methods.react import make_react
 from restgpt.graph.methods.reflexion import make_judge
+from restgpt.graph.methods.tools import make_tools
 from restgpt.graph.routes import after_caller, after_parser
 from restgpt.graph.state import InputState, OutputState, State
 from restgpt.nodes.context import MAX_STEPS, Context
@@ -51,7 +52,6 @@ def build_method(
     builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
     builder.add_node("intake", observed("intake", intake))
     builder.add_edge(START, "intake")
-    add_executor(builder, resources, programs=False)
     wire(builder, resources)
     run_in_threads(builder, concurrency)
     graph = builder.compile(checkpointer=checkpointer, store=store, name=method)
@@ -70,8 +70,18 @@ def another_trial(state: State) -> Literal["another trial", "end"]:
     return "another trial" if state["decision"]["kind"] == "continue" else "end"
 
 
-def _loop(builder: Builder, node: str, *, at_end: str = END, at_result: str = "") -> None:
-    """Connect a planning node to the executor nodes, and the executor back to `at_result` or the planning node."""
+@on_loop
+def requests_or_end(state: State) -> Literal["requests", "no request", "end"]:
+    """Go to approval with drafted requests; without one, ask the model again, or end if it answered."""
+    if not state["api_plan"]["calls"]:
+        return "end"
+    drafted = [item for item in state["requests"] if item["round"] == state["round"] and item["status"] == "planned"]
+    return "requests" if drafted else "no request"
+
+
+def _loop(builder: Builder, resources: Resources, node: str, *, at_end: str = END, at_result: str = "") -> None:
+    """Add the executor nodes; connect a planning node to them, and them to `at_result` or back to the planning node."""
+    add_executor(builder, resources, programs=False)
     back = at_result or node
     builder.add_edge("intake", node)
     builder.add_conditional_edges(node, calls_or_end, {"call": "caller", "end": at_end})
@@ -83,26 +93,33 @@ def _loop(builder: Builder, node: str, *, at_end: str = END, at_result: str = ""
 
 def _react(builder: Builder, resources: Resources) -> None:
     builder.add_node("react", observed("react", make_react(resources)))
-    _loop(builder, "react")
+    _loop(builder, resources, "react")
 
 
 def _offline(builder: Builder, resources: Resources) -> None:
     builder.add_node("offline", observed("offline", make_offline(resources)))
     builder.add_node("answer", observed("answer", make_answer(resources)))
-    _loop(builder, "offline", at_result="answer")
+    _loop(builder, resources, "offline", at_result="answer")
     builder.add_edge("answer", END)
 
 
 def _deps(builder: Builder, resources: Resources) -> None:
     builder.add_node("deps", observed("deps", make_deps(resources)))
-    _loop(builder, "deps")
+    _loop(builder, resources, "deps")
 
 
 def _reflexion(builder: Builder, resources: Resources) -> None:
     builder.add_node("react", observed("react", make_react(resources)))
     builder.add_node("judge", observed("judge", make_judge(resources)))
-    _loop(builder, "react", at_end="judge")
+    _loop(builder, resources, "react", at_end="judge")
     builder.add_conditional_edges("judge", another_trial, {"another trial": "react", "end": END})
+
+
+def _tools(builder: Builder, resources: Resources) -> None:
+    builder.add_node("tools", observed("tools", make_tools(resources)))
+    add_sending(builder, resources, after="tools")
+    builder.add_edge("intake", "tools")
+    builder.add_conditional_edges("tools", requests_or_end, {"requests": "approval", "no request": "tools", "end": END})
 
 
 METHODS: Mapping[str, Callable[[Builder, Resources], None] | None] = {
@@ -111,4 +128,5 @@ METHODS: Mapping[str, Callable[[Builder, Resources], None] | None] = {
     "offline": _offline,
     "deps": _deps,
     "reflexion": _reflexion,
+    "tools": _tools,
 }

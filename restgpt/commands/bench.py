@@ -105,7 +105,7 @@ def run(
             help="restbench-tmdb, restbench-spotify, dev-tmdb, dev-spotify, dev-toy, or a function-calling suite."
         ),
     ],
-    method: Annotated[str, typer.Option(help="restgpt, react, offline, deps or reflexion.")] = "restgpt",
+    method: Annotated[str, typer.Option(help="restgpt, react, offline, deps, reflexion or tools.")] = "restgpt",
     model: Annotated[
         str | None,
         typer.Option(

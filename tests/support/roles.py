@@ -16,6 +16,7 @@ ROLES = {
     "You write the final answer": "answer",
     "You fulfil a user's instruction by calling REST APIs. You describe": "deps",
     "You judge whether a trial": "judge",
+    "You are an assistant that carries out": "tools",
 }
 
 

@@ -25,7 +25,18 @@ from restgpt.tools.sandbox.result import Limits, Media, SandboxResult, Status, p
 from restgpt.tools.sandbox.seccomp import lock_program
 
 _LOCK_MODULES = ("ctypes", "resource", "signal")  # the worker needs them to lock itself
-_PROGRAM_MODULES = ("ast", "hashlib", "random", "datetime", "binascii", "csv", "difflib", "unicodedata", "importlib.util", "importlib.machinery")
+_PROGRAM_MODULES = (
+    "ast",
+    "hashlib",
+    "random",
+    "datetime",
+    "binascii",
+    "csv",
+    "difflib",
+    "unicodedata",
+    "importlib.util",
+    "importlib.machinery",
+)
 _REPEATS = 2  # of a run that failed to import a module which `modules_for` did not find
 START = 20.0  # seconds for the start of an interpreter on a busy machine; the limits of a run count from its lock
 GRACE = 0.5  # seconds after the time limit before the host kills a worker that the kernel timer did not end

@@ -1,6 +1,11 @@
-def rows(x): return x
+def rows(x):
+    return x
+
+
 def field(*a): ...
 def one(*a): ...
 def number(*a): ...
 def table(*a): ...
-stop=None
+
+
+stop = None

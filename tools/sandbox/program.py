@@ -155,7 +155,9 @@ def _read(result: SandboxResult) -> ProgramRun:
             return ProgramRun("unknown", result, line=line, source=source, function=name)
         case "refused":
             return ProgramRun("refused", result, problem=_problems(report))
-    return ProgramRun("failed", result, problem=_PROBLEMS[result.pause].format(**_place(report)), line=line, source=source)
+    return ProgramRun(
+        "failed", result, problem=_PROBLEMS[result.pause].format(**_place(report)), line=line, source=source
+    )
 
 
 _PROBLEMS: Mapping[str, str] = {
@@ -203,9 +205,7 @@ def _call(item: Any) -> WantedCall:
         raise ForgedReportError("a call has no position, function or digest")
     position, function, digest = texts
     positional, keywords = arguments
-    return WantedCall(
-        position, _line(item), _text(item, "source", 300), function, tuple(positional), keywords, digest
-    )
+    return WantedCall(position, _line(item), _text(item, "source", 300), function, tuple(positional), keywords, digest)
 
 
 def _taken(report: Mapping[str, Any]) -> dict[str, str]:

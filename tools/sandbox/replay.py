@@ -138,7 +138,9 @@ class Driver:
         entry = self._log.find(position, digest)
         line = self._line()
         if entry is not None and entry["digest"] != digest:
-            self._leave("diverged", {"position": position, "function": name, "line": line, "source": self._source(line)})
+            self._leave(
+                "diverged", {"position": position, "function": name, "line": line, "source": self._source(line)}
+            )
         if entry is not None:
             return self._given(entry, name, line)
         if len(self._waiting) >= self._most:
@@ -425,7 +427,13 @@ def run(worker: Any, status: int, check: ModuleType, library: ModuleType, code: 
         program = _compiled(job, check, code, leave)
     except SyntaxError as error:
         line = error.lineno or 0
-        return (b"syntax_error", worker.type_of(error), worker.text_of(error.msg), b"%d" % line, worker.source_line(code, line))
+        return (
+            b"syntax_error",
+            worker.type_of(error),
+            worker.text_of(error.msg),
+            b"%d" % line,
+            worker.source_line(code, line),
+        )
     except (ValueError, OverflowError, RecursionError, MemoryError) as error:
         return (b"syntax_error", worker.type_of(error), worker.message_of(error) or b"the code is too complex")
     driver = Driver(job, Log(job["entries"], view[size:]), code, leave)

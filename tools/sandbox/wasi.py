@@ -63,9 +63,7 @@ class WasiBackend:
                 raise SandboxUnavailableError(f"the WebAssembly runtime cannot start: {error}") from error
             elapsed = (time.monotonic() - started) * 1000
         ending = _ending(done, limits)
-        return result_of(
-            ending.status, done.stdout, limits, error=ending.error, elapsed_ms=elapsed, shape=ending.shape
-        )
+        return result_of(ending.status, done.stdout, limits, error=ending.error, elapsed_ms=elapsed, shape=ending.shape)
 
     def close(self) -> None:
         """Do nothing: there is no state between runs."""

@@ -75,7 +75,10 @@ def main(arguments: list[str]) -> None:
         source = code.decode("utf-8", "surrogatepass")
         if job["media"] == "program":
             # The functions of this module, because the program gets a `__main__` of its own.
-            send(status, *files["replay"].run(sys.modules[__name__], status, files["check"], files["library"], source, raw))
+            send(
+                status,
+                *files["replay"].run(sys.modules[__name__], status, files["check"], files["library"], source, raw),
+            )
         else:
             send(status, *run(source, raw, job["media"]))
     _leave(0)

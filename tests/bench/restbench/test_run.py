@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 from benchrecords import settings
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from scripted import ScriptedModel
 
 from restgpt.bench.restbench.attribution import attribute
 from restgpt.bench.restbench.documents import ELSEWHERE
 from restgpt.bench.restbench.metrics import score
+from restgpt.bench.restbench.perfect import TOOLS, scripted
 from restgpt.bench.restbench.record import Record, RunFolder, RunSettings
 from restgpt.bench.restbench.run import ABLATIONS, ModelFor, Runner, check_settings, model_for
 from restgpt.bench.restbench.suite import SuiteError, open_suite
@@ -284,3 +286,29 @@ def test_a_killed_run_goes_on_without_repeating_or_losing_a_record(tmp_path: Pat
     assert successes(records) == dict.fromkeys(KILLED, True)
     assert len(finished) == len(KILLED) - len(before)
     assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in before} == before
+
+
+def test_tool_definitions_and_tool_calls_cost_tokens_but_the_schema_of_structured_output_does_not() -> None:
+    item = open_suite("dev-toy").only(["owner"]).items[0]
+    player = scripted("scripted:perfect", item, open_world("toy"))
+    tool = {"type": "function", "function": {"name": "x" * 400, "description": "", "parameters": {}}}
+    asked = [SystemMessage(TOOLS), HumanMessage(item.instruction)]
+    called = AIMessage("", tool_calls=[{"name": "x", "args": {"value": "y" * 400}, "id": "1", "type": "tool_call"}])
+    plain, offered = (tokens_in(model.invoke(asked)) for model in (player, player.bind_tools([tool])))
+    assert offered - plain >= 100
+    assert tokens_in(player.bind_tools([tool]).invoke([*asked, called])) - offered >= 100
+    planning = [SystemMessage("You are the planner"), HumanMessage(item.instruction)]
+    assert tokens_in(player.invoke(planning)) == tokens_in(
+        player.bind_tools([tool], tool_choice="any").invoke(planning)
+    )
+
+
+def tokens_in(message: AIMessage) -> int:
+    assert message.usage_metadata is not None
+    return message.usage_metadata["input_tokens"]
+
+
+@pytest.mark.parametrize("fault", ROLES)
+def test_native_tool_calling_can_err_in_every_role(fault: str, tmp_path: Path) -> None:
+    chosen = settings(suite="dev-tmdb", method="tools", model=f"scripted:erring-{fault}")
+    assert not run(tmp_path / "run", chosen, ["count"])[0].success

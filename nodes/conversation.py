@@ -1,4 +1,4 @@
-"""The sources of values in a request: the texts of the user and the saved responses of the thread."""
+"""The conversation of a thread as the source of arguments: the user's words, and the responses received so far."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -18,8 +18,8 @@ MAX_TRACED_SIZE = 4_000_000
 """The maximum size of a response that is searched for that, in bytes."""
 
 
-class OriginState(TypedDict):
-    """The state keys that hold values for requests."""
+class ConversationState(TypedDict):
+    """The state keys that hold the conversation."""
 
     messages: list[AnyMessage]
     instruction: str
@@ -27,13 +27,13 @@ class OriginState(TypedDict):
     steps: list[Step]
 
 
-def said(state: OriginState) -> str:
+def said(state: ConversationState) -> str:
     """Return the user's instruction and messages in this thread, without the agent's answers."""
     texts = [str(message.text) for message in state["messages"] if isinstance(message, HumanMessage)]
     return "\n".join([state["instruction"], *texts])
 
 
-def responses(run: Run, state: OriginState) -> Iterator[tuple[str, Any]]:
+def responses(run: Run, state: ConversationState) -> Iterator[tuple[str, Any]]:
     """Yield the saved responses of the thread, newest first, up to `MAX_TRACED` and without binary and large ones."""
     requests = [*(request for step in state["steps"] for request in step["requests"]), *state["requests"]]
     handles = dict.fromkeys(request["response"].get("handle") for request in reversed(requests))
