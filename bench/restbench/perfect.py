@@ -40,7 +40,7 @@ _RESPONSE = re.compile(r"<(response-\w+)>\n(.*)\n</\1>", re.DOTALL)
 
 READER = """
 import json, re
-def values(reference):
+def values(reference, data):
     found = [data]
     for step in re.findall(r"max\\([^)]*\\)|min\\([^)]*\\)|[^.\\[\\]]+|\\[[^\\]]*\\]", reference.partition(".")[2]):
         if step.startswith("["):
@@ -280,7 +280,7 @@ def _parser(script: Script, prompt: Sequence[BaseMessage]) -> str:
     wanted = _wanted(prompt)
     if script.fault == "parser" or not wanted:
         return "```python\nprint('Nothing of it is needed.')\n```"
-    return f"```python{READER}print(json.dumps({{name: values(name) for name in {wanted!r}}}))\n```"
+    return f"```python{READER}print(json.dumps({{name: values(name, data) for name in {wanted!r}}}))\n```"
 
 
 def _direct(script: Script, prompt: Sequence[BaseMessage]) -> str:
@@ -300,6 +300,80 @@ def _direct(script: Script, prompt: Sequence[BaseMessage]) -> str:
 def _wanted(prompt: Sequence[BaseMessage]) -> list[str]:
     found = _WANTED.findall(str(prompt[1].text))
     return [str(reference) for reference in json.loads(found[-1])] if found else []
+
+
+def _express(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
+    """The program of all gold steps; the functions that the prompt shows only by name are asked for first."""
+    text = "\n".join(str(message.text) for message in prompt)
+    if script.instruction not in str(prompt[1].text):
+        return {"decision": "end", "text": "This is not the instruction that the script is for."}
+    if script.fault == "planner" or "<result-" in text:
+        return {"decision": "end", "text": script.answer if script.fault else STUCK}
+    names = [_function(script, number) for number in range(1, len(script.steps) + 1)]
+    unseen = [name for name in dict.fromkeys(names) if f"\n{name}(" not in text]
+    if unseen and "\nMore functions:" not in f"\n{text}":
+        return {"decision": "functions", "text": ", ".join(unseen)}
+    return {"decision": "program", "text": _program(script, names, range(1, len(script.steps) + 1), {}, script.answer)}
+
+
+def _caller_program(script: Script, prompt: Sequence[BaseMessage]) -> str:
+    """The program of the planned gold steps; it prints the values that later steps need."""
+    task = str(prompt[1].text)
+    values = Seen.of(script, prompt[1:2]).values
+    found = _CALL.findall(task.partition("\nPlanned calls:\n")[2])
+    numbers = [int(number) for _, _, number in found]
+    wanted = [reference for number in numbers for reference in script.wanted(number)]
+    return f"```python\n{_program(script, [name for _, name, _ in found], numbers, values, wanted)}\n```"
+
+
+def _function(script: Script, number: int) -> str:
+    """The name of the function of a gold step; to err as the selector, of a read that is in no step."""
+    gold = [shape(step.operation) for step in script.steps]
+    for name, operation in script.operations.items():
+        key = shape(operation)
+        is_other = key.startswith("GET ") and key not in gold and "{" not in key
+        if is_other if script.fault == "selector" else key == gold[number - 1]:
+            return name
+    return ""
+
+
+def _program(
+    script: Script, names: Sequence[str], numbers: Sequence[int], known: Mapping[str, list[Any]], report: str | list[str]
+) -> str:
+    """A program that carries out gold steps one after the other, and prints a report or the values of references."""
+    lines = [READER, f"known = {dict(known)!r}", "found = {}"]
+    lines += [
+        "def each(reference):",
+        "    return known.get(reference) or values(reference, found.get(int(reference[1:].partition('.')[0])))",
+        "def first(reference):",
+        "    return each(reference)[0]",
+    ]
+    for name, number in zip(names, numbers, strict=True):
+        step = script.steps[number - 1]
+        given = {**step.path, **step.query, **({} if step.body is None else {"body": step.body})}
+        is_wrong = script.fault in ("selector", "caller")
+        keywords = "" if is_wrong else ", ".join(f"**{{{key!r}: {_expression(value)}}}" for key, value in given.items())
+        lines.append(f"found[{number}] = {name}({keywords})")
+    if isinstance(report, str):
+        lines.append(f"print({report!r})")
+    elif script.fault == "parser":
+        lines.append("print('Nothing of it is needed.')")
+    else:
+        lines.append(f"print(json.dumps({{name: each(name) for name in {report!r}}}))")
+    return "\n".join(lines)
+
+
+def _expression(value: Any) -> str:
+    """The Python expression of an argument; a reference looks its value up in the answers."""
+    if isinstance(value, str) and value.startswith("$"):
+        return f"first({value!r})"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name!r}: {_expression(part)}" for name, part in value.items()) + "}"
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str) and value[0].startswith("$"):
+        return f"each({value[0]!r})"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_expression, value)) + "]"
+    return repr(value)
 
 
 def _react(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
@@ -396,6 +470,8 @@ TOOLS = "You are an assistant that carries out a user's instruction with tools"
 """The opening of the system message of native tool calling, whose replies are messages."""
 
 PLAYS: Mapping[str, Callable[[Script, Sequence[BaseMessage]], str | dict[str, Any]]] = {
+    "You fulfil a user's instruction with the functions": _express,
+    "You carry out one sub-task": _caller_program,
     "You are the planner": _planner,
     "You are the API selector": _selector,
     "You are the caller": _caller,
