@@ -53,7 +53,8 @@ class Answers:
     """The ids in the answers of an API, as parsed JSON or text; collected at the first question, once.
 
     An id is a scalar or a name of an object, a part of a URI or of a path, or each part of a list in one text. In a
-    sentence only longer words with a digit count, because any small number stands in some sentence.
+    sentence only longer words with a digit count, because any small number stands in some sentence; in an answer that
+    is text, such as CSV, every word counts.
     """
 
     def __init__(self, answers: Iterable[Any]) -> None:
@@ -61,13 +62,17 @@ class Answers:
         self._known: dict[str, bool] = {}
 
     @cached_property
+    def _bodies(self) -> tuple[Any, ...]:
+        return tuple(self._answers)
+
+    @cached_property
     def _texts(self) -> dict[str, None]:
         """Every scalar and every name as text, each once."""
-        return dict.fromkeys(_scalar_texts(self._answers))
+        return dict.fromkeys(_scalar_texts(self._bodies))
 
     @cached_property
     def _joined(self) -> frozenset[str]:
-        found: set[str] = set()
+        found = {word for body in self._bodies if isinstance(body, str) for word in _WORD.findall(body)}
         for text in self._texts:
             if len(text) <= LONGEST_ID and _JOINED.search(text):
                 found.update(_joined_ids(text))

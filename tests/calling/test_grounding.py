@@ -81,7 +81,7 @@ BODIES: list[object] = [
         "score": 88.0,
         "note": "Your order A-1009 was created, see https://shows.example/orders/6006 for more.",
     },
-    "plain text with the id 777123 in it",
+    "id,name\n777123,garden\n34,roof\n",
 ]
 
 
@@ -100,7 +100,16 @@ BODIES: list[object] = [
             88,
         ),
         *("ab1", "cd2", "ef3", "ab1,ef3,63926", "ab1 cd2", "https://shows.example/v9/shows/8812/seasons?x=77"),
-        *("shows:show:63926", "https://other.example/shows/63926", "/shows/63926", "A-1009", "6006", "777123", "77"),
+        *(
+            "shows:show:63926",
+            "https://other.example/shows/63926",
+            "/shows/63926",
+            "A-1009",
+            "6006",
+            "777123",
+            34,
+            "77",
+        ),
     ],
 )
 def test_an_id_from_an_answer_is_grounded_in_any_form(value: object) -> None:
