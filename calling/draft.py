@@ -27,6 +27,7 @@ def draft(
     said: str | None = None,
     is_own: bool = False,
     found: Iterable[tuple[str, Any]] = (),
+    code: str | None = None,
     pages: int = 1,
     description: str = "",
     confirm: bool = False,
@@ -36,8 +37,9 @@ def draft(
 
     `id` names the call in the write journal; an idempotency key is made from it where the document has a header for
     one. `said` is what the user said and `found` gives kept responses by handle, the newest first: every argument is
-    traced to one of them, unless `said` is None. With `is_own` all arguments are the user's own. Only a safe operation
-    has more than one of its `pages` read. Raises `SpecError` where the document names no host.
+    traced to one of them, unless `said` is None. `code` is the program that makes the call. With `is_own` all arguments
+    are the user's own. Only a safe operation has more than one of its `pages` read. Raises `SpecError` where the
+    document names no host.
     """
     given = with_key(operation, arguments, id)
     try:
@@ -48,7 +50,7 @@ def draft(
     if said is not None:
         if not is_traceable(settled.arguments):
             return Problems(ArgumentError([ArgumentProblem("", UNTRACEABLE)], operation=operation.name))
-        traced = trace(operation, settled.arguments, said=said, responses=found)
+        traced = trace(operation, settled.arguments, said=said, responses=found, code=code)
     return Draft(
         id=id,
         operation=operation,

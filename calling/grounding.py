@@ -1,18 +1,138 @@
-"""The check for invented ids: an id must come from the instruction or from a result (paper, Table 9)."""
+"""The check for invented ids: an id must come from the instruction or from a result (paper, Table 9).
+
+The results of a call are texts, those of a program are the answers themselves. All sources answer `has_id` alike.
+"""
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, Protocol
 
 from restgpt.specs import Operation
-from restgpt.tools.evidence import Evidence
+from restgpt.tools.evidence import text_of
 
 _ID_NAME = re.compile(r"(^|[_\-.])(id|ids|uuid|guid|uri|uris|sha)$|[a-z](Id|Ids|ID|IDs|Uri|Uris|Uuid)$")
+_LIST = re.compile(r"[,\s]+")
+_ENTRY = re.compile(r"\s*[,;|]\s*")
+_JOINED = re.compile(r"[,;|:/]")
+# The start of a URI, with its host, or of a path; times and dates have none.
+_PLACE = re.compile(r"[A-Za-z][\w+.\-]*:(?://[^/?#]*)?|/|(?=[A-Za-z_][\w.\-]*/)")
+_URI = re.compile(r"[:/?&=#]+")
+_WORD = re.compile(r"[\w\-]+")
+
+LONGEST_ID = 2_000
+"""How many characters a text has at most to be taken for an id, a URI or a list of ids."""
+
+SHORTEST_WORD = 4
+"""How many characters an id has at least to be looked for in the sentences of an answer, beside a digit."""
 
 
-def ungrounded(operation: Operation, arguments: Mapping[str, Any], evidence: Evidence) -> list[str]:
-    """The id-like arguments that neither the texts say nor the document fixes, as `place.name = value`."""
+class Source(Protocol):
+    """A source of ids."""
+
+    def has_id(self, value: Any) -> bool:
+        """Whether the source contains an id: alone, as each id of a list, or as the last part of a URI."""
+
+
+class Sources:
+    """Several sources as one, so that the ids of one list may come from different ones."""
+
+    def __init__(self, *sources: Source) -> None:
+        self._sources = sources
+
+    def has_id(self, value: Any) -> bool:
+        """Whether one of the sources contains an id, or each id of a list is in one of them."""
+        if any(source.has_id(value) for source in self._sources):
+            return True
+        parts = _parts(text_of(value), _LIST)
+        return len(parts) > 1 and all(self.has_id(part) for part in parts)
+
+
+class Answers:
+    """The ids in the answers of an API, as parsed JSON or text; collected at the first question, once.
+
+    An id is a scalar or a name of an object, a part of a URI or of a path, or each part of a list in one text. In a
+    sentence only longer words with a digit count, because any small number stands in some sentence; in an answer that
+    is text, such as CSV, every word counts.
+    """
+
+    def __init__(self, answers: Iterable[Any]) -> None:
+        self._answers = answers
+        self._known: dict[str, bool] = {}
+
+    @cached_property
+    def _bodies(self) -> tuple[Any, ...]:
+        return tuple(self._answers)
+
+    @cached_property
+    def _texts(self) -> dict[str, None]:
+        """Every scalar and every name as text, each once."""
+        return dict.fromkeys(_scalar_texts(self._bodies))
+
+    @cached_property
+    def _joined(self) -> frozenset[str]:
+        found = {word for body in self._bodies if isinstance(body, str) for word in _WORD.findall(body)}
+        for text in self._texts:
+            if len(text) <= LONGEST_ID and _JOINED.search(text):
+                found.update(_joined_ids(text))
+        return frozenset(found)
+
+    def has_id(self, value: Any) -> bool:
+        """Whether the answers contain an id: alone, as each id of a list, or as the last part of a URI."""
+        text = text_of(value)
+        if text not in self._known:
+            self._known[text] = self._has(text)
+        return self._known[text]
+
+    def _has(self, text: str) -> bool:
+        if text in self._texts or text in self._joined:
+            return bool(text)
+        parts = _parts(text, _LIST)
+        if len(parts) > 1:
+            return all(self.has_id(part) for part in parts)
+        ends = _parts(text, _URI)
+        return (len(ends) > 1 and self.has_id(ends[-1])) or self._is_told(text)
+
+    def _is_told(self, text: str) -> bool:
+        """Whether an id is a whole word of a sentence in an answer."""
+        if len(text) < SHORTEST_WORD or not any(map(str.isdigit, text)) or not _WORD.fullmatch(text):
+            return False
+        word = re.compile(rf"(?<![\w\-]){re.escape(text)}(?![\w\-])")
+        return any(text in told and word.search(told) for told in self._texts)
+
+
+def _scalar_texts(answers: Iterable[Any]) -> Iterator[str]:
+    stack = list(answers)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Mapping):
+            yield from map(str, node)
+            stack.extend(node.values())
+        elif isinstance(node, list | tuple):
+            stack.extend(node)
+        elif node is not None and not isinstance(node, bool | bytes):
+            yield text_of(node)
+            if isinstance(node, float) and node.is_integer():
+                yield str(int(node))
+
+
+def _joined_ids(text: str) -> Iterator[str]:
+    """The ids of a list in one text, and the parts of every URI and path in it; commas in a sentence make no list."""
+    items = _ENTRY.split(text)
+    if len(items) > 1 and not any(re.search(r"\s", item) for item in items):
+        yield from items
+    for word in _parts(text, _LIST):
+        if place := _PLACE.match(word):
+            yield from _parts(word[place.end() :], _URI)
+
+
+def _parts(text: str, separator: re.Pattern[str]) -> list[str]:
+    return [part for part in separator.split(text) if part]
+
+
+def ungrounded(operation: Operation, arguments: Mapping[str, Any], evidence: Source) -> list[str]:
+    """The id-like arguments that neither the evidence contains nor the document fixes, as `place.name = value`."""
     fixed = {(parameter.location, parameter.name): parameter.schema for parameter in operation.parameters}
     found = []
     for place, name, value in _ids(arguments):

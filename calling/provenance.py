@@ -1,18 +1,24 @@
 """The provenance of each argument: the user said it, the document fixes it, an API answered it, or a model wrote it.
 
-A value that an API answered is data of strangers. A rule in `apis.yaml` can ask that chosen arguments come from the
-user, so that nothing planted in an answer decides whom money goes to or what is deleted.
+Arguments of a program's calls may be computed: nobody said them either. A value that an API answered is data of
+strangers. A rule in `apis.yaml` can ask that chosen arguments come from the user, so that nothing planted in an answer
+decides whom money goes to or what is deleted.
 """
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any
 
-from restgpt.calling.record import Provenance
+from restgpt.calling.record import Place, Provenance
 from restgpt.specs import Operation
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.storable import storable_value
+
+_ESCAPED_QUOTE = re.compile(r"\\(['\"])")
 
 MOST_TRACED = 100
 """How many arguments of one call are traced."""
@@ -20,15 +26,36 @@ MOST_TRACED = 100
 MOST_SEARCHED = 1_000_000
 """How many scalar values of one stored response are searched."""
 
+MOST_PARTS = 5
+"""How many response values are named that a computed text contains."""
+
+SHORTEST_PART = 3
+"""How many characters a response value has at least to be named as a part of a computed text."""
+
+MOST_COMPUTED = 20_000
+"""How many characters of all computed texts of one call are searched for parts."""
+
+MOST_COMPARED = 100_000
+"""How many response values are compared with the computed texts of one call."""
+
+MOST_KEPT = 1_000
+"""How many response values that the computed texts of one call contain are kept, to choose the longest."""
+
 
 def trace(
-    operation: Operation, arguments: Mapping[str, Any], *, said: str, responses: Iterable[tuple[str, Any]] = ()
+    operation: Operation,
+    arguments: Mapping[str, Any],
+    *,
+    said: str,
+    responses: Iterable[tuple[str, Any]] = (),
+    code: str | None = None,
 ) -> list[Provenance]:
     """The provenance of every scalar argument, in their order, at most `MOST_TRACED` of them.
 
     The arguments are settled ones, as they are sent; so are those of `foreign`.
     `said` is what the user said, `responses` gives kept responses by handle as JSON values or text, the newest first;
-    they are only taken as far as needed. The user goes before the document and the document before responses.
+    they are only taken as far as needed. The user goes before the document and the document before responses. `code` is
+    the text of the program that makes the call: what it does not contain either, it computed.
     """
     fixed = {(item.location, item.name): _documented(item.schema) for item in operation.parameters}
     evidence = Evidence(said)
@@ -43,11 +70,29 @@ def trace(
         else:
             found[pointer] = {"pointer": pointer, "origin": "model"}
             open_ends[pointer] = value
-    places = _places(responses, {text_of(value) for value in open_ends.values()})
+    computed = {} if code is None else _computed(open_ends, code)
+    places, parts = _search(responses, {text_of(value) for value in open_ends.values()}, computed.values())
     for pointer, value in open_ends.items():
         if (where := places.get(text_of(value))) is not None:
-            found[pointer] = {"pointer": pointer, "origin": "response", "handle": where[0], "at": where[1]}
+            found[pointer] = {"pointer": pointer, "origin": "response", "handle": where["handle"], "at": where["at"]}
+        elif pointer in computed:
+            found[pointer] = {"pointer": pointer, "origin": "program", "parts": parts.of(computed[pointer])}
     return list(found.values())
+
+
+def _computed(values: Mapping[str, Any], code: str) -> dict[str, str]:
+    """The values that no literal of the code holds, as text where parts of it may come from responses.
+
+    The code is compared as text, because only the sandbox may parse it: a name or a comment counts as a literal.
+    """
+    evidence = Evidence(code, _ESCAPED_QUOTE.sub(r"\1", code))
+    found = {}
+    for pointer, value in values.items():
+        text = text_of(value)
+        spellings = {text.strip(), json.dumps(text)[1:-1], repr(text)[1:-1]}
+        if text and not any(evidence.contains(spelling) for spelling in spellings):
+            found[pointer] = text if isinstance(value, str) else ""
+    return found
 
 
 def owned(arguments: Mapping[str, Any]) -> list[Provenance]:
@@ -77,21 +122,66 @@ def _documented(schema: Any) -> Sequence[Any]:
     return [*(values if isinstance(values, list) else ()), schema.get("default"), schema.get("const")]
 
 
-def _places(responses: Iterable[tuple[str, Any]], wanted: set[str]) -> Mapping[str, tuple[str, str]]:
-    """The handle and the JSON pointer of each wanted value in the responses; text has no pointer."""
-    found: dict[str, tuple[str, str]] = {}
-    if not wanted:
-        return found
-    for handle, response in responses:
+@dataclass(slots=True)
+class _Parts:
+    """The response values that computed texts contain, each with the first place where it was found."""
+
+    texts: str
+    starts: set[str]
+    left: int = MOST_COMPARED
+    found: dict[str, Place] = field(default_factory=dict)
+
+    @classmethod
+    def sought_in(cls, computed: Iterable[str]) -> "_Parts":
+        """Prepare the search in some computed texts."""
+        texts = "\n".join(dict.fromkeys(computed))[:MOST_COMPUTED]
+        starts = {texts[at : at + SHORTEST_PART] for at in range(len(texts) - SHORTEST_PART + 1)}
+        return cls(texts, starts)
+
+    def add(self, value: str, handle: str, pointer: str) -> None:
+        """Keep a response value if a computed text contains it; most values already fail by their first letters."""
+        if value[:SHORTEST_PART] not in self.starts or value in self.found:
+            return
+        if self.left <= 0 or len(self.found) >= MOST_KEPT:
+            return
+        self.left -= 1
+        if value in self.texts:
+            self.found[value] = {"handle": handle, "at": pointer}
+
+    def of(self, text: str) -> list[Place]:
+        """The places of the longest values in a text; values that stand inside of a longer one are left out."""
+        chosen: list[str] = []
+        for value in sorted(self.found, key=len, reverse=True):
+            if value in text and not any(value in longer for longer in chosen):
+                chosen.append(value)
+        return [self.found[value] for value in chosen[:MOST_PARTS]]
+
+
+def _search(
+    responses: Iterable[tuple[str, Any]], wanted: set[str], computed: Iterable[str]
+) -> tuple[Mapping[str, Place], _Parts]:
+    """The place of each wanted value in the responses, and the values that computed texts contain, in one pass.
+
+    A response that is text has no pointers and gives no parts.
+    """
+    found: dict[str, Place] = {}
+    parts = _Parts.sought_in(computed)
+    for handle, response in responses if wanted else ():
         if isinstance(response, str):
-            found.update({text: (handle, "") for text in wanted - found.keys() if text and text in response})
+            found.update({text: _place(handle) for text in wanted - found.keys() if text and text in response})
         else:
             for pointer, value in islice(_scalars(response), MOST_SEARCHED):
                 if (text := text_of(value)) in wanted:
-                    found.setdefault(text, (handle, pointer))
+                    found.setdefault(text, _place(handle, pointer))
+                if parts.starts and isinstance(value, str):
+                    parts.add(value, handle, pointer)
         if len(found) == len(wanted):
             break
-    return found
+    return found, parts
+
+
+def _place(handle: str, pointer: str = "") -> Place:
+    return {"handle": handle, "at": pointer}
 
 
 def _scalars(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
@@ -156,10 +246,12 @@ def _is_above(parts: Sequence[str], pattern: str) -> bool:
 def described(item: Provenance) -> str:
     """One argument and its origin, as a person reads it."""
     name = ".".join(_unescaped(part) for part in item["pointer"][1:].split("/"))
+    places = [part["at"] for part in item.get("parts", ())]
     origin = {
         "user": "you said it",
         "document": "the API's document fixes it",
         "model": "the model wrote it",
         "response": f"an answer of the API held it at {item.get('at') or 'some place in its text'}",
+        "program": "the program computed it" + (f" (from {', '.join(places)} of answers of the API)" if places else ""),
     }
     return f"{name}: {origin[item['origin']]}"

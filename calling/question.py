@@ -107,7 +107,7 @@ def _unsure_lines(operation: Operation) -> list[str]:
 
 def _origin_lines(draft: Draft) -> list[str]:
     """The origin of each value that the user did not say, a line each."""
-    told = [item for item in draft.provenance if item["origin"] in ("response", "model")]
+    told = [item for item in draft.provenance if item["origin"] in ("response", "model", "program")]
     lines = [f"- {described(item)}" for item in told[:ORIGINS_SHOWN]]
     more = [f"- and {len(told) - ORIGINS_SHOWN} more"] if len(told) > ORIGINS_SHOWN else []
     return ["Where values come from:", *lines, *more] if lines else []

@@ -4,19 +4,29 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-Origin = Literal["user", "document", "response", "model"]
+Origin = Literal["user", "document", "response", "model", "program"]
+
+
+class Place(TypedDict):
+    """A place in a kept response: its handle and a JSON pointer in it."""
+
+    handle: str
+    at: str
 
 
 class Provenance(TypedDict):
     """The origin of one argument; `pointer` is its JSON pointer in the grouped arguments.
 
-    `handle` and `at` name the kept response and the JSON pointer in it. "model" is what no source holds as such.
+    `handle` and `at` name the kept response and the JSON pointer in it. "model" is what no source holds as such,
+    "program" what a program computed: no source and no literal of its code holds it. `parts` are the places of
+    response values that a computed text contains.
     """
 
     pointer: str
     origin: Origin
     handle: NotRequired[str]
     at: NotRequired[str]
+    parts: NotRequired[list[Place]]
 
 
 Status = Literal[

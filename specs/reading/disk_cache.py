@@ -96,7 +96,7 @@ def open_cached(source: "str | Path", folder: Path, *, allow_external: bool) -> 
     slices, index = found
     place = path.resolve()
     opened = Source(str(source), place.as_uri(), b"", path=place)
-    return opened, _document(slices, opened, allow_external), index
+    return opened, _document(slices, opened, digest, allow_external), index
 
 
 def load_cached(source: Source, folder: Path, *, allow_external: bool) -> tuple[Document, Index]:
@@ -117,16 +117,20 @@ def load_cached(source: Source, folder: Path, *, allow_external: bool) -> tuple[
     if source.path is not None:
         _remember(source.path, folder, digest)
     slices, index = found
-    return _document(slices, source, allow_external), index
+    return _document(slices, source, digest, allow_external), index
 
 
 def _is_worth_keeping(data: bytes) -> bool:
     return len(data) > WORTH_BYTES or data[:1] not in (b"{", b"[")
 
 
-def _document(slices: DiskSlices, source: Source, allow_external: bool) -> Document:
+def _document(slices: DiskSlices, source: Source, digest: str, allow_external: bool) -> Document:
     return Document(
-        slices, location=source.location, has_string_booleans=slices.has_string_booleans, allow_external=allow_external
+        slices,
+        location=source.location,
+        digest=digest,
+        has_string_booleans=slices.has_string_booleans,
+        allow_external=allow_external,
     )
 
 

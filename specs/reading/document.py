@@ -17,13 +17,21 @@ class Document:
     """One API document: decoded slices by JSON pointer, and the OpenAPI version that it is written in.
 
     `references.py` resolves `$ref`s in it and keeps the documents that they lead to in `external`, by address.
+    `digest` is the SHA-256 of the bytes that it was read from, so a changed document has another one.
     """
 
     def __init__(
-        self, slices: Slices, *, location: str | None, has_string_booleans: bool, allow_external: bool = False
+        self,
+        slices: Slices,
+        *,
+        location: str | None,
+        digest: str,
+        has_string_booleans: bool,
+        allow_external: bool = False,
     ) -> None:
         self.slices = slices
         self.location = location
+        self.digest = digest
         self.has_string_booleans = has_string_booleans
         self.allow_external = allow_external
         self.external: dict[str, Document] = {}
@@ -31,11 +39,14 @@ class Document:
         self.version = self._read_version()
 
     @classmethod
-    def from_json(cls, data: bytes, *, location: str | None = None, allow_external: bool = False) -> "Document":
+    def from_json(
+        cls, data: bytes, *, location: str | None = None, digest: str = "", allow_external: bool = False
+    ) -> "Document":
         """Slice a document that is already JSON; raises SpecError if it is not an object."""
         return cls(
             MemorySlices(data),
             location=location,
+            digest=digest,
             has_string_booleans=has_string_booleans(data),
             allow_external=allow_external,
         )

@@ -13,7 +13,9 @@ def open_document(source: Source, *, allow_external: bool) -> Document:
     check_text(source.data, source.label)
     try:
         data = json_bytes(source.data)
-        document = Document.from_json(data, location=source.location, allow_external=allow_external)
+        document = Document.from_json(
+            data, location=source.location, digest=source.digest, allow_external=allow_external
+        )
     except SpecError as error:
         raise SpecError(f"{source.label}: {error}; {REMEDY}") from None
     check_format(document, source.label)

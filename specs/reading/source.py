@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,7 +13,7 @@ from restgpt.specs.reading.download import fetch_url
 from restgpt.specs.reading.json_text import encode_json
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
     """The bytes of a document and the place that they were read from.
 
@@ -25,7 +26,7 @@ class Source:
     data: bytes = field(repr=False)
     path: Path | None = None
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The SHA-256 of the bytes in hexadecimal, the key of the index on disk."""
         return hashlib.sha256(self.data).hexdigest()

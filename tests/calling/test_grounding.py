@@ -1,8 +1,10 @@
 """Guards the check against invented ids (the failure of the paper's Table 9)."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from restgpt.calling.grounding import ungrounded
+from restgpt.calling.grounding import Answers, Sources, ungrounded
 from restgpt.specs import load_api
 from restgpt.tools.evidence import Evidence
 
@@ -66,3 +68,87 @@ def test_ids_are_found_deep_in_a_body() -> None:
 def test_a_bare_id_may_be_written_as_a_uri() -> None:
     said = Evidence("the track Ab-9")
     assert ungrounded(QUEUE, {"body": {"uris": ["spotify:track:Ab-9"]}}, said) == []
+
+
+BODIES: list[object] = [
+    {
+        "results": [{"id": 63926, "title": "12 Monkeys 2", "url": "https://shows.example/v9/shows/8812/seasons?x=77"}],
+        "when": "2024-05-31T17:45:00Z",
+        "uri": "spotify:track:4uLU6hMCjMI75M1A2tKUQC",
+        "next": "/shows/5150/",
+        "members": "ab1, cd2,ef3",
+        "by_id": {"991": {"seen": True}},
+        "score": 88.0,
+        "note": "Your order A-1009 was created, see https://shows.example/orders/6006 for more.",
+    },
+    "id,name\n777123,garden\n34,roof\n",
+]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            63926,
+            "63926",
+            "8812",
+            8812,
+            "4uLU6hMCjMI75M1A2tKUQC",
+            "spotify:track:4uLU6hMCjMI75M1A2tKUQC",
+            5150,
+            991,
+            88,
+        ),
+        *("ab1", "cd2", "ef3", "ab1,ef3,63926", "ab1 cd2", "https://shows.example/v9/shows/8812/seasons?x=77"),
+        *(
+            "shows:show:63926",
+            "https://other.example/shows/63926",
+            "/shows/63926",
+            "A-1009",
+            "6006",
+            "777123",
+            34,
+            "77",
+        ),
+    ],
+)
+def test_an_id_from_an_answer_is_grounded_in_any_form(value: object) -> None:
+    assert Answers(BODIES).has_id(value)
+    assert ungrounded(QUEUE, {"body": {"id": value}}, Answers(BODIES)) == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(63927, "6392", 639261, "4uLU6hMCjMI75M1A2tKUQ", "spotify:track:made-up", "ab1,zz9", "ab1 99", "1009", 5, ""),
+        *(12, 2, 45, 17, "31", 3926, "77712", "Ab1", "monkeys", ":", ",", "shows/1", "true", "null", "order"),
+    ],
+)
+def test_an_id_that_a_program_invents_is_not(value: object) -> None:
+    assert not Answers(BODIES).has_id(value)
+    assert ungrounded(QUEUE, {"body": {"id": value}}, Answers(BODIES)) != []
+
+
+def test_ids_of_one_list_may_come_from_the_user_and_from_an_answer() -> None:
+    both = Sources(SAID, Answers(BODIES))
+    assert ungrounded(QUEUE, {"body": {"ids": "4711,63926"}}, both) == []
+    assert ungrounded(QUEUE, {"body": {"ids": ["4711", 63926]}}, both) == []
+    assert ungrounded(QUEUE, {"body": {"ids": "4711,63926,5"}}, both) == ['body.ids = "4711,63926,5"']
+
+
+def test_answers_are_read_once_and_only_when_asked() -> None:
+    read: list[int] = []
+
+    def bodies() -> Iterator[object]:
+        read.append(1)
+        yield {"id": 1}
+
+    answers = Answers(bodies())
+    assert read == []
+    assert [answers.has_id(value) for value in (1, 2, "1", "1,2")] == [True, False, True, False]
+    assert read == [1]
+
+
+def test_no_answer_grounds_nothing() -> None:
+    assert not Answers([]).has_id(1)
+    assert not Sources().has_id("a,b")

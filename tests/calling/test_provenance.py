@@ -155,3 +155,99 @@ def test_text_that_may_hold_anything_is_not_let_through(pattern: str) -> None:
 
 def test_a_header_is_traced_in_the_spelling_of_the_document() -> None:
     assert not_the_users({"header": {"X-TO": "evil"}, "body": {}}, "pay", "header.x-to") == ["/header/x-to"]
+
+
+ANSWERS = [
+    ("h2", {"people": [{"id": 4711, "name": "Ada Lovelace", "first": "Ada", "iban": "XX99-11"}]}),
+    ("h1", {"shop": {"prefix": "order", "iban": "YY00-22"}}),
+]
+CODE = """
+person = api.people()["people"][0]
+for number in range(3):
+    api.pay(to=f"{person['name']} ({person['iban']})", amount=40 + 2, note="Thanks for the rain garden", tag='it\\'s')
+"""
+
+
+def computed(value: Any, said: str = "pay", code: str | None = CODE, answers: Any = ANSWERS) -> Any:
+    [item] = trace(OPERATION, {"body": {"x": value}}, said=said, responses=answers, code=code)
+    return item
+
+
+@pytest.mark.parametrize(
+    ("value", "origin"),
+    [
+        ("Thanks for the rain garden", "model"),
+        ("rain garden", "model"),
+        ("it's", "model"),
+        (40, "model"),
+        (42, "program"),
+        (4, "program"),
+        ("Thanks for the rain", "model"),
+        ("Thanks for the rai", "program"),
+        (True, "program"),
+        ("", "model"),
+        ("Ada Lovelace", "response"),
+        (4711, "response"),
+        ("fast", "program"),
+    ],
+)
+def test_a_programs_value_is_the_models_only_where_its_code_holds_it(value: object, origin: str) -> None:
+    assert computed(value)["origin"] == origin
+
+
+def test_a_user_who_said_what_a_program_computed_said_it() -> None:
+    assert computed(42, said="pay 42")["origin"] == "user"
+
+
+def test_without_code_nothing_is_computed() -> None:
+    assert computed(42, code=None) == {"pointer": "/body/x", "origin": "model"}
+
+
+def test_a_computed_text_names_the_longest_values_it_contains() -> None:
+    item = computed("order for Ada Lovelace (XX99-11)")
+    places = [
+        {"handle": "h2", "at": "/people/0/name"},
+        {"handle": "h2", "at": "/people/0/iban"},
+        {"handle": "h1", "at": "/shop/prefix"},
+    ]
+    assert item == {"pointer": "/body/x", "origin": "program", "parts": places}
+    assert described(item) == (
+        "body.x: the program computed it (from /people/0/name, /people/0/iban, /shop/prefix of answers of the API)"
+    )
+
+
+def test_a_computed_number_and_short_texts_name_no_parts() -> None:
+    assert computed(47112)["parts"] == []
+    assert computed("Ab-Ab", answers=[("h", ["Ab"])])["parts"] == []
+    assert described(computed(47112)) == "body.x: the program computed it"
+
+
+def test_a_value_that_goes_whole_to_one_argument_is_a_part_of_another() -> None:
+    arguments = {"body": {"to": "XX99-11", "note": "to XX99-11, soon"}}
+    to, note = trace(OPERATION, arguments, said="pay", responses=ANSWERS, code=CODE)
+    assert to["origin"] == "response"
+    assert note["parts"] == [{"handle": "h2", "at": "/people/0/iban"}]
+
+
+def test_at_most_five_parts_are_named() -> None:
+    words = [f"word{letter}" for letter in "abcdefgh"]
+    item = computed(" ".join(words), answers=[("h", words)])
+    assert len(item["parts"]) == 5
+
+
+def test_what_a_program_computed_is_not_the_users() -> None:
+    arguments = {"body": {"recipient": "XX99-11/2", "amount": 42}}
+    traced = trace(ORDER, arguments, said="pay", responses=ANSWERS, code=CODE)
+    assert [item["pointer"] for item in foreign(arguments, traced, ["body.*"])] == ["/body/recipient", "/body/amount"]
+
+
+def test_the_answers_are_read_once_however_many_values_are_computed() -> None:
+    opened: list[str] = []
+
+    def answers() -> Iterator[tuple[str, Any]]:
+        for handle, body in ANSWERS:
+            opened.append(handle)
+            yield handle, body
+
+    trace(OPERATION, {"body": [f"{n} Ada Lovelace" for n in range(50)]}, said="pay", responses=answers(), code=CODE)
+    assert opened == ["h2", "h1"]

@@ -24,14 +24,14 @@ _DETAILS = ((40, 12), (24, 12), (12, 12), (12, 5), (0, 12), (0, 5), (12, 3), (0,
 
 
 @dataclass(slots=True)
-class Shape:
-    """The merged description of all values at one place."""
+class Observed:
+    """The merged description of all values at one place; `tools/response/shape.py` leaves the values out."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     examples: list[Any] = field(default_factory=list)
-    fields: dict[str, "Shape"] = field(default_factory=dict)
+    fields: dict[str, "Observed"] = field(default_factory=dict)
     names: int = 0
-    items: "Shape | None" = None
+    items: "Observed | None" = None
     shortest: int = 0
     longest: int = 0
     is_cut: bool = False
@@ -39,8 +39,7 @@ class Shape:
 
 def sketch(value: Any, budget: int = 400) -> str:
     """Sketch a JSON-like value in about `budget` tokens of four characters."""
-    shape = Shape()
-    _add_value(value, shape, 0, [MOST_NODES])
+    shape = observe(value)
     limit = max(1, budget) * CHARACTERS_PER_TOKEN
     text = ""
     for length, depth in _DETAILS:
@@ -50,10 +49,17 @@ def sketch(value: Any, budget: int = 400) -> str:
     return text[: max(1, limit - 1)] + "…"
 
 
-def _add_value(value: Any, shape: Shape, depth: int, left: list[int]) -> None:
+def observe(value: Any, *, depth: int = MOST_DEPTH, nodes: int = MOST_NODES) -> Observed:
+    """Merge the shapes of a value's parts, at most `depth` levels below it and `nodes` values in all."""
+    shape = Observed()
+    _add_value(value, shape, depth, [nodes])
+    return shape
+
+
+def _add_value(value: Any, shape: Observed, depth: int, left: list[int]) -> None:
     """Add a value to the shape of its place; `left` holds the number of values that may still be visited."""
     left[0] -= 1
-    if left[0] < 0 or depth > MOST_DEPTH:
+    if left[0] < 0 or depth < 0:
         shape.is_cut = True
         return
     if isinstance(value, Mapping):
@@ -64,15 +70,15 @@ def _add_value(value: Any, shape: Shape, depth: int, left: list[int]) -> None:
             if inner is None:
                 if len(shape.fields) >= 2 * MOST_NAMES:
                     continue
-                inner = shape.fields[name] = Shape()
-            _add_value(item, inner, depth + 1, left)
+                inner = shape.fields[name] = Observed()
+            _add_value(item, inner, depth - 1, left)
     elif isinstance(value, list | tuple):
         shape.shortest = len(value) if not shape.kinds["array"] else min(shape.shortest, len(value))
         shape.longest = max(shape.longest, len(value))
         shape.kinds["array"] += 1
-        shape.items = shape.items or Shape()
+        shape.items = shape.items or Observed()
         for item in _sample(value):
-            _add_value(item, shape.items, depth + 1, left)
+            _add_value(item, shape.items, depth - 1, left)
     else:
         shape.kinds[_kind(value)] += 1
         if len(shape.examples) < 3 and value is not None and value not in shape.examples:
@@ -95,7 +101,7 @@ def _kind(value: Any) -> str:
     return {int: "int", float: "float", str: "str"}.get(type(value), type(value).__name__)
 
 
-def _render(shape: Shape, length: int, depth: int, names: int) -> str:
+def _render(shape: Observed, length: int, depth: int, names: int) -> str:
     """Render a shape; `length` is the number of characters of each example, 0 for no examples."""
     text = " | ".join(kind for kind in shape.kinds if kind not in ("object", "array"))
     if length and shape.examples:
@@ -109,7 +115,7 @@ def _render(shape: Shape, length: int, depth: int, names: int) -> str:
     return " | ".join(parts) or ("…" if shape.is_cut else "nothing")
 
 
-def _render_object(shape: Shape, length: int, depth: int, names: int) -> str:
+def _render_object(shape: Observed, length: int, depth: int, names: int) -> str:
     if not shape.fields:
         return "{}"
     if depth <= 0:
@@ -127,7 +133,7 @@ def _render_object(shape: Shape, length: int, depth: int, names: int) -> str:
     return "{" + ", ".join(parts) + "}"
 
 
-def _is_dictionary(shape: Shape) -> bool:
+def _is_dictionary(shape: Observed) -> bool:
     """Whether the names are keys of a map, not fields: there are many, and all hold objects with the same fields."""
     if len(shape.fields) < 16:
         return False
@@ -135,7 +141,7 @@ def _is_dictionary(shape: Shape) -> bool:
     return len(kinds) == 1 and kinds != {()}
 
 
-def _render_array(shape: Shape, length: int, depth: int, names: int) -> str:
+def _render_array(shape: Observed, length: int, depth: int, names: int) -> str:
     count = f"{shape.longest:,}" if shape.shortest == shape.longest else f"{shape.shortest:,}-{shape.longest:,}"
     if not shape.longest or shape.items is None:
         return "[]"

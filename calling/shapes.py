@@ -1,0 +1,149 @@
+"""Learned shapes: names and types of answers seen earlier, for operations whose answers the document leaves open.
+
+They hold no value, belong to no thread, and are kept for each operation under a digest of its document: after a change
+of the document they are not found any more.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Any
+
+from langgraph.store.base import BaseStore
+
+from restgpt.specs import Operation
+from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.references import follow_safely
+from restgpt.specs.schemas.all_of import merge_all_of
+from restgpt.tools.request.body import kind_of
+from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.shape import Shape, merged, shape_of, text_of
+
+NAMESPACE = ("restgpt", "shapes")
+
+# Part of every key: raise it when the form of shapes changes.
+LAYOUT = 1
+
+PAGE = 500
+"""How many entries are deleted at once."""
+
+MOST_ALTERNATIVES = 50
+"""How many alternatives of one schema are compared with a shape."""
+
+
+class Shapes:
+    """The shapes of the answers of operations; without a store nothing is learned and nothing is shown.
+
+    Two runs that learn at the same moment may lose what one of them saw; the next answer brings it back.
+    """
+
+    def __init__(self, store: BaseStore | None) -> None:
+        self._store = store
+
+    def learn_reply(self, operation: Operation, reply: Reply) -> None:
+        """Learn from a reply if it is a complete 2xx with JSON."""
+        if reply.is_success and not reply.truncated and reply.content.kind == "json":
+            self.learn(operation, reply.content.value())
+
+    def learn(self, operation: Operation, value: Any) -> None:
+        """Merge the shape of a successful JSON answer into the known one; written only if that changes it."""
+        if self._store is None:
+            return
+        before = self.shape(operation)
+        after = shape_of(value) if before is None else merged(before, shape_of(value))
+        if after != before:
+            entry = {"operation": f"{operation.method} {operation.path}", "shape": after}
+            self._store.put(NAMESPACE, _key(operation), entry, index=False)
+
+    def shape(self, operation: Operation) -> Shape | None:
+        """The learned shape of an operation's answers, None if no answer was seen."""
+        item = self._store.get(NAMESPACE, _key(operation)) if self._store is not None else None
+        return item.value["shape"] if item is not None else None
+
+    def seen(self, operation: Operation, budget: int = 200) -> str | None:
+        """The learned shape in about `budget` tokens; None if there is none or the document says as much."""
+        shape = self.shape(operation)
+        return text_of(shape, budget) if shape is not None and differs(operation, shape) else None
+
+    def clear(self) -> None:
+        """Delete the shapes of all operations of all APIs."""
+        while self._store is not None and (items := self._store.search(NAMESPACE, limit=PAGE)):
+            for item in items:
+                self._store.delete(NAMESPACE, item.key)
+
+
+def _key(operation: Operation) -> str:
+    """A digest of the operation, the place its API was loaded from and called at, and the content of its document."""
+    api = operation.api
+    parts = [LAYOUT, api.source, api.base_url, api.document.digest, operation.method, operation.path]
+    return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def differs(operation: Operation, shape: Shape) -> bool:
+    """Whether a shape tells more than the document: the document leaves the answer open, or lacks a field of it."""
+    response = operation.response()
+    content = response.content if response is not None else {}
+    schemas = [media.schema for name, media in content.items() if media.schema and kind_of(name) in ("json", "any")]
+    flat = _alternatives(operation.document, schemas)
+    return not any(map(_says_something, flat)) or _lacks(operation.document, flat, shape)
+
+
+def _alternatives(document: Document, schemas: Iterable[Any]) -> list[dict[str, Any]]:
+    """The schemas that a value may fit, with references resolved, `allOf` merged and alternatives taken apart."""
+    waiting, found = list(schemas), list[dict[str, Any]]()
+    # Alternatives may refer to each other in a circle.
+    for _ in range(MOST_ALTERNATIVES):
+        if not waiting:
+            break
+        node = follow_safely(document, waiting.pop(0))
+        if isinstance(node, dict):
+            flat = merge_all_of(document, node)
+            found.append(flat)
+            nested = [flat.get(key) for key in ("oneOf", "anyOf", "allOf")]
+            waiting += [branch for branches in nested if isinstance(branches, list) for branch in branches]
+    return found
+
+
+def _says_something(schema: dict[str, Any]) -> bool:
+    kinds = schema.get("type") if isinstance(schema.get("type"), list) else [schema.get("type")]
+    is_scalar = any(kind not in ("object", "array", "null", None) for kind in kinds or ())
+    return (
+        is_scalar or "enum" in schema or "const" in schema or bool(_fields(schema) or _rest(schema) or _items(schema))
+    )
+
+
+def _fields(schema: dict[str, Any]) -> dict[str, Any]:
+    fields = schema.get("properties")
+    return fields if isinstance(fields, dict) else {}
+
+
+def _rest(schema: dict[str, Any]) -> list[Any]:
+    """The schemas of fields whose names the document does not fix."""
+    patterned = schema.get("patternProperties")
+    rest = [schema.get("additionalProperties"), *(patterned.values() if isinstance(patterned, dict) else ())]
+    return [item for item in rest if isinstance(item, dict) and item]
+
+
+def _items(schema: dict[str, Any]) -> list[Any]:
+    items = schema.get("items")
+    return [items] if isinstance(items, dict) and items else []
+
+
+def _lacks(document: Document, schemas: Sequence[dict[str, Any]], shape: Shape) -> bool:
+    """Whether the shape has a field, at any depth, that none of the alternatives has."""
+    if isinstance(shape, str):
+        return False
+    if isinstance(shape, list):
+        return any(_lacks(document, schemas, part) for part in shape)
+    rest = [item for schema in schemas for item in _rest(schema)]
+    if "items" in shape:
+        below = [item for schema in schemas for item in _items(schema)]
+        return _lacks(document, _alternatives(document, below), shape["items"])
+    if "map" in shape:
+        below = [*rest, *(item for schema in schemas for item in _fields(schema).values())]
+        return not below or _lacks(document, _alternatives(document, below), shape["map"])
+    for name, inner in shape["fields"].items():
+        below = [_fields(schema)[name] for schema in schemas if name in _fields(schema)] or rest
+        if not below or _lacks(document, _alternatives(document, below), inner):
+            return True
+    return False
