@@ -124,7 +124,8 @@ def make_resources(
 def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources, *, programs: bool = True) -> None:
     """Add caller, approval, sender and parser, and the edges between them, to a builder with `State`.
 
-    Without `programs` the caller writes no programs, whatever the run's setting is. The function adds no edges out of `caller` and `parser`, because each method has other planning nodes.
+    Without `programs` the caller writes no programs, whatever the run's setting is. The function adds no edges out of
+    `caller` and `parser`, because each method has other planning nodes.
     """
     builder.add_node(
         "caller",

@@ -1,4 +1,4 @@
-"""Express: the planner's first decision of a turn, with the functions of the APIs in view, so that it can write a program.
+"""Express: the planner's first decision of a turn, with the functions in view, so that it can write a program.
 
 Its report is the answer, so an instruction can take a single model call. Errors and doubts come back to the planner;
 after `MAX_PROGRAMS` programs, or with the decision `plan`, the planner goes on with the paper's loop.
@@ -127,7 +127,7 @@ def _prompt(run: Run, state: ExpressState, steps: Sequence[Step], turn: HumanMes
 
 
 def functions_text(run: Run, instruction: str) -> str:
-    """Write the functions for the prompt: all with their signatures, or the best for the instruction, others as lines."""
+    """Write the functions for the prompt: all with their signatures, or the best of them, and others as lines."""
     operations = list(run.catalogue)
     room = run.context.functions_budget
     each = room // max(1, len(operations))

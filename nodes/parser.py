@@ -1,4 +1,7 @@
-"""The parser: runs programs, and extracts results with generated Python; if that fails, the model reads the body (paper, section 3.3)."""
+"""The parser: runs programs, and extracts results with generated Python (paper, section 3.3).
+
+If that Python fails, the model reads the body.
+"""
 
 import json
 import re
@@ -55,7 +58,10 @@ def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
         requests = [request for request in state["requests"] if request["round"] == state["round"]]
         parsed: list[Request] = []
         for request in requests:
-            parsed.append(_parsed(run, request, parsed) if request["status"] == "sent" else request)
+            if request["status"] == "sent":
+                run.learn(request)
+                request = _parsed(run, request, parsed)
+            parsed.append(request)
         update: dict[str, Any] = {"requests": parsed}
         if is_over(run.catalogue, state["api_plan"], parsed):
             update["steps"] = [step_of(state, requests=parsed, result=result_of(latest(parsed)))]

@@ -15,7 +15,7 @@ from langchain_core.messages import AnyMessage
 
 from restgpt.calling.call import Problems, succeeded
 from restgpt.calling.draft import draft
-from restgpt.calling.grounding import ungrounded
+from restgpt.calling.grounding import Answers, Sources, ungrounded
 from restgpt.nodes.answer import ended
 from restgpt.nodes.conversation import responses, said
 from restgpt.nodes.records import Place, Program, Request, Step, Usage, placed, spent_since
@@ -99,6 +99,10 @@ def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
     requests = [request for request in state["requests"] if request["round"] == state["round"]]
     if over := _exhausted(run, state):
         return _closed(run, state, requests, f"The program was stopped: {over} are used up.")
+    for request in requests:
+        if request["status"] == "sent":
+            run.learn(request)
+    requests = _read(requests)
     found = _run(run, state, program, requests)
     program = {**program, "is_checked": found.kind != "refused", "taken": dict(found.taken) or program["taken"]}
     match found.kind:
@@ -220,7 +224,7 @@ def _handed_over(
             problems.append(f"Line {call.line}: {call.source}\n{call.function}: {error}")
     if problems:
         return _failed(run, state, program, requests, "\n".join(problems[:5]), None)
-    return {"requests": made, "program": program, "usage": run.usage()}
+    return {"requests": [*requests, *made], "program": program, "usage": run.usage()}
 
 
 def _maker(run: Run, state: ProgramState, program: Program, before: int) -> Callable[[WantedCall, int], Request]:
@@ -228,7 +232,7 @@ def _maker(run: Run, state: ProgramState, program: Program, before: int) -> Call
     texts = said(state)
     found = list(responses(run, state))
     results = [step["result"] for step in state["steps"]]
-    evidence = Evidence(texts, *results, *(str(value) for _, value in found))
+    evidence = Sources(Evidence(texts, *results), Answers(value for _, value in found))
 
     def make(call: WantedCall, number: int) -> Request:
         operation = run.catalogue.functions.get(call.function)
@@ -244,6 +248,7 @@ def _maker(run: Run, state: ProgramState, program: Program, before: int) -> Call
             name=run.catalogue.name_of(operation),
             said=texts if _is_traced(run, operation) else None,
             found=found,
+            code=program["code"],
             pages=pages,
             description=f"line {call.line} of the program: {call.source}",
         )

@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from threading import Lock
 from typing import Any, TypeVar
@@ -22,12 +22,14 @@ from pydantic import BaseModel
 from restgpt.calling.journal import Journal
 from restgpt.calling.policy import Rules
 from restgpt.calling.session import Session
+from restgpt.calling.shapes import Shapes
 from restgpt.nodes.context import Context
-from restgpt.nodes.records import Usage
+from restgpt.nodes.records import Request, Usage
 from restgpt.nodes.role_models import RoleModels
 from restgpt.nodes.today import today_text
 from restgpt.specs import Api, Catalogue, Operation, load_api
 from restgpt.specs.api import slug
+from restgpt.specs.status import is_success
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.http.client import HttpClient
@@ -38,12 +40,15 @@ from restgpt.tools.model.structured import ask
 from restgpt.tools.model.tool_calls import read_tool_calls
 from restgpt.tools.model.usage import ModelUsage
 from restgpt.tools.response.memory_store import BoundedMemory, locked
-from restgpt.tools.response.store import BodyCache, ResponseStore
+from restgpt.tools.response.store import BodyCache, ResponseStore, UnknownHandleError
 from restgpt.tools.settings import ApiEntry, Settings
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
 SECONDS_PER_DAY = 86_400
+
+MOST_LEARNED = 1_000_000
+"""The maximum size of a response whose shape is learned, in bytes."""
 
 MOST_SUBJECTS = 24
 """The maximum number of an API's subjects in the planner's prompt."""
@@ -168,6 +173,11 @@ class Run:
         return self.resources.catalogue(self.context.apis)
 
     @property
+    def shapes(self) -> Shapes:
+        """The learned shapes of responses; they stay empty if the run's setting is off."""
+        return Shapes(self.store if self.context.learned_shapes else None)
+
+    @property
     def session(self) -> Session:
         """The session that sends the calls of this node run."""
         if self._session is None:
@@ -234,11 +244,11 @@ class Run:
         return today_text(self.context.today, self.resources.today)
 
     def now(self) -> float:
-        """Return the time for a program in seconds since 1970: on the day of the setting `today`, or the system time."""
+        """Return the time for a program, in seconds since 1970, on the day of the setting `today` if there is one."""
         now = self.resources.now()
         if not self.context.today:
             return now
-        day = datetime.combine(date.fromisoformat(self.context.today), datetime.min.time(), timezone.utc)
+        day = datetime.combine(date.fromisoformat(self.context.today), datetime.min.time(), UTC)
         return day.timestamp() + now % SECONDS_PER_DAY
 
     def new_id(self) -> str:
@@ -251,7 +261,19 @@ class Run:
 
     def seen(self, operation: Operation) -> str:
         """Return the learned shape of an operation's responses, if the document lacks it; else an empty string."""
-        return ""
+        return self.shapes.seen(operation) or ""
+
+    def learn(self, request: Request) -> None:
+        """Learn the shape of the response to a request, if it is a successful one with JSON of a moderate size."""
+        response = request["response"]
+        if not is_success(int(response.get("status", 0))) or response.get("kind") != "json" or response["truncated"]:
+            return
+        if response["size"] <= MOST_LEARNED:
+            try:
+                body = self.session.responses.open(response["handle"])
+            except UnknownHandleError:
+                return
+            self.shapes.learn(self.catalogue.operation(request["operation"]), body.value)
 
     def describe_apis(self) -> str:
         """Describe the APIs for the planner, one line each, without their operations."""

@@ -338,7 +338,11 @@ def _function(script: Script, number: int) -> str:
 
 
 def _program(
-    script: Script, names: Sequence[str], numbers: Sequence[int], known: Mapping[str, list[Any]], report: str | list[str]
+    script: Script,
+    names: Sequence[str],
+    numbers: Sequence[int],
+    known: Mapping[str, list[Any]],
+    report: str | list[str],
 ) -> str:
     """A program that carries out gold steps one after the other, and prints a report or the values of references."""
     lines = [READER, f"known = {dict(known)!r}", "found = {}"]

@@ -36,6 +36,7 @@ GIVEN = ("gather", "stop", "headers", "ApiError", "Rejected")
 LIBRARY = ("rows", "field", "one", "number", "table")
 
 # References from before the generated code runs.
+_Anything, _Error = BaseException, Exception
 _dumps, _loads, _sha256, _leave, _frame = json.dumps, json.loads, hashlib.sha256, os._exit, sys._getframe
 
 
@@ -48,7 +49,7 @@ class ApiError(Exception):
         self.body = body
 
 
-class Rejected(Exception):  # noqa: N818 - a person's decision is no error of the program
+class Rejected(Exception):
     """A call was not sent, because a person or a rule did not allow it."""
 
 
@@ -155,16 +156,16 @@ class Driver:
                 "digest": digest,
             }
         )
-        self._wait(branch)
+        return self._wait(branch)
 
-    def _wait(self, branch: Branch) -> None:
+    def _wait(self, branch: Branch) -> Any:
         """End the run if the program itself waits; in a branch of `gather`, let the other branches go on first."""
         if branch is not self._top:
             branch.waits = True
             raise Suspended
         if self._waiting:
             self._leave("calls", {"calls": self._waiting, "taken": self._log.taken})
-        self._leave("unknown", self._unknown or {})
+        return self._leave("unknown", self._unknown or {})
 
     def _given(self, entry: dict[str, Any], name: str, line: int) -> Any:
         kind, status = entry["kind"], entry["status"]
@@ -211,7 +212,7 @@ class Driver:
             except Suspended:
                 caught = not inner.waits
                 waits = True
-            except Exception as error:
+            except _Error as error:
                 caught = inner.waits
                 first = first or (None if return_exceptions else error)
                 results.append(error)
@@ -260,11 +261,11 @@ class Held:
     def __getattribute__(self, name: str) -> Any:
         if name == "__class__":
             return Held
-        object.__getattribute__(self, "_used")()
+        return object.__getattribute__(self, "_used")()
 
 
 def _use(self: Held, *given: Any, **named: Any) -> Any:
-    object.__getattribute__(self, "_used")()
+    return object.__getattribute__(self, "_used")()
 
 
 for _name in (
@@ -294,7 +295,7 @@ def _refuse_held(values: list[Any]) -> None:
 
 
 def _as_json(value: Any) -> Any:
-    """Return the JSON form of a value of Python: dates as ISO text, sets sorted, bytes as a file, decimals as numbers."""
+    """Return the JSON form of a Python value: dates as ISO text, sets sorted, bytes as a file, decimals as numbers."""
     if isinstance(value, bytes | bytearray):
         from binascii import b2a_base64
 
@@ -324,7 +325,7 @@ def _flush() -> None:
     for name in ("stdout", "__stdout__"):
         try:
             getattr(sys, name).flush()
-        except BaseException:
+        except _Anything:
             continue
 
 
@@ -450,7 +451,7 @@ def run(worker: Any, status: int, check: ModuleType, library: ModuleType, code: 
     try:
         exec(program, module.__dict__)
         record: Record = worker.done(b"")
-    except BaseException as error:
+    except _Anything as error:
         del ballast
         record = worker.report(error, code, b"", module.__dict__)
     worker.flush()

@@ -132,10 +132,12 @@ def loaded(name: str, path: str) -> Any:
     from importlib.machinery import SourceFileLoader
     from importlib.util import module_from_spec, spec_from_loader
 
-    spec = spec_from_loader(name, SourceFileLoader(name, path))
-    assert spec is not None and spec.loader is not None
+    loader = SourceFileLoader(name, path)
+    spec = spec_from_loader(name, loader)
+    if spec is None:
+        raise LockError(f"{path} cannot be loaded")
     module = sys.modules[name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    loader.exec_module(module)
     return module
 
 
