@@ -42,7 +42,9 @@ ARGUMENTS_SHARE, BODY_SHARE, RESULT_SHARE = 0.65, 0.8, 0.75
 TYPED_SHARE = 0.6
 # From this room on, in characters, some is left to descriptions.
 ROOMY = 320
-RESULT_LEAST = 40
+RESULT_LEAST = 60
+# The names of arguments may take this many times the room: an argument that is not shown is never given.
+NAMES_MOST = 3
 # Characters of the summary, of a parameter's description, and of the least description that is worth its room.
 SUMMARY_MOST, SUMMARY_LEAST, NOTE_MOST, NOTE_LEAST = 120, 40, 80, 12
 # Characters for the enumerated values of a required and of an optional argument, from generous to few; an optional
@@ -99,7 +101,7 @@ class _Writer:
     def text(self, room: int) -> str:
         summary = self._summary(max(SUMMARY_LEAST, min(SUMMARY_MOST, room // 4)))
         left = room - len(self._name) - len("() -> \n  ") - len(summary)
-        arguments = self._arguments(max(RESULT_LEAST, int(left * ARGUMENTS_SHARE)))
+        arguments = self._arguments(int(left * ARGUMENTS_SHARE), NAMES_MOST * room)
         left -= len(arguments)
         body = self._body(int(left * BODY_SHARE))
         inside = ", ".join(part for part in (arguments, body) if part)
@@ -115,14 +117,17 @@ class _Writer:
         line = plain_text(text, most - len(old))
         return f"{old}{line}" + ("." if line and line[-1].isalnum() else "")
 
-    def _arguments(self, room: int) -> str:
-        """Write the arguments with fewer enumerated values, then without types, until they fit; then leave some out."""
+    def _arguments(self, room: int, most: int) -> str:
+        """Write the arguments with fewer enumerated values, then without types, until they fit in `room`.
+
+        If they never do, they take more room, but beyond `most` some are left out.
+        """
         texts: list[str] = []
         for needed, other in VALUES_MOST:
             texts = [self._argument(item, needed if item.required else other) for item in self._keywords]
             if len(", ".join(texts)) <= room:
                 return ", ".join(texts)
-        return self._some(texts, room)
+        return ", ".join(texts) if len(", ".join(texts)) <= most else self._some(texts, most)
 
     def _some(self, texts: list[str], room: int) -> str:
         """Keep the required arguments, those of the focus, and as many others as fit."""
