@@ -1,9 +1,11 @@
 """A catalogue of several APIs: one list of operations with unique names, one search, one list for the selector."""
 
+import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from restgpt.specs.api import Api
+from restgpt.specs.docs.keyword import identifier, unique
 from restgpt.specs.docs.summary import summary_line
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownOperationError
@@ -13,6 +15,8 @@ from restgpt.specs.search.ranking import Search
 TOKEN = 4
 # The divisor of the budget for a list that was searched: the needed operations are near its head.
 SEARCHED_PART = 2
+# Names of functions and exceptions that programs have besides the operations.
+RESERVED = frozenset({"gather", "stop", "rows", "field", "one", "number", "table", "headers", "ApiError", "Rejected"})
 
 
 class Catalogue:
@@ -51,6 +55,24 @@ class Catalogue:
         if len(self._by_name.get(operation.name, ())) < 2:
             return operation.name
         return f"{self._labels[id(operation.api)]}.{operation.name}"
+
+    @cached_property
+    def functions(self) -> Mapping[str, Operation]:
+        """The operations by their names as Python functions."""
+        taken = RESERVED.union(dir(builtins))
+        found: dict[str, Operation] = {}
+        for operation in self._operations:
+            name = identifier(self.name_of(operation), taken=taken, fallback="call")
+            found[unique(name, found)] = operation
+        return found
+
+    @cached_property
+    def _function_names(self) -> dict[tuple[int, str], str]:
+        return {(id(item.api), item.name): name for name, item in self.functions.items()}
+
+    def function_name(self, operation: Operation) -> str:
+        """Return the name of an operation as a Python function."""
+        return self._function_names[(id(operation.api), operation.name)]
 
     def operation(self, key: str) -> Operation:
         """Find an operation by name, qualified name, operationId or `METHOD /path`; raises UnknownOperationError."""

@@ -42,6 +42,11 @@ class Response:
     content: Mapping[str, MediaType]
     headers: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def preferred(self) -> MediaType | None:
+        """The representation to expect: JSON, else a form, else the first; None if the response has no body."""
+        return min(self.content.values(), key=lambda media: _rank(media.media_type), default=None)
+
 
 def read_body(document: Document, raw: Any, pointer: str, problems: list[Problem]) -> RequestBody | None:
     """Read the `requestBody` of the operation at `pointer`; None if it has none. A broken reference is a problem."""

@@ -14,6 +14,11 @@ LOCATIONS = ("path", "query", "header", "cookie", "querystring")
 STYLES = {"query": "form", "cookie": "form", "path": "simple", "header": "simple", "querystring": "form"}
 # RFC 9110 and OpenAPI: other keywords describe these header parameters, and they are ignored here.
 IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
+# Headers for authentication and message framing: the program sets them, arguments may not.
+RESERVED_HEADERS = frozenset(
+    {"authorization", "proxy-authorization", "cookie", "host", "content-length", "transfer-encoding", "connection"}
+    | {"upgrade", "te", "trailer", "expect"}
+)
 
 
 @dataclass(frozen=True, slots=True)

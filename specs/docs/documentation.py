@@ -46,7 +46,7 @@ def documentation(operation: Operation, *, budget: int = 1500, focus: str = "") 
     response = operation.response()
     if response is None or left < 40:
         return text
-    answer = _response(operation, response, left, DETAILS[1][0], _stems(focus))
+    answer = _response(operation, response, left, DETAILS[1][0], focus_stems(focus))
     return f"{text}\nanswers {answer}" if answer else text
 
 
@@ -61,10 +61,10 @@ def response_documentation(
     response = operation.response(status)
     if response is None:
         return "The document does not describe this response."
-    return _response(operation, response, budget * TOKEN, DETAILS[1][0], _stems(focus), received)
+    return _response(operation, response, budget * TOKEN, DETAILS[1][0], focus_stems(focus), received)
 
 
-def _stems(focus: str) -> frozenset[str]:
+def focus_stems(focus: str) -> frozenset[str]:
     """Return the stems of a focus, without stop words and without those of `ALWAYS`, which are shown anyway."""
     return frozenset(stems(focus)) - STOP_STEMS - {stem for name in ALWAYS for stem in stems(name)}
 

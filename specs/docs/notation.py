@@ -211,7 +211,7 @@ class Notation:
         """
         if not self._focus or len(names) <= FEW_FIELDS:
             return list(names), []
-        own = {name: self._focus & _field_stems(name, items[name]) for name in names}
+        own = {name: self._focus & field_stems(name, items[name]) for name in names}
         unmatched = [name for name in names if not own[name]]
         missing = self._focus.difference(*own.values())
         nested = {name: missing & self._nested(items[name], REACH) for name in unmatched}
@@ -275,7 +275,7 @@ class Notation:
         return node if isinstance(node, dict) else {}
 
 
-def _field_stems(name: str, schema: Any) -> set[str]:
+def field_stems(name: str, schema: Any) -> set[str]:
     """Return the stems of a field's name and of the beginning of its description."""
     text = schema.get("description") if isinstance(schema, dict) else None
     return {*stems(name), *(stems(text[:200]) if isinstance(text, str) else ())}

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 
 from restgpt.specs.docs.example import example_problems, minimal_arguments
 from restgpt.specs.operation import Operation
-from restgpt.specs.parameter import Parameter
+from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.redaction import Redactor
 from restgpt.tools.request.arguments import (
@@ -57,11 +57,6 @@ PAGE = "@page"
 MOST_SHOWN = 20_000
 _VARIABLE = re.compile(r"\{([^{}]+)\}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-# Headers for authentication and message framing: the program sets them, arguments may not.
-_RESERVED_HEADERS = frozenset(
-    {"authorization", "proxy-authorization", "cookie", "host", "content-length", "transfer-encoding", "connection"}
-    | {"upgrade", "te", "trailer", "expect"}
-)
 _IDENTITY = frozenset({"authorization", "proxy-authorization", "cookie"})
 _NEGOTIATION = frozenset({"accept", "content-type"})
 
@@ -228,7 +223,7 @@ class _Builder:
             self._negotiated[folded] = groups[group][key]
             self._given.setdefault(group, {})[key] = groups[group][key]
             return
-        if group == "header" and folded in _RESERVED_HEADERS:
+        if group == "header" and folded in RESERVED_HEADERS:
             self._add(f"/{group}/{pointer_part(key)}", "is set by the program; leave it out")
             return
         home = self._home_of(key)
@@ -245,7 +240,7 @@ class _Builder:
             value = self._absent(parameter, given, schema, pointer)
             if value is None:
                 return
-        if parameter.location == "header" and parameter.name.lower() in _RESERVED_HEADERS:
+        if parameter.location == "header" and parameter.name.lower() in RESERVED_HEADERS:
             # A document may require Content-Length and similar headers; the HTTP client sends them anyway.
             if parameter.name.lower() in _IDENTITY:
                 self._add(pointer, "is set by the program; leave it out")
@@ -260,7 +255,7 @@ class _Builder:
 
     def _absent(self, parameter: Parameter, given: Mapping[str, Any], schema: Mapping[str, Any], pointer: str) -> Any:
         """The default of a required parameter; a required parameter without a default is a problem."""
-        if not parameter.required or (parameter.location == "header" and parameter.name.lower() in _RESERVED_HEADERS):
+        if not parameter.required or (parameter.location == "header" and parameter.name.lower() in RESERVED_HEADERS):
             return None
         node = follow(schema, schema)
         default = node.get("default") if isinstance(node, Mapping) else None

@@ -1,0 +1,248 @@
+"""Keywords: the parameters of an operation as the keyword arguments of a Python function."""
+
+import difflib
+import keyword
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from restgpt.specs.docs.shape import Shape
+from restgpt.specs.operation import Operation
+from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
+from restgpt.specs.reading.references import follow_safely
+
+# Arguments that every function has or may have: the request body, and how many pages to read.
+BODY, PAGES = "body", "pages"
+GROUPS = {"path": "path", "query": "query", "querystring": "query", "header": "header", "cookie": "cookie"}
+LIKENESS = 0.6
+# How many names a message lists.
+LISTED = 24
+
+
+class SignatureError(ValueError):
+    """A function was called with arguments that it does not have, or without one that it needs."""
+
+    def __init__(self, problems: Sequence[str], known: str) -> None:
+        self.problems = tuple(problems)
+        super().__init__(f"{' '.join(problems)} {known}")
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """One parameter as a keyword argument; `field` is its name in the API, `location` its group in the arguments.
+
+    A parameter is not `required` if it has a default, which the request is filled in with.
+    """
+
+    name: str
+    location: str
+    field: str
+    required: bool
+    parameter: Parameter
+
+
+def identifier(text: str, *, taken: Collection[str] = (), fallback: str = "value") -> str:
+    """Return a text as a Python identifier that is no keyword and not in `taken`; an underscore is appended then."""
+    name = re.sub(r"\W+", "_", unicodedata.normalize("NFKC", text)).strip("_") or fallback
+    if not name.isidentifier():
+        # It starts with a digit or with a sign that may only follow a letter.
+        name = f"{fallback}_{name}"
+    return f"{name}_" if keyword.iskeyword(name) or name in taken else name
+
+
+def unique(name: str, taken: Collection[str]) -> str:
+    """Return a name that is not in `taken`, numbered from 2 if it is."""
+    found, number = name, 2
+    while found in taken:
+        found, number = f"{name}_{number}", number + 1
+    return found
+
+
+def keywords(operation: Operation) -> tuple[Keyword, ...]:
+    """Return the parameters as keyword arguments, required ones first, then in document order.
+
+    Of two parameters with the same name the later one has its location appended. Headers that the program sets itself
+    are left out.
+    """
+    free = [item for item in operation.parameters if item.location in GROUPS and not _is_reserved(item)]
+    needed = {id(item): item.required and _default(operation, item) is None for item in free}
+    found: dict[str, Keyword] = {}
+    for parameter in sorted(free, key=lambda item: not needed[id(item)]):
+        location = GROUPS[parameter.location]
+        name = identifier(parameter.name, fallback=location)
+        if name in found or name in (BODY, PAGES):
+            name = unique(f"{name}_{location}", found)
+        found[name] = Keyword(name, location, parameter.name, needed[id(parameter)], parameter)
+    return tuple(found.values())
+
+
+def _is_reserved(parameter: Parameter) -> bool:
+    return parameter.location == "header" and parameter.name.lower() in RESERVED_HEADERS
+
+
+def _default(operation: Operation, parameter: Parameter) -> Any:
+    node = follow_safely(operation.document, parameter.schema)
+    return node.get("default") if isinstance(node, dict) else None
+
+
+def body_shape(operation: Operation) -> Shape | None:
+    """Return the shape of the request body in its preferred media type; None if the operation has no body."""
+    if operation.body is None:
+        return None
+    return Shape(operation.document, operation.body.preferred.schema, request=True)
+
+
+def arguments_of(
+    operation: Operation, given: Mapping[str, Any], positional: Sequence[Any] = (), *, name: str = ""
+) -> dict[str, Any]:
+    """Group the arguments of a function call by their place in the request; groups without an argument are left out.
+
+    Positional arguments are taken in the order of `keywords`. None leaves an optional argument out. An unknown argument
+    that is a field of the body is put into the body. `pages` is no part of the request: take it out before. Raises
+    SignatureError with every problem; the values themselves are not validated.
+    """
+    return _Call(operation, name or identifier(operation.name)).group(given, positional)
+
+
+class _Call:
+    """Groups the arguments of one call and collects its problems."""
+
+    def __init__(self, operation: Operation, function: str) -> None:
+        self._operation = operation
+        self._function = function
+        self._keywords = keywords(operation)
+        self._by_name = {item.name: item for item in self._keywords}
+        self._body = body_shape(operation)
+        self._body_names = _names(self._body)
+        self._problems: list[str] = []
+        self._suggested: set[str] = set()
+
+    def group(self, given: Mapping[str, Any], positional: Sequence[Any]) -> dict[str, Any]:
+        values = self._positional(positional)
+        fields: dict[str, Any] = {}
+        for key, value in given.items():
+            self._place(key, value, values, fields)
+        arguments: dict[str, Any] = {}
+        for item in self._keywords:
+            self._add(item, values, arguments)
+        body = self._joined(given.get(BODY), fields)
+        if body is not None:
+            arguments[BODY] = body
+        elif self._operation.body is not None and self._operation.body.required:
+            self._without_body(BODY in given, arguments)
+        if self._problems:
+            raise SignatureError(self._problems, self._known())
+        return arguments
+
+    def _positional(self, positional: Sequence[Any]) -> dict[str, Any]:
+        names = [item.name for item in self._keywords]
+        if len(positional) > len(names):
+            self._problems.append(
+                f"{self._function} takes {len(names)} positional arguments but {len(positional)} were given."
+            )
+        return dict(zip(names, positional, strict=False))
+
+    def _place(self, key: str, value: Any, values: dict[str, Any], fields: dict[str, Any]) -> None:
+        """Put an argument among the values of the parameters or the fields of the body; else it is a problem."""
+        item = self._by_name.get(key)
+        if key == BODY:
+            return
+        item = item or self._by_field(key)
+        if item is not None:
+            self._put(item.name, value, values, key)
+        elif key in self._body_names:
+            self._put(self._body_names[key], value, fields, key)
+        else:
+            self._refuse(key, {*values, *fields})
+
+    def _put(self, name: str, value: Any, into: dict[str, Any], key: str) -> None:
+        if name in into:
+            self._problems.append(f"{self._function} got two values for {key!r}.")
+        into[name] = value
+
+    def _by_field(self, key: str) -> Keyword | None:
+        """Find a parameter by its name in the API; names of headers are case-insensitive."""
+        for item in self._keywords:
+            if item.field == key or (item.location == "header" and item.field.lower() == key.lower()):
+                return item
+        return None
+
+    def _refuse(self, key: str, used: set[str]) -> None:
+        names = [item.name for item in self._keywords if item.name not in used]
+        names += [name for name in self._body_names if name not in used]
+        names += [BODY] if self._body is not None else []
+        missing = [item.name for item in self._keywords if item.required and item.name not in used]
+        near = _nearest(key, names) or (missing[0] if len(missing) == 1 else "")
+        self._suggested.add(near)
+        hint = f": did you mean {near!r}?" if near else "."
+        self._problems.append(f"{self._function} has no argument {key!r}{hint}")
+
+    def _add(self, item: Keyword, values: Mapping[str, Any], arguments: dict[str, Any]) -> None:
+        value = values.get(item.name)
+        if value is None and item.required:
+            if item.name in values and Shape(self._operation.document, item.parameter.schema).is_nullable:
+                arguments.setdefault(item.location, {})[item.field] = None
+            elif item.name not in self._suggested:
+                self._problems.append(f"{self._function} needs the argument {item.name!r}.")
+        elif value is not None:
+            arguments.setdefault(item.location, {})[item.field] = value
+
+    def _joined(self, body: Any, fields: Mapping[str, Any]) -> Any:
+        """Return the body with the fields that were given as arguments; None if there is neither."""
+        if self._body is None:
+            if body not in (None, {}, ""):
+                self._problems.append(f"{self._function} takes no body.")
+            return None
+        known = self._body.fields
+        kept = {name: value for name, value in fields.items() if value is not None or known[name].is_nullable}
+        if not kept:
+            return body
+        if body is not None and not isinstance(body, Mapping):
+            listed = ", ".join(map(repr, kept))
+            self._problems.append(f"{self._function} got {listed} beside a body that is no object: put it in the body.")
+            return body
+        twice = [name for name in kept if name in (body or {})]
+        self._problems += [f"{self._function} got two values for {name!r}: one is in the body." for name in twice]
+        return {**(body or {}), **kept}
+
+    def _without_body(self, is_given: bool, arguments: dict[str, Any]) -> None:
+        if is_given and self._body is not None and self._body.is_nullable:
+            arguments[BODY] = None
+        elif self._suggested.isdisjoint({BODY, *self._body_names}):
+            self._problems.append(f"{self._function} needs the argument {BODY!r}.")
+
+    def _known(self) -> str:
+        names = [f"{item.name}*" if item.required else item.name for item in self._keywords]
+        listed = ", ".join(names[:LISTED]) + (", …" if len(names) > LISTED else "")
+        if self._body is not None and self._operation.body is not None:
+            fields = list(self._body.fields)
+            inside = ", ".join(f"{name}*" if name in self._body.required else name for name in fields[:LISTED])
+            star = "*" if self._operation.body.required else ""
+            more = ", …" if len(fields) > LISTED else ""
+            listed += f"{', ' if listed else ''}{BODY}{star}{' {' + inside + more + '}' if inside else ''}"
+        return f"It takes {listed or 'no arguments'}."
+
+
+def _names(body: Shape | None) -> dict[str, str]:
+    """Map each spelling of a field of the body to its name: its own, and the one as a Python identifier."""
+    names = list(body.fields) if body is not None and body.kinds in ((), ("object",)) else []
+    return {**{identifier(name): name for name in names}, **{name: name for name in names}}
+
+
+def _nearest(key: str, names: Iterable[str]) -> str:
+    """Return the name that is most like a wrong one, or that begins or ends with it; empty if none is."""
+    wanted = _folded(key)
+    best, found = 0.0, ""
+    for name in names:
+        folded = _folded(name)
+        likeness = difflib.SequenceMatcher(None, wanted, folded).ratio()
+        is_part = bool(wanted) and (folded.startswith(wanted) or folded.endswith(wanted) or wanted.endswith(folded))
+        if likeness > best and (is_part or likeness >= LIKENESS):
+            best, found = likeness, name
+    return found
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[\W_]", "", name.lower())

@@ -1,0 +1,202 @@
+"""Shapes: the types, fields and items of a schema, with references followed and `allOf` merged when they are read."""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.references import follow_safely
+from restgpt.specs.schemas.all_of import merge_all_of
+from restgpt.specs.schemas.types import fit_values, has_type, is_true, schema_types
+
+# How many alternatives are read, and how often one may lead to others before a value is reached.
+BRANCH_MOST, CHAIN_MOST = 8, 2
+# How many properties of one object are read; more enumerated values than these count as none.
+FIELDS_MOST, VALUES_MOST = 500, 500
+# Keywords that may add fields and that are not read.
+UNREAD = frozenset({"patternProperties", "if", "dependentSchemas", "allOf", "$dynamicRef"})
+SIBLINGS = ("default", "nullable", "x-nullable", "description")
+
+Schema = dict[str, Any]
+
+
+class Shape:
+    """One schema of a document; alternatives count as one object with the fields of all.
+
+    In a request, read-only fields are left out; in a response, write-only ones. Each part is read on first use, so a
+    schema that contains itself costs as much as is read of it.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        schema: Any,
+        *,
+        request: bool = False,
+        known: dict[str, Schema] | None = None,
+        chain: int = 0,
+    ) -> None:
+        self._document = document
+        self._schema: Schema = schema if isinstance(schema, dict) else {}
+        self._request = request
+        # The schemas that were already found, by reference; all shapes of one value share them.
+        self._known: dict[str, Schema] = {} if known is None else known
+        self._chain = chain
+
+    def _inner(self, schema: Any, *, chain: int = 0) -> "Shape":
+        return Shape(self._document, schema, request=self._request, known=self._known, chain=chain)
+
+    @cached_property
+    def flat(self) -> Schema:
+        """The schema itself, with its reference followed and `allOf`, or an only alternative, merged into it."""
+        reference = self._schema.get("$ref")
+        if not isinstance(reference, str):
+            return self._merged(self._schema)
+        if reference not in self._known:
+            self._known[reference] = self._merged(follow_safely(self._document, {"$ref": reference}))
+        siblings = {key: self._schema[key] for key in SIBLINGS if key in self._schema}
+        return {**self._known[reference], **siblings}
+
+    def _merged(self, schema: Any) -> Schema:
+        if not isinstance(schema, dict):
+            return {}
+        flat = merge_all_of(self._document, schema) if "allOf" in schema else schema
+        for key in ("oneOf", "anyOf"):
+            members = flat.get(key)
+            if isinstance(members, list):
+                real = [member for member in members if schema_types(member) != ["null"]]
+                if len(real) == 1:
+                    rest = {name: value for name, value in flat.items() if name != key}
+                    nullable = {"nullable": True} if len(members) > 1 else {}
+                    return merge_all_of(self._document, {**rest, **nullable, "allOf": real})
+        return flat
+
+    @cached_property
+    def branches(self) -> "tuple[Shape, ...]":
+        """The alternatives of `oneOf` or `anyOf`, without null."""
+        lists = (self.flat.get(key) for key in ("oneOf", "anyOf"))
+        members: list[Any] = next((members for members in lists if isinstance(members, list)), [])
+        if self._chain >= CHAIN_MOST:
+            return ()
+        real = (member for member in members if schema_types(member) != ["null"])
+        return tuple(self._inner(member, chain=self._chain + 1) for member in islice(real, BRANCH_MOST))
+
+    @cached_property
+    def _declared(self) -> list[str]:
+        return schema_types(self.flat)
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """The JSON types without null; none if the document does not restrict them."""
+        flat = self.flat
+        if self._declared:
+            return tuple(kind for kind in self._declared if kind != "null")
+        if isinstance(flat.get("properties"), dict) and flat["properties"]:
+            return ("object",)
+        if "items" in flat:
+            return ("array",)
+        if self.values:
+            return _kinds_of(self.values)
+        each = [branch.kinds for branch in self.branches]
+        return tuple(dict.fromkeys(kind for kinds in each for kind in kinds)) if all(each) else ()
+
+    @property
+    def is_nullable(self) -> bool:
+        """Whether the value may be null."""
+        return is_true(self.flat.get("nullable")) or is_true(self.flat.get("x-nullable")) or "null" in self._declared
+
+    @cached_property
+    def values(self) -> tuple[Any, ...]:
+        """The enumerated scalars, or the constant, that the value must be one of; empty if it is free."""
+        listed = [self.flat["const"]] if "const" in self.flat else self.flat.get("enum")
+        if not isinstance(listed, list) or len(listed) > VALUES_MOST or "array" in self._declared:
+            return ()
+        found = fit_values(listed, self._declared)
+        return tuple(value for value in found if value is not None and not isinstance(value, dict | list))
+
+    def names(self) -> Iterator[str]:
+        """Yield the names of the documented fields, those that `fields` leaves out too."""
+        yield from islice(self._properties, FIELDS_MOST)
+        for branch in self.branches:
+            yield from branch.names()
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether the document describes fields."""
+        return any(True for _ in self.names())
+
+    @property
+    def _properties(self) -> Schema:
+        properties = self.flat.get("properties")
+        return properties if isinstance(properties, dict) else {}
+
+    @cached_property
+    def fields(self) -> "Mapping[str, Shape]":
+        """The documented fields of an object in document order, those of the alternatives last."""
+        found: dict[str, Shape] = {}
+        for name, schema in islice(self._properties.items(), FIELDS_MOST):
+            shape = self._inner(schema)
+            if not is_true(shape.flat.get("readOnly" if self._request else "writeOnly")):
+                found[str(name)] = shape
+        others: dict[str, list[Shape]] = {}
+        for branch in self.branches:
+            for name, shape in branch.fields.items():
+                others.setdefault(name, []).append(shape)
+        found.update({name: self._either(shapes) for name, shapes in others.items() if name not in found})
+        return found
+
+    def _either(self, shapes: "list[Shape]") -> "Shape":
+        """Return the shape of a value that has one of several shapes."""
+        schemas: list[Schema] = []
+        for shape in shapes:
+            if shape._schema not in schemas:
+                schemas.append(shape._schema)
+        return shapes[0] if len(schemas) == 1 else self._inner({"anyOf": schemas})
+
+    @property
+    def required(self) -> frozenset[str]:
+        """The fields that every alternative requires."""
+        names = self.flat.get("required")
+        return frozenset(map(str, names)) & self.fields.keys() if isinstance(names, list) else frozenset()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the document says that other fields than `fields` may occur."""
+        more = self.flat.get("additionalProperties")
+        return (
+            is_true(more)
+            or isinstance(more, dict)
+            or not UNREAD.isdisjoint(self.flat)
+            or any(branch.has_fields or branch.is_open for branch in self.branches)
+        )
+
+    @cached_property
+    def items(self) -> "Shape | None":
+        """The items of an array; None if the value is no array."""
+        if "array" not in self.kinds:
+            return None
+        items = self.flat.get("items")
+        if items is None and self.branches:
+            found = [branch.items for branch in self.branches if branch.items is not None]
+            return self._either(found) if found else None
+        values = self.flat.get("enum")
+        # An `enum` beside `type: array` lists the items.
+        return self._inner({**items, "enum": values} if isinstance(items, dict) and isinstance(values, list) else items)
+
+    @property
+    def mapped(self) -> "Shape | None":
+        """The values of an object whose names are free; None if the document does not describe them."""
+        more = self.flat.get("additionalProperties")
+        return self._inner(more) if isinstance(more, dict) and more else None
+
+    @property
+    def description(self) -> str:
+        """The description, or an empty string."""
+        text = self.flat.get("description")
+        return text if isinstance(text, str) else ""
+
+
+def _kinds_of(values: tuple[Any, ...]) -> tuple[str, ...]:
+    order = ("boolean", "integer", "number", "string")
+    return tuple(dict.fromkeys(next(kind for kind in order if has_type(value, [kind])) for value in values))

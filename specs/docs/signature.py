@@ -1,0 +1,388 @@
+"""Signatures: operations as typed Python functions for prompts, in a few lines within a token budget.
+
+    search_movies(query*: str, year: int, page=1) -> {results: [{id: int, title, release_date: date}], total: int}
+      Find movies by title. year: Year of the first release.
+
+A star marks required arguments and fields, a question mark a value that may be None. A field of the result without a
+type is a text. Of a long result the fields that programs need come first, the names of the others after an ellipsis.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from heapq import heappop, heappush
+from itertools import count, islice
+from typing import Any
+
+from restgpt.specs.docs.documentation import TOKEN, focus_stems
+from restgpt.specs.docs.keyword import BODY, Keyword, body_shape, keywords
+from restgpt.specs.docs.notation import ALWAYS, DEFAULT_MOST, field_stems
+from restgpt.specs.docs.plain_text import plain_text
+from restgpt.specs.docs.shape import Shape
+from restgpt.specs.docs.summary import first_sentence
+from restgpt.specs.operation import Operation
+from restgpt.specs.search.stemmer import STOP_STEMS, stems, words
+
+PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
+FORMATS = {
+    "date": "date",
+    "date-time": "datetime",
+    "time": "time",
+    "uuid": "uuid",
+    "binary": "bytes",
+    "byte": "base64",
+}
+# Objects that nest in one another, and arrays before an object, in the text.
+DEEPEST, ARRAYS_MOST = 4, 3
+# How many fields of a result are compared, about, and how many fields of each are searched for words of the focus.
+OFFERED_MOST, REACHED_MOST = 1000, 60
+# The share of the room for the arguments, for the body, and for a result that leaves some to descriptions.
+ARGUMENTS_SHARE, BODY_SHARE, RESULT_SHARE = 0.65, 0.8, 0.75
+# The share for fields with types if not all fit; the names of others take what is left.
+TYPED_SHARE = 0.6
+# From this room on, in characters, some is left to descriptions.
+ROOMY = 320
+RESULT_LEAST = 60
+# The names of arguments may take this many times the room: an argument that is not shown is never given.
+NAMES_MOST = 3
+# Characters of the summary, of a parameter's description, and of the least description that is worth its room.
+SUMMARY_MOST, SUMMARY_LEAST, NOTE_MOST, NOTE_LEAST = 120, 40, 80, 12
+# Characters for the enumerated values of a required and of an optional argument, from generous to few; an optional
+# argument has no type from 0 on.
+VALUES_MOST = ((400, 400), (120, 60), (120, 30), (120, 0), (30, 0))
+# Names of fields that programs need, and of those that they rarely do, besides `ALWAYS`.
+USEFUL = frozenset(
+    words(
+        """
+        status state type role job year number count total amount price average score rating email key code uri by due
+        start end id ids description text content value size order
+        """
+    )
+)
+NAMING = frozenset({"title", "name", "label", "date", "dates", "at", "on"})
+NOISE = frozenset(
+    words(
+        """
+        href url urls link links path image images icon avatar logo thumbnail next previous offset limit page pages
+        etag node html external available markets
+        """
+    )
+)
+# The ranks of fields, the smallest first, and how much each level below the first adds.
+FOCUSED, KEY, NAMED, HELPFUL, OBJECTS, PLAIN, RARE = -10, 0, 8, 10, 12, 20, 30
+LEVEL = 3
+# More lists of objects than these are details; fewer are what was asked for.
+LISTS_MOST = 2
+
+Words = frozenset[str]
+
+
+def signature(operation: Operation, name: str, *, budget: int, focus: str = "", seen: str = "") -> str:
+    """Write an operation as a typed function in about `budget` tokens of four characters.
+
+    A long result keeps the fields that match the words of `focus`. `seen`, the shape of earlier answers as text, is
+    appended.
+    """
+    room = budget * TOKEN
+    shown = f"\n  seen: {plain_text(seen, room // 2)}" if seen else ""
+    text = _Writer(operation, name, focus_stems(focus)).text(room - len(shown))
+    return text + shown
+
+
+class _Writer:
+    """Writes one signature: each part takes its room, and what a part leaves goes to the next ones."""
+
+    def __init__(self, operation: Operation, name: str, focus: Words) -> None:
+        self._operation = operation
+        self._name = name
+        self._focus = focus
+        self._keywords = keywords(operation)
+
+    def text(self, room: int) -> str:
+        summary = self._summary(max(SUMMARY_LEAST, min(SUMMARY_MOST, room // 4)))
+        left = room - len(self._name) - len("() -> \n  ") - len(summary)
+        arguments = self._arguments(int(left * ARGUMENTS_SHARE), NAMES_MOST * room)
+        left -= len(arguments)
+        body = self._body(int(left * BODY_SHARE))
+        inside = ", ".join(part for part in (arguments, body) if part)
+        left -= len(body) + 2
+        result = self._result(max(RESULT_LEAST, int(left * RESULT_SHARE) if room >= ROOMY else left))
+        left -= len(result)
+        line = " ".join(part for part in (summary, *self._notes(left, summary)) if part)
+        return f"{self._name}({inside}) -> {result}" + (f"\n  {line}" if line else "")
+
+    def _summary(self, most: int) -> str:
+        text = self._operation.summary or first_sentence(self._operation.description)
+        old = "Deprecated. " if self._operation.deprecated else ""
+        line = plain_text(text, most - len(old))
+        return f"{old}{line}" + ("." if line and line[-1].isalnum() else "")
+
+    def _arguments(self, room: int, most: int) -> str:
+        """Write the arguments with fewer enumerated values, then without types, until they fit in `room`.
+
+        If they never do, they take more room, but beyond `most` some are left out.
+        """
+        texts: list[str] = []
+        for needed, other in VALUES_MOST:
+            texts = [self._argument(item, needed if item.required else other) for item in self._keywords]
+            if len(", ".join(texts)) <= room:
+                return ", ".join(texts)
+        return ", ".join(texts) if len(", ".join(texts)) <= most else self._some(texts, most)
+
+    def _some(self, texts: list[str], room: int) -> str:
+        """Keep the required arguments, those of the focus, and as many others as fit."""
+        order = sorted(
+            range(len(texts)), key=lambda n: (not self._keywords[n].required, not self._in_focus(self._keywords[n]))
+        )
+        kept: set[int] = set()
+        left = room - len(", … 100 more")
+        for number in order:
+            left -= len(texts[number]) + 2
+            if left >= 0 or self._keywords[number].required:
+                kept.add(number)
+        return ", ".join([*(texts[number] for number in sorted(kept)), f"… {len(texts) - len(kept)} more"])
+
+    def _in_focus(self, item: Keyword) -> bool:
+        return not self._focus.isdisjoint(field_stems(item.name, {"description": item.parameter.description}))
+
+    def _argument(self, item: Keyword, values: int) -> str:
+        if not values:
+            return item.name
+        shape = Shape(self._operation.document, item.parameter.schema, request=True)
+        kind = _Tree(shape, self._focus, request=True).text(values) if shape.has_fields else _type(shape, values)
+        default = shape.flat.get("default")
+        if item.required:
+            return f"{item.name}*: {kind}"
+        # The default tells the type of a plain value.
+        if _is_plain(default) and kind == PYTHON.get(next(iter(shape.kinds), "")):
+            return f"{item.name}={default!r}"
+        return f"{item.name}: {kind}{_default(shape)}"
+
+    def _body(self, room: int) -> str:
+        shape = body_shape(self._operation)
+        if shape is None or self._operation.body is None:
+            return ""
+        if not self._operation.body.required and shape.kinds == ("object",) and not shape.fields and not shape.is_open:
+            # Some documents give every operation a body without fields.
+            return ""
+        star = "*" if self._operation.body.required else ""
+        head = f"{BODY}{star}: "
+        return head + _Tree(shape, self._focus, request=True).text(max(RESULT_LEAST, room - len(head)))
+
+    def _result(self, room: int) -> str:
+        response = self._operation.response()
+        if response is None:
+            return "any"
+        media = response.preferred
+        if media is None:
+            return "None"
+        kind = media.media_type.lower()
+        if "json" not in kind and "*" not in kind:
+            return "str" if kind.startswith("text/") or "xml" in kind else "bytes"
+        return _Tree(Shape(self._operation.document, media.schema), self._focus, request=False).text(room)
+
+    def _notes(self, room: int, summary: str) -> Iterator[str]:
+        """Write what the description says beyond the summary, and the parameters' descriptions, while they fit."""
+        known = set(stems(summary))
+        whole = plain_text(self._operation.description, len(self._operation.description))
+        text = plain_text(whole.removeprefix(summary.removesuffix("…")).strip(), room - 1)
+        if len(text) >= NOTE_LEAST and _says_more(text, known):
+            room -= len(text) + 1
+            yield text
+        for item in sorted(self._keywords, key=lambda item: (not self._in_focus(item), item.location == "path")):
+            schema = Shape(self._operation.document, item.parameter.schema)
+            said = plain_text(item.parameter.description or schema.description, min(NOTE_MOST, room))
+            note = f"{item.name}: {said}"
+            if len(note) < room and _says_more(said, {*known, *stems(item.name)}):
+                room -= len(note) + 1
+                yield note if note[-1] in ".…" else f"{note}."
+
+
+def _says_more(text: str, known: set[str]) -> bool:
+    """Tell whether a text has at least two words that are not known yet."""
+    return len(set(stems(text)) - STOP_STEMS - known - {"id"}) > 1
+
+
+@dataclass(slots=True)
+class _Entry:
+    """One field in the text; `core` is its shape without the arrays around it."""
+
+    name: str
+    mark: str
+    core: Shape
+    arrays: int
+    depth: int
+    rest: str
+    shown: "list[_Entry]" = field(default_factory=list)
+    more: list[str] = field(default_factory=list)
+    # How many of the fields that are left out are named.
+    named: int = 0
+    cost: int = 0
+
+    @property
+    def is_object(self) -> bool:
+        return "object" in self.core.kinds and self.core.has_fields and self.depth < DEEPEST
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the field is an array of objects."""
+        return self.arrays > 0 and self.is_object
+
+
+class _Tree:
+    """Writes the fields of one value: the most needed ones of all levels first, while they fit."""
+
+    def __init__(self, shape: Shape, focus: Words, *, request: bool) -> None:
+        self._focus = focus
+        self._request = request
+        self._root = self._entry("", shape, 0, "")
+        # The fields in the text and those left out of it, with the object that they belong to.
+        self._added: list[tuple[_Entry, _Entry]] = []
+        self._left_out: list[tuple[_Entry, _Entry]] = []
+
+    def text(self, room: int) -> str:
+        """Write the value in about `room` characters."""
+        left = self._choose(room)
+        if self._left_out:
+            self._take_back(int(room * (1 - TYPED_SHARE)) - left)
+            self._name_left_out(room - len(self._written(self._root)))
+        return self._written(self._root, room)
+
+    def _entry(self, name: str, shape: Shape, depth: int, mark: str) -> _Entry:
+        core, arrays = shape, 0
+        while core.items is not None and arrays < ARRAYS_MOST:
+            core, arrays = core.items, arrays + 1
+        rest = f"{'?' if shape.is_nullable else ''}{_default(shape) if self._request else ''}"
+        return _Entry(name, mark, core, arrays, depth, rest)
+
+    def _choose(self, room: int) -> int:
+        """Add fields, the most needed first, collect those that do not fit, and return the room that is left."""
+        left = room - len(self._written(self._root))
+        waiting: list[tuple[int, int, _Entry, _Entry]] = []
+        number = count()
+        self._offer(self._root, waiting, number)
+        while waiting:
+            _, _, parent, entry = heappop(waiting)
+            entry.cost = len(self._written(entry)) + 2
+            if entry.cost > left:
+                self._left_out.append((parent, entry))
+                continue
+            left -= entry.cost
+            parent.shown.append(entry)
+            self._added.append((parent, entry))
+            self._offer(entry, waiting, number)
+        return left
+
+    def _take_back(self, room: int) -> None:
+        """Leave out the fields that were added last, until the names of others have this room."""
+        taken: list[tuple[_Entry, _Entry]] = []
+        while room > 0 and self._added:
+            parent, entry = self._added.pop()
+            parent.shown.pop()
+            room -= entry.cost
+            taken.append((parent, entry))
+        gone = {id(entry) for _, entry in taken}
+        self._left_out = [pair for pair in (*reversed(taken), *self._left_out) if id(pair[0]) not in gone]
+
+    def _offer(self, parent: _Entry, waiting: list[tuple[int, int, _Entry, _Entry]], number: Iterator[int]) -> None:
+        """Queue the fields of an object by their need, then their level, then their order."""
+        if not parent.is_object or next(number) > OFFERED_MOST:
+            return
+        required = parent.core.required if self._request else frozenset()
+        inner = [
+            self._entry(name, shape, parent.depth + 1, "*" if name in required else "")
+            for name, shape in parent.core.fields.items()
+        ]
+        lists = sum(1 for entry in inner if entry.is_list)
+        for entry in inner:
+            rank = KEY if entry.mark else _rank(entry, self._focus, lists)
+            heappush(waiting, (rank + LEVEL * parent.depth, next(number), parent, entry))
+
+    def _written(self, entry: _Entry, values: int = 30) -> str:
+        inner = self._braces(entry) if entry.is_object else _type(entry.core, values)
+        text = "[" * entry.arrays + inner + "]" * entry.arrays
+        if not entry.name:
+            return text + entry.rest
+        if text == "str" and not self._request:
+            return entry.name + entry.rest
+        return f"{entry.name}{entry.mark}: {text}{entry.rest}"
+
+    def _braces(self, entry: _Entry) -> str:
+        parts = [self._written(item) for item in entry.shown]
+        if entry.named:
+            names = ", ".join(entry.more[: entry.named]) + (", …" if entry.named < len(entry.more) else "")
+            parts.append(f"… {len(entry.more)} more: {names}")
+        elif entry.more or not parts:
+            parts.append("…")
+        return "{" + ", ".join(parts) + "}"
+
+    def _name_left_out(self, room: int) -> None:
+        """Name fields that are left out while their names fit, the most needed first."""
+        full: set[int] = set()
+        for parent, entry in self._left_out:
+            parent.more.append(entry.name)
+            cost = len(entry.name) + 2 + (0 if parent.named else len(" 100 more: …"))
+            if cost > room or id(parent) in full:
+                full.add(id(parent))
+                continue
+            room -= cost
+            parent.named += 1
+
+
+def _rank(entry: _Entry, focus: Words, lists: int) -> int:
+    """Rank a field by its need: words of the focus, ids, names and lists first, addresses and pages last."""
+    if focus and (focus & field_stems(entry.name, entry.core.flat) or _reaches(entry.core, focus)):
+        return FOCUSED
+    if len(entry.core.values) == 1:
+        return RARE
+    rank = _rank_of_name(entry.name)
+    if not entry.is_object or rank == RARE:
+        return rank
+    if entry.is_list:
+        return min(rank, KEY if lists <= LISTS_MOST else HELPFUL)
+    return min(rank, OBJECTS)
+
+
+@lru_cache(maxsize=1 << 14)
+def _rank_of_name(name: str) -> int:
+    parts = frozenset(words(name))
+    if parts & NOISE or name.startswith("_"):
+        return RARE
+    if name.lower() in ALWAYS or parts <= {"id", "ids"}:
+        return KEY
+    if parts & NAMING:
+        return NAMED
+    return HELPFUL if parts & USEFUL else PLAIN
+
+
+def _reaches(shape: Shape, focus: Words) -> bool:
+    """Tell whether the name of a field directly in an object is in the focus."""
+    return any(not focus.isdisjoint(stems(name)) for name in islice(shape.names(), REACHED_MOST))
+
+
+def _type(shape: Shape, most: int) -> str:
+    """Write the type of a value in Python's words, enumerated values while they fit in `most` characters."""
+    if shape.values:
+        texts = [repr(value) for value in shape.values]
+        if len("|".join(texts)) <= most or len(texts) == 1:
+            return "|".join(texts)[:most]
+    if not shape.kinds:
+        return "any"
+    if shape.kinds == ("array",):
+        return f"[{_type(shape.items, most) if shape.items is not None else 'any'}]"
+    if shape.kinds == ("object",) and not shape.fields and shape.mapped is not None:
+        kind = "{…}" if shape.mapped.has_fields else _type(shape.mapped, most)
+        return "{str: " + kind + "}"
+    if shape.kinds == ("string",):
+        return FORMATS.get(str(shape.flat.get("format")), "str")
+    return "|".join(PYTHON[kind] for kind in shape.kinds)
+
+
+def _default(shape: Shape) -> str:
+    value = shape.flat.get("default")
+    return f" = {value!r}" if _is_plain(value) else ""
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether a default is worth its room: a short scalar that is not empty."""
+    return value not in (None, "") and not isinstance(value, dict | list) and len(str(value)) <= DEFAULT_MOST

@@ -1,0 +1,370 @@
+"""Guards operations as Python functions: names, arguments, typed signatures within their budget, and stubs."""
+
+import json
+import keyword
+from typing import Any
+
+import pytest
+import yaml
+
+from restgpt.specs import Api, Catalogue, Operation, load_api
+from restgpt.specs.docs.keyword import SignatureError, arguments_of, identifier, keywords
+from restgpt.specs.docs.signature import signature
+from restgpt.specs.docs.stub import stub
+
+
+def read(text: str, **schemas: Any) -> Api:
+    return load_api(
+        json.dumps(
+            {
+                "openapi": "3.0.0",
+                "info": {"title": "t", "version": "1"},
+                "paths": yaml.safe_load(text),
+                "components": {"schemas": schemas},
+            }
+        )
+    )
+
+
+SEARCH = """
+/movies:
+  get:
+    operationId: search_movies
+    summary: Find movies by title
+    parameters:
+      - {name: page, in: query, schema: {type: integer, default: 1}}
+      - {name: query, in: query, required: true, schema: {type: string}}
+      - {name: year, in: query, description: Year of the first release in any country., schema: {type: integer}}
+      - {name: order, in: query, schema: {type: string, enum: [up, down]}}
+    responses:
+      200:
+        description: ok
+        content:
+          application/json:
+            schema:
+              type: object
+              properties:
+                page: {type: integer}
+                results: {type: array, items: {$ref: '#/components/schemas/Movie'}}
+                total_results: {type: integer}
+"""
+MOVIE = {
+    "type": "object",
+    "properties": {
+        "overview": {"type": "string", "description": "The plot."},
+        "poster_path": {"type": "string"},
+        "id": {"type": "integer"},
+        "title": {"type": "string"},
+        "release_date": {"type": "string", "format": "date", "nullable": True},
+    },
+}
+UPDATE = """
+/lists/{id}/{from}:
+  put:
+    operationId: update
+    parameters:
+      - {name: id, in: path, required: true, schema: {type: integer}}
+      - {name: from, in: path, required: true, schema: {type: string}}
+      - {name: id, in: query, schema: {type: string}}
+      - {name: body, in: query, schema: {type: string}}
+      - {name: X-Trace, in: header, schema: {type: string}}
+      - {name: Content-Length, in: header, required: true, schema: {type: integer}}
+      - {name: mode, in: query, required: true, schema: {type: string, default: quick}}
+    requestBody:
+      required: true
+      content:
+        application/json:
+          schema:
+            type: object
+            required: [name]
+            properties:
+              id: {type: integer, readOnly: true}
+              name: {type: string}
+              note: {type: string, nullable: true}
+              public: {type: boolean, default: true}
+    responses: {204: {description: done}}
+"""
+
+
+def only(text: str, **schemas: Any) -> Operation:
+    return read(text, **schemas).operations[0]
+
+
+def answer(schema: str, **schemas: Any) -> Operation:
+    paths = (
+        f"/a: {{get: {{responses: {{200: {{description: ok, content: {{application/json: {{schema: {schema}}}}}}}}}}}}}"
+    )
+    return only(paths, **schemas)
+
+
+def test_function_names_are_unique_python_names_that_hide_nothing() -> None:
+    ids = ["print", "class", "gather", "a.b", "a-b", "ok"]
+    paths = {f"/{n}": {"get": {"operationId": name}} for n, name in enumerate(ids)}
+    one = load_api({"openapi": "3.0.0", "info": {"title": "One"}, "paths": paths})
+    two = load_api({"openapi": "3.0.0", "info": {"title": "Two"}, "paths": {"/b": {"get": {"operationId": "ok"}}}})
+    catalogue = Catalogue([one, two])
+    assert list(catalogue.functions) == ["print_", "class_", "gather_", "a_b", "a_b_2", "one_ok", "two_ok"]
+    for name, operation in catalogue.functions.items():
+        assert catalogue.function_name(operation) == name
+        assert catalogue.function_name(operation.fresh()) == name
+
+
+@pytest.mark.parametrize("text", ["$filter", "2fa", "from", "x-y.z", "größe", "!!", "_limit", "ﬁle", "None"])
+def test_every_text_becomes_an_identifier(text: str) -> None:
+    name = identifier(text)
+    assert name.isidentifier()
+    assert not keyword.iskeyword(name)
+    assert not name.startswith("_")
+
+
+def test_keywords_are_required_first_and_unique() -> None:
+    found = [(item.name, item.location, item.field, item.required) for item in keywords(only(UPDATE))]
+    assert found == [
+        ("id", "path", "id", True),
+        ("from_", "path", "from", True),
+        ("id_query", "query", "id", False),
+        ("body_query", "query", "body", False),
+        ("X_Trace", "header", "X-Trace", False),
+        ("mode", "query", "mode", False),
+    ]
+
+
+def test_arguments_are_grouped_by_their_place() -> None:
+    given = {"id_query": "q", "X-trace": "t", "name": "n", "note": None, "public": None}
+    assert arguments_of(only(UPDATE), given, (7, "here")) == {
+        "path": {"id": 7, "from": "here"},
+        "query": {"id": "q"},
+        "header": {"X-Trace": "t"},
+        "body": {"name": "n", "note": None},
+    }
+
+
+def test_the_names_of_the_api_are_accepted() -> None:
+    assert arguments_of(only(UPDATE), {"id": 7, "from": "here", "body": {"name": "n"}})["path"] == {
+        "id": 7,
+        "from": "here",
+    }
+
+
+def test_fields_of_the_body_join_a_body_that_is_given() -> None:
+    given = {"id": 1, "from_": "a", "body": {"name": "n"}, "public": False}
+    assert arguments_of(only(UPDATE), given)["body"] == {"name": "n", "public": False}
+
+
+def test_none_leaves_an_optional_argument_out() -> None:
+    assert arguments_of(only(SEARCH, Movie=MOVIE), {"query": "x", "year": None}) == {"query": {"query": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("given", "positional", "message"),
+    [
+        (
+            {"q": "x"},
+            (),
+            "search_movies has no argument 'q': did you mean 'query'? It takes query*, page, year, order.",
+        ),
+        ({}, (), "search_movies needs the argument 'query'. It takes query*, page, year, order."),
+        ({"query": None}, (), "search_movies needs the argument 'query'."),
+        ({}, ("x", 1, 2, "up", 5), "search_movies takes 4 positional arguments but 5 were given."),
+        ({"query": "x"}, ("y",), "search_movies got two values for 'query'."),
+        ({"query": "x", "zzz": 1, "yeer": 2}, (), "'zzz'. search_movies has no argument 'yeer': did you mean 'year'?"),
+        ({"query": "x", "body": {"a": 1}}, (), "search_movies takes no body."),
+    ],
+)
+def test_a_wrong_call_is_told_every_problem(given: dict[str, Any], positional: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(SignatureError) as caught:
+        arguments_of(only(SEARCH, Movie=MOVIE), given, positional)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {},
+            "update needs the argument 'body'. It takes id*, from_*, id_query, body_query, X_Trace, mode, body* {name",
+        ),
+        ({"nme": "n"}, "update has no argument 'nme': did you mean 'name'?"),
+        ({"body": {"name": "n"}, "name": "m"}, "update got two values for 'name': one is in the body."),
+        ({"body": [1], "name": "m"}, "update got 'name' beside a body that is no object"),
+    ],
+)
+def test_a_wrong_body_is_told(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(SignatureError) as caught:
+        arguments_of(only(UPDATE), {"id": 1, "from_": "a", **given})
+    assert message in str(caught.value)
+
+
+def test_a_signature_shows_arguments_result_and_purpose() -> None:
+    assert signature(only(SEARCH, Movie=MOVIE), "search_movies", budget=90) == (
+        "search_movies(query*: str, page=1, year: int, order: 'up'|'down') -> {results: [{id: int, title, "
+        "release_date: date?, overview, poster_path}], total_results: int, page: int}\n"
+        "  Find movies by title. year: Year of the first release in any country."
+    )
+
+
+def test_a_signature_shows_the_body() -> None:
+    assert signature(only(UPDATE), "update", budget=100) == (
+        "update(id*: int, from_*: str, id_query: str, body_query: str, X_Trace: str, mode='quick', "
+        "body*: {name*: str, note: str?, public: bool = True}) -> None"
+    )
+
+
+def test_a_short_signature_keeps_ids_names_and_dates_and_names_the_rest() -> None:
+    text = signature(only(SEARCH, Movie=MOVIE), "search_movies", budget=45)
+    assert "results: [{id: int, title, … 3 more: release_date" in text
+
+
+def test_fields_of_the_focus_come_first() -> None:
+    operation = only(SEARCH, Movie=MOVIE)
+    assert "overview" not in signature(operation, "search_movies", budget=45)
+    assert "results: [{overview, " in signature(operation, "search_movies", budget=45, focus="what is its plot")
+
+
+@pytest.mark.parametrize("budget", [40, 60, 100, 200])
+def test_a_signature_keeps_to_its_budget(budget: int) -> None:
+    wide = {f"field_{n}": {"$ref": "#/components/schemas/Wide"} for n in range(300)}
+    operation = answer("{$ref: '#/components/schemas/Wide'}", Wide={"type": "object", "properties": wide})
+    text = signature(operation, "wide", budget=budget)
+    assert budget * 2 < len(text) <= budget * 4 + 10
+
+
+def test_many_arguments_keep_the_required_ones_and_those_of_the_focus() -> None:
+    many = [{"name": f"option_{n}", "in": "query", "schema": {"type": "string"}} for n in range(80)]
+    needed = {"name": "region", "in": "query", "required": True, "schema": {"type": "string"}}
+    paths = json.dumps({"/a": {"get": {"parameters": [*many, {**many[0], "name": "genre"}, needed]}}})
+    text = signature(only(paths), "find", budget=50, focus="films of one genre")
+    assert text.startswith("find(region*: str, option_0, option_1, ")
+    assert "genre, … 2" in text
+    assert 600 < len(text) < 640
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ("{}", "any"),
+        ("{type: array, items: {type: number}}", "[float]"),
+        ("{type: object, additionalProperties: {type: boolean}}", "{str: bool}"),
+        ("{oneOf: [{type: string}, {type: integer}]}", "str|int"),
+        ("{anyOf: [{type: 'null'}, {$ref: '#/components/schemas/Movie'}]}", "{id: int, title, "),
+        ("{oneOf: [{properties: {a: {type: integer}}}, {properties: {b: {type: string}}}]}", "{a: int, b}"),
+        ("{$ref: '#/components/schemas/Lost'}", "any"),
+        ("{properties: {kind: {enum: [up, down]}, secret: {type: string, writeOnly: true}}}", "{kind: 'up'|'down'}"),
+    ],
+)
+def test_results_are_typed(schema: str, text: str) -> None:
+    assert f"a() -> {text}" in signature(answer(schema, Movie=MOVIE), "a", budget=100)
+
+
+def test_an_answer_without_content_is_none_and_a_text_is_a_text() -> None:
+    assert signature(only("/a: {delete: {responses: {204: {description: gone}}}}"), "a", budget=50) == "a() -> None"
+    csv = "/a: {get: {responses: {200: {description: ok, content: {text/csv: {}}}}}}"
+    assert signature(only(csv), "a", budget=50) == "a() -> str"
+    assert stub(only(csv), "a")["result"] is None
+
+
+def test_a_learned_shape_is_appended_within_the_budget() -> None:
+    text = signature(answer("{}"), "a", budget=50, seen="{items: [{id: int, " + "name, " * 100 + "}]}")
+    assert text.startswith("a() -> any\n  seen: {items: [{id: int, name, ")
+    assert len(text) <= 200
+
+
+def test_a_stub_lists_keywords_body_and_result() -> None:
+    assert stub(only(UPDATE), "update") == {
+        "name": "update",
+        "keywords": {
+            "id": {"required": True, "types": ["integer"]},
+            "from_": {"required": True, "types": ["string"]},
+            "id_query": {"required": False, "types": ["string"]},
+            "body_query": {"required": False, "types": ["string"]},
+            "X_Trace": {"required": False, "types": ["string"]},
+            "mode": {"required": False, "types": ["string"]},
+        },
+        "body": {
+            "required": True,
+            "types": ["object"],
+            "fields": ["name", "note", "public"],
+            "needs": ["name"],
+            "open": False,
+        },
+        "pages": False,
+        "result": None,
+    }
+    found = stub(only(SEARCH, Movie=MOVIE), "search_movies")
+    assert found["keywords"]["order"] == {"required": False, "types": ["string"], "values": ["up", "down"]}
+    assert found["body"] is None
+    assert found["pages"] is True
+    movie = {name: {"type": "string"} for name in ("overview", "poster_path", "title", "release_date")}
+    assert found["result"] == {
+        "fields": {
+            "page": {"type": "integer"},
+            "results": {"items": {"fields": {**movie, "id": {"type": "integer"}}, "open": False}},
+            "total_results": {"type": "integer"},
+        },
+        "open": False,
+    }
+
+
+def test_alternatives_in_a_stub_are_open_and_disagreeing_fields_unknown() -> None:
+    schema = """{oneOf: [
+      {properties: {id: {type: integer}, of: {type: string}}},
+      {properties: {id: {type: integer}, of: {properties: {a: {type: string}}}}}]}"""
+    assert stub(answer(schema), "a")["result"] == {"fields": {"id": {"type": "integer"}, "of": None}, "open": True}
+
+
+def test_other_successes_count_as_alternatives() -> None:
+    paths = """
+/a:
+  get:
+    responses:
+      200: {description: ok, content: {application/json: {schema: {properties: {a: {type: string}}}}}}
+      202: {description: later, content: {application/json: {schema: {properties: {job: {type: string}}}}}}
+"""
+    result = stub(only(paths), "a")["result"]
+    assert result == {"fields": {"a": {"type": "string"}, "job": {"type": "string"}}, "open": True}
+
+
+def test_members_of_all_of_are_one_object() -> None:
+    schema = "{allOf: [{$ref: '#/components/schemas/Base'}, {properties: {b: {type: string}}}]}"
+    result = stub(answer(schema, Base={"properties": {"a": {"type": "integer"}}}), "a")["result"]
+    assert result == {"fields": {"a": {"type": "integer"}, "b": {"type": "string"}}, "open": False}
+
+
+def depth(shape: Any) -> int:
+    if not isinstance(shape, dict):
+        return 0
+    inner = shape.get("fields", {}).values() if "fields" in shape else [shape.get("items")]
+    return ("fields" in shape) + max(map(depth, inner), default=0)
+
+
+def entries(shape: Any) -> int:
+    if not isinstance(shape, dict):
+        return 0
+    fields = shape.get("fields", {})
+    return len(fields) + sum(map(entries, fields.values())) + entries(shape.get("items"))
+
+
+def test_the_stub_of_a_schema_that_contains_itself_is_bounded() -> None:
+    wide = {f"field_{n}": {"$ref": "#/components/schemas/Wide"} for n in range(150)}
+    result = stub(answer("{$ref: '#/components/schemas/Wide'}", Wide={"properties": wide}), "a")["result"]
+    assert entries(result) == 400
+    node = {"properties": {"next": {"$ref": "#/components/schemas/Node"}}}
+    assert depth(stub(answer("{$ref: '#/components/schemas/Node'}", Node=node), "a")["result"]) == 5
+    nest = {"type": "array", "items": {"$ref": "#/components/schemas/Nest"}}
+    assert stub(answer("{$ref: '#/components/schemas/Nest'}", Nest=nest), "a")["result"] == {
+        "items": {"items": {"items": None}}
+    }
+
+
+def test_a_cut_object_is_open_so_that_no_right_field_is_refused() -> None:
+    wide = {"properties": {f"field_{n}": {"type": "string"} for n in range(500)}}
+    result = stub(answer("{$ref: '#/components/schemas/Wide'}", Wide=wide), "a")["result"]
+    assert len(result["fields"]) == 400
+    assert result["open"] is True
+
+
+def test_alternatives_that_lead_to_themselves_end() -> None:
+    loop = {"oneOf": [{"$ref": "#/components/schemas/Loop"}, {"$ref": "#/components/schemas/Loop"}]}
+    operation = answer("{$ref: '#/components/schemas/Loop'}", Loop=loop)
+    assert signature(operation, "a", budget=50) == "a() -> any"
+    assert stub(operation, "a")["result"] is None
