@@ -23,7 +23,8 @@ from restgpt.nodes.resources import Run
 from restgpt.nodes.results import result_of, shortened
 from restgpt.nodes.rounds import RoundState, step_of
 from restgpt.specs import Operation
-from restgpt.specs.docs.signature import arguments_of, stub
+from restgpt.specs.docs.keyword import arguments_of
+from restgpt.specs.docs.stub import stub
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
 from restgpt.tools.response.store import Body, UnknownHandleError
@@ -240,7 +241,7 @@ def _maker(run: Run, state: ProgramState, program: Program, before: int) -> Call
             raise ValueError(f"there is no function {call.function}")
         keywords = dict(call.keywords)
         pages = _pages(keywords.pop("pages", 1))
-        arguments = storable_value(arguments_of(operation, keywords, call.positional))
+        arguments = storable_value(arguments_of(operation, keywords, call.positional, name=call.function))
         drafted = draft(
             operation,
             arguments,
