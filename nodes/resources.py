@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import lru_cache
@@ -103,6 +104,12 @@ class Resources:
         self.bodies = BodyCache()
         self._lock = Lock()
         self._catalogues: dict[tuple[str, ...], Catalogue] = {}
+
+    def with_defaults(self, **settings: Any) -> "Resources":
+        """Return the same resources with other default settings of runs."""
+        other = copy(self)
+        other.defaults = self.defaults.model_copy(update=settings)
+        return other
 
     def open(self, runtime: Runtime[Context], config: RunnableConfig) -> "Run":
         """Return the resources of one node run; the settings of the run override the graph's defaults.

@@ -35,6 +35,9 @@ _CALLED = re.compile(
 _OPERATION = re.compile(r"^- (\S+): ([A-Z]+ /\S*)", re.MULTILINE)
 _CALL = re.compile(r"^(\d+)\. (\S+): Gold step (\d+)\b", re.MULTILINE)
 _STEP = re.compile(r"Gold step (\d+)\b")
+_READ = re.compile(r"^Read: (.*)$", re.MULTILINE)
+_TIMES = re.compile(r"\w+(?: ×(\d+))?(?:, |$)")
+_PRINTED = re.compile(r'^(\{"\$.*\})$', re.MULTILINE)
 _WANTED = re.compile(r"^Query: Print the values of (\[.*\])$", re.MULTILINE)
 _RESPONSE = re.compile(r"<(response-\w+)>\n(.*)\n</\1>", re.DOTALL)
 
@@ -125,7 +128,11 @@ class Seen:
             if status.startswith("2") and fulfilled < len(script.steps):
                 fulfilled += 1
                 values.update(_values(result, fulfilled, script.wanted(fulfilled)))
-        return cls(fulfilled, values)
+        # The result of a program: the values that it printed, and how often it read what.
+        for printed in _PRINTED.findall(text):
+            values.update(json.loads(printed))
+        reads = sum(int(count or 1) for listed in _READ.findall(text) for count in _TIMES.findall(listed))
+        return cls(min(fulfilled + reads, len(script.steps)), values)
 
 
 def _values(result: str, number: int, wanted: Sequence[str]) -> dict[str, list[Any]]:

@@ -40,6 +40,9 @@ ABLATIONS = ("planner", "parser", "closure", "grounding")
 """The parts that can be taken from the agent: the planner (without it, the agent is ReAct), the schema-based parser,
 the closure of search over producers with its hints, the refusal of invented ids."""
 
+PLANNED = ("restgpt", "calls")
+"""The methods with a planner of sub-tasks: the agent as it is, and the agent without programs, as in the paper."""
+
 SPEAKS_OF = 5
 """A sub-task is about the operations that search ranks this high for its text."""
 
@@ -55,8 +58,8 @@ def check_settings(settings: RunSettings) -> None:
         raise SuiteError(f"There is no method {settings.method}. There are: {', '.join(METHODS)}.")
     if unknown := [name for name in settings.ablations if name not in ABLATIONS]:
         raise SuiteError(f"There is no ablation {unknown[0]}. There are: {', '.join(ABLATIONS)}.")
-    if "planner" in settings.ablations and settings.method != "restgpt":
-        raise SuiteError(f"Only restgpt has a planner to leave out, not {settings.method}.")
+    if "planner" in settings.ablations and settings.method not in PLANNED:
+        raise SuiteError(f"Only {' and '.join(PLANNED)} have a planner to leave out, not {settings.method}.")
     make_context(settings)
 
 
@@ -163,7 +166,7 @@ class Runner:
             graph = build_method(method, checkpointer=InMemorySaver(), store=InMemoryStore(), resources=resources)
             attempt = _attempt(graph, item.instruction, context)
         catalogue = resources.catalogue(())
-        return _record(item, calls, world, attempt, catalogue, has_planner=method == "restgpt")
+        return _record(item, calls, world, attempt, catalogue, has_planner=method in PLANNED)
 
     def _resources(self, url: str, model: BaseChatModel) -> Resources:
         kind = UnclosedResources if "closure" in self.settings.ablations else Resources

@@ -46,6 +46,8 @@ def build_method(
     if method not in METHODS:
         raise LookupError(f"There is no method {method!r}. Choose one of: {', '.join(METHODS)}.")
     resources = make_resources(apis, model=model, models=models, context=context, store=store, resources=resources)
+    if method == "calls":
+        resources = resources.with_defaults(execution="calls")
     wire = METHODS[method]
     if wire is None:
         return build_graph(checkpointer=checkpointer, store=store, resources=resources, concurrency=concurrency)
@@ -124,6 +126,7 @@ def _tools(builder: Builder, resources: Resources) -> None:
 
 METHODS: Mapping[str, Callable[[Builder, Resources], None] | None] = {
     "restgpt": None,
+    "calls": None,
     "react": _react,
     "offline": _offline,
     "deps": _deps,
