@@ -157,18 +157,25 @@ def _key(item: Any, name: str) -> str | None:
 def _no_field(item: Mapping[str, Any], names: tuple[str, ...]) -> str:
     """Return the sentence about fields that an object does not have: they are null, or named differently."""
     wanted = " or ".join(repr(_short(name)) for name in names[:MOST_CANDIDATES])
-    if any(_key(item, name) is not None for name in names):
-        return f"the field {wanted} is null here; give a default=, or another name: there is {_listed(item)}"
-    place: Mapping[str, Any] = item
-    where, name = "", names[0]
+    ends = [_end(item, name) for name in names]
+    for place, where, name in ends:
+        if _key(place, name) is not None:
+            return f"the field {wanted} is null here; give a default=, or another name: {where} has {_listed(place)}"
+    near = next(filter(None, (_nearest(name, place) for place, _, name in ends)), "")
+    place, where, _ = ends[0]
+    return f"no field {wanted} here{near}; {where} has {_listed(place)}"
+
+
+def _end(item: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], str, str]:
+    """Return the innermost object on a dotted path, its name for a message, and the rest of the path."""
+    where = "the object"
     while "." in name:
         head, _, rest = name.partition(".")
-        key = _key(place, head)
-        if key is None or not isinstance(place[key], Mapping):
+        key = _key(item, head)
+        if key is None or not isinstance(item[key], Mapping):
             break
-        place, where, name = place[key], f"{where}{'.' if where else ''}{key}", rest
-    near = _nearest(name, place)
-    return f"no field {wanted} here{near}; {where or 'the object'} has {_listed(place)}"
+        item, where, name = item[key], repr(_short(key)), rest
+    return item, where, name
 
 
 def one(items: Any, /, text: str = "", **conditions: Any) -> Any:
@@ -192,7 +199,7 @@ def one(items: Any, /, text: str = "", **conditions: Any) -> Any:
     if not candidates:
         stop(f"There is no item to choose from: the list is empty; {wanted} was looked for.")
     near = _near_items(candidates, text, conditions)
-    there = f"the nearest are {_candidates(near)}" if near else f"there are {_candidates(candidates)}"
+    there = f"nearest: {_candidates(near)}" if near else f"there are {_candidates(candidates)}"
     return stop(f"No item matches {wanted}; {there}.")
 
 
@@ -337,7 +344,8 @@ def _amount(match: re.Match[str], value: str) -> int | float:
     if not unit:
         return float(f"{whole}.{fraction}") if fraction else int(whole)
     power = _TIMES[unit if unit in _TIMES else unit.rstrip("s")]
-    digits, scale = int(whole + fraction) * 10**power, 10 ** len(fraction)
+    digits: int = int(whole + fraction) * 10**power
+    scale: int = 10 ** len(fraction)
     return digits // scale if digits % scale == 0 else digits / scale
 
 
