@@ -150,7 +150,7 @@ def _key(item: Any, name: str) -> str | None:
         return None
     if name in item:
         return name
-    wanted = plain(name)
+    wanted = "" if "." in name else plain(name)  # `home.town` is not `homeTown`
     return next((key for key in item if plain(key) == wanted), None) if wanted else None
 
 

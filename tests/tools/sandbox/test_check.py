@@ -135,7 +135,7 @@ def test_problems_have_lines_and_come_in_their_order() -> None:
         ("from . import other", "a relative import is not here: there are no other files"),
         ("movie = 1\nprint(movi)", "the name movi is never assigned; nearest: movie"),
         ("zzzzzz()", "there is no function zzzzzz"),
-        ("delete_movies(3)", "there is no function delete_movies; nearest: delete_movie"),
+        ("delete_movies(3)", "there is no function delete_movies; nearest: delete_movie, list_movies"),
         ("api.get_movie(1)", "api is not here: call get_movie(...) directly"),
         ("json.dumps(1)", "the module json is not imported: add `import json`"),
         ("requests.get('x')", "requests is not here: call the functions instead"),
