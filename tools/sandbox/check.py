@@ -492,7 +492,7 @@ def _asynchronous(program: _Program) -> Iterator[_Problem]:
 
 def _imports(program: _Program, modules: Collection[str]) -> Iterator[_Problem]:
     for node, module in program.imports:
-        if module in modules or module == "__future__":
+        if module in modules or module in ("__future__", "__main__"):
             continue
         if module in _FUTURES:
             advice = "call the functions without await; gather(f(x), g(y)) calls several"

@@ -8,6 +8,8 @@ import json.decoder
 import json.encoder
 import json.scanner
 import json.tool
+import subprocess
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -383,6 +385,41 @@ def test_the_shape_of_rows_is_what_rows_returns() -> None:
     assert not messages({**item, "fields": {"results": {"items": item}}, "open": True})
 
 
+NAMES = st.sampled_from(["items", "data", "cast", "x", "y", "errors"])
+SHAPES = st.recursive(
+    st.sampled_from([None, TEXT, {"items": TEXT}, {"items": None}]),
+    lambda inner: st.one_of(
+        st.builds(lambda fields: {"fields": fields, "open": False}, st.dictionaries(NAMES, inner, max_size=4)),
+        st.builds(lambda shape: {"items": shape}, inner),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given_by(SHAPES, st.data())
+def test_a_reported_field_is_in_no_row_of_an_answer_of_that_shape(shape: Any, drawn: st.DataObject) -> None:
+    def answer(shape: Any) -> Any:
+        if shape is None:
+            return drawn.draw(st.sampled_from([1, "t", [], ["t"], [{"x": 1}], {"items": [{"y": 1}]}]))
+        if "fields" in shape:
+            return {name: answer(inner) for name, inner in shape["fields"].items()}
+        if "items" in shape:
+            return [answer(shape["items"]) for _ in range(drawn.draw(st.integers(0, 2)))]
+        return "text"
+
+    stub = {"name": "get", "keywords": {}, "body": None, "pages": True, "result": shape}
+    name = drawn.draw(NAMES)
+    tree = ast.parse(f"for row in rows(get()): row[{name!r}]")
+    if problems(tree, {"get": stub}, ["get"], GIVEN, ()):
+        given = answer(shape)
+        try:
+            items = library.rows(given)
+        except (LookupError, ValueError):
+            return
+        assert not [item for item in items if isinstance(item, dict) and name in item], given
+
+
 def test_at_most_twenty_problems_are_reported_and_none_twice() -> None:
     code = "\n".join(f"name{number}()\nname{number}()" for number in range(50))
     messages = found(code)
@@ -419,6 +456,22 @@ def test_long_and_deep_programs_are_checked() -> None:
     )
     cycle = "a = b\nb = a\nfor c in c: c['x']\n" + "\n".join(f"d = d['x{n}']" for n in range(500))
     assert found(cycle) == []
+
+
+LOADED = """
+import importlib.util, sys
+for path in sys.argv[1:]:
+    spec = importlib.util.spec_from_file_location("loaded", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+print(sorted({"typing", "inspect", "restgpt", "dataclasses", "decimal"} & set(sys.modules)))
+"""
+
+
+def test_both_modules_load_by_their_path_without_the_package() -> None:
+    paths = [str(module.__file__) for module in (check, library)]
+    command = [sys.executable, "-I", "-S", "-B", "-c", LOADED, *paths]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 SOURCES: tuple[ModuleType, ...] = (json, json.decoder, json.encoder, json.scanner, json.tool, difflib, argparse, ast)
