@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_PROBLEMS, MOST_NAMES, MOST_TEXT = 20, 12, 80  # of a check; of a message: listed names, characters of a value
 MOST_DEPTH, MOST_CALLS = 50, 2000  # of an expression whose shape is inferred; that are compared with stubs
+MOST_COMPARED = 50  # names that difflib compares, those that have most parts of three letters in common
 
 # The names that `rows` of the library knows; a test compares them.
 LISTS = (
@@ -403,7 +404,7 @@ class _Program:
             self.reads.append(_Read(node, base, key, place))
 
     def _Compare(self, node: ast.Compare, place: _Place) -> None:
-        if isinstance(node.ops[0], ast.In | ast.NotIn):
+        if type(node.ops[0]).__name__.endswith("In"):  # `in` or `not in`
             self.written.add(_constant_text(node.left) or "")
         self._push(place.among(0), node.left, *node.comparators)
 
@@ -657,9 +658,9 @@ class _Call:
                 yield _Problem(value, f"the body of {self.name}() needs {_listed(needs)}")
         if self.body.get("open") or not self.body_fields or self._is_array():
             return
+        known, there = set(self.body_fields), f"it has {_listed(self.body_fields)}"
         for key, node in zip(keys, value.keys, strict=True):
-            if key is not None and key not in self.body_fields:
-                there = f"it has {_listed(self.body_fields)}"
+            if key is not None and key not in known:
                 text = partial(self._unknown, f"the body of {self.name}() has no field", key, self.body_fields, there)
                 yield _Problem(node, text, self.name, "field", key)
 
@@ -995,6 +996,10 @@ def _no_field(seen: _Seen, key: str) -> str:
 def _near(name: str, names: Iterable[str]) -> list[str]:
     """Return the known name that is most like `name`, and up to two more that are very like it, best first."""
     known = {other[:MOST_TEXT]: other for other in sorted(set(names))}
+    if len(known) > MOST_COMPARED:
+        parts = [name[start : start + 3] for start in range(min(len(name), MOST_TEXT) - 2)]
+        ranked = sorted(known, key=lambda other: -sum(part in other for part in parts))
+        known = {other: known[other] for other in ranked[:MOST_COMPARED]}
     near = difflib.get_close_matches(name[:MOST_TEXT], known, 3)
     return [known[other] for other in near[:1] + difflib.get_close_matches(name[:MOST_TEXT], near[1:], 2, 0.75)]
 

@@ -177,8 +177,8 @@ def test_a_name_that_may_be_bound_is_not_reported(code: str) -> None:
     ("code", "message"),
     [
         (
-            "search_movie(qery='x', query='x')",
-            "search_movie() has no argument 'qery'; nearest: 'query'; it takes query, page, pages",
+            "search_movie(quer='x', query='x')",
+            "search_movie() has no argument 'quer'; nearest: 'query'; it takes query, page, pages",
         ),
         (
             "get_movie(1, pages=2)",
