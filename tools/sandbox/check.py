@@ -39,6 +39,8 @@ _ALWAYS = frozenset(dir(builtins)) | {
 _DYNAMIC = frozenset({"exec", "eval", "globals", "locals", "vars", "setattr", "__builtins__", "builtins", "__import__"})
 _CLIENTS = frozenset({"requests", "httpx", "aiohttp", "urllib3", "http", "urllib"})
 _FUTURES = frozenset({"asyncio", "trio", "anyio", "threading", "concurrent", "multiprocessing"})
+# Fields that a careful program looks for in any answer; `.get` of one that does not exist does no harm.
+_FAILURES = frozenset({"error", "errors", "message", "status", "status_code", "code", "detail", "success"})
 _LOOKED_AT = frozenset({"isinstance", "type", "hasattr", "issubclass"})
 _FRESH = frozenset({"dict", "list", "set", "defaultdict", "Counter", "OrderedDict", "sorted", "deque", "bytearray"})
 _SAME_ITEMS = frozenset({"sorted", "list", "tuple", "reversed", "iter", "deque", "set"})
@@ -177,7 +179,8 @@ class _Program:
         self.takes_all = False  # of `from module import *`
         self.calls: list[_Named] = []
         self.reads: list[_Read] = []
-        self.written: set[str] = set()  # names of fields that the program sets or tests itself
+        self.written: set[str] = set()  # names of fields that the program sets itself
+        self.tested: set[str] = set()  # names of fields in a test such as `"name" in movie`
         self.changed: list[tuple[ast.expr, _Scope, bool]] = []  # containers that get any key (True) or item (False)
         self.asynchronous: list[ast.AST] = []
         self._parameters: dict[int, tuple[ast.expr, _Scope]] = {}  # what the parameter of a lambda iterates over
@@ -405,7 +408,7 @@ class _Program:
 
     def _Compare(self, node: ast.Compare, place: _Place) -> None:
         if type(node.ops[0]).__name__.endswith("In"):  # `in` or `not in`
-            self.written.add(_constant_text(node.left) or "")
+            self.tested.add(_constant_text(node.left) or "")
         self._push(place.among(0), node.left, *node.comparators)
 
     def _BoolOp(self, node: ast.BoolOp, place: _Place) -> None:
@@ -429,7 +432,8 @@ class _Program:
             first = _constant_text(arguments[0]) if arguments else None
             if function.attr == "get" and first is not None and len(arguments) <= 2 and not node.keywords:
                 place = place.among(self._group(place)) if len(arguments) == 2 else place
-                self._read(node, function.value, first, place)
+                if first not in _FAILURES:
+                    self._read(node, function.value, first, place)
                 self._push(inner, function, arguments[0])
                 self._push(place, *arguments[1:])
                 return
@@ -801,7 +805,7 @@ class _Shapes:
         seen = self.of(node.value, scope, depth)
         name = _constant_text(node.slice)
         if name is not None:
-            return _field(seen, name)
+            return self._field(seen, name)
         if isinstance(node.slice, ast.Slice):
             return seen if seen is not None and "items" in seen.shape else None
         kind, index = _literal(node.slice)
@@ -813,7 +817,7 @@ class _Shapes:
             name = _constant_text(arguments[0]) if arguments else None
             if function.attr != "get" or name is None or not all(_is_empty(other) for other in arguments[1:]):
                 return None
-            return _field(self.of(function.value, scope, depth), name)
+            return self._field(self.of(function.value, scope, depth), name)
         if not isinstance(function, ast.Name) or function.id in self.program.bound:
             return None
         if function.id in self.functions:
@@ -834,9 +838,9 @@ class _Shapes:
         if name in _SAME_ITEMS:
             return seen if seen is not None and "items" in seen.shape else None
         if name == "rows":
-            return _rows(seen)
+            return self._rows(seen)
         if name == "one":
-            return _item(_rows(seen), None)
+            return _item(self._rows(seen), None)
         if name == "enumerate":
             item = _item(seen, None)
             return item and _Seen({"items": {"parts": [None, item]}}, "this list")
@@ -862,7 +866,16 @@ class _Shapes:
         text, default = _constant_text(arguments[1]), _keyword(node, "default")
         if text is None or not (default is None or _is_empty(default)):
             return None
-        return _field(self.of(arguments[0], scope, depth), text)
+        return self._field(self.of(arguments[0], scope, depth), text)
+
+    def _field(self, seen: _Seen | None, name: str) -> _Seen | None:
+        """Return the shape of a field of an object; a field that the program sets may have any."""
+        return None if name in self.program.written else _field(seen, name)
+
+    def _rows(self, seen: _Seen | None) -> _Seen | None:
+        """Return the shape of `rows(...)`; None if the program sets a field that may hold the list."""
+        fields = seen.shape.get("fields") if seen is not None else None
+        return None if isinstance(fields, dict) and self.program.written & fields.keys() else _rows(seen)
 
     def _result_of(self, function: ast.expr, scope: _Scope, depth: int) -> _Seen | None:
         """Return the shape of what a function in an argument returns."""
@@ -947,9 +960,10 @@ def _missing_fields(program: _Program, shapes: _Shapes) -> list[_Problem]:
         return []
     missing: list[tuple[_Read, _Seen]] = []
     answered: set[int] = set()
+    own = program.written | program.tested
     for read in program.reads:
         seen = shapes.of(read.base, read.scope)
-        if seen is not None and read.key not in program.written and _lacks(seen.shape, read.key):
+        if seen is not None and read.key not in own and _lacks(seen.shape, read.key):
             missing.append((read, seen))
         elif read.group:
             answered.add(read.group)
