@@ -38,6 +38,9 @@ MAX_PROGRAMS = 3
 MAX_PAGES = 20
 """The maximum number of pages that one request may read."""
 
+SHOWN_BODY = 300
+"""The maximum number of characters of a change's response in a result."""
+
 SHAPES = 6
 """The maximum number of responses whose shapes a failed program's writer sees."""
 
@@ -353,7 +356,7 @@ def _closed(
     run: Run, state: ProgramState, requests: Sequence[Request], said_last: str, *, program: Program | None = None
 ) -> dict[str, Any]:
     """End the round: its step, with the requests as they came out."""
-    read = _read(requests)
+    read = [_with_body(run, request) for request in _read(requests)]
     closed: ProgramState = {**state, "api_plan": _plan_of(state, read)}
     step = step_of(closed, requests=read, result=_summary(read, said_last))
     over: Program = {**(program or state["program"]), "status": "over"}
@@ -364,6 +367,17 @@ def _closed(
         "program": over,
         "usage": run.usage(),
     }
+
+
+def _with_body(run: Run, request: Request) -> Request:
+    """Return a change with the start of its response as its result, because no program prints it for the planner."""
+    response = request["response"]
+    if request["safe"] or request["result"] or not response.get("handle") or response.get("kind") == "binary":
+        return request
+    try:
+        return {**request, "result": run.session.responses.open(response["handle"]).text(SHOWN_BODY)}
+    except UnknownHandleError:
+        return request
 
 
 def _read(requests: Sequence[Request]) -> list[Request]:

@@ -30,7 +30,8 @@ STUCK = "Not every step could be carried out."
 
 _TOKEN = 4
 _CALLED = re.compile(
-    r"^(?:\d+\. )?Called (\S+) .*?: status (\d+)\. (.*?)(?=^(?:\d+\. )?Called |^</result-|\Z)", re.MULTILINE | re.DOTALL
+    r"^(?:\d+\. )?Called (\S+) .*?: status (\d+)\. ?(.*?)(?=^(?:\d+\. )?Called |^</result-|\Z)",
+    re.MULTILINE | re.DOTALL,
 )
 _OPERATION = re.compile(r"^- (\S+): ([A-Z]+ /\S*)", re.MULTILINE)
 _CALL = re.compile(r"^(\d+)\. (\S+): Gold step (\d+)\b", re.MULTILINE)

@@ -115,7 +115,7 @@ class CPythonBackend:
 
     def _once(self, code: str, data: bytes, *, media: Media, limits: Limits, modules: tuple[str, ...]) -> SandboxResult:
         source = code.encode("utf-8", "surrogatepass")
-        header = {
+        header: dict[str, object] = {
             "code": len(source),
             "data": len(data),
             "media": media,

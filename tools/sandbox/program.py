@@ -9,6 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+# Python keeps the bytecode of imported modules, and the worker loads `check`, `library` and `replay` from it.
+from restgpt.tools.sandbox import check as _check  # noqa: F401
+from restgpt.tools.sandbox import library as _library  # noqa: F401
+from restgpt.tools.sandbox import replay as _replay  # noqa: F401
 from restgpt.tools.sandbox.backend import SandboxBackend
 from restgpt.tools.sandbox.code import OFFERED
 from restgpt.tools.sandbox.result import Limits, SandboxResult, Status

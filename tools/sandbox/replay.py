@@ -341,7 +341,7 @@ def fix_clock(now: float) -> None:
     def nanoseconds() -> int:
         return int(moment[0] * 1e9)
 
-    def sleep(duration: float) -> None:
+    def sleep(duration: Any) -> None:
         moment[0] += max(0.0, float(duration))
 
     for name in ("time", "monotonic", "perf_counter", "process_time", "thread_time"):
@@ -411,7 +411,7 @@ def fix_chance(seed: str) -> None:
 
 
 def run(worker: Any, status: int, check: ModuleType, library: ModuleType, code: str, raw: list[bytearray]) -> Record:
-    """Run a program over the log in `raw`, and return the record of its end; does not return at calls without answer."""
+    """Run a program over the log in `raw` and return the record of its end; at calls without answer, do not return."""
     ballast = bytes(worker._BALLAST)
     view = memoryview(raw.pop())
     size = 10 + int(bytes(view[:10]))
