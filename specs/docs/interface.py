@@ -20,7 +20,7 @@ DEEPEST, FIELDS_MOST = 4, 80
 # A type that is worth a name has so many fields, and so many functions use it.
 FIELDS_LEAST, USERS_LEAST = 3, 2
 # The share of the budget for the types, if there are any.
-TYPES_SHARE = 0.45
+TYPES_SHARE = 0.5
 # The most characters of one type, and the least for which its fields are shown.
 TYPE_MOST, TYPE_LEAST = 700, 60
 # The fewest tokens of one signature.
@@ -123,14 +123,13 @@ def _names(shared: Shared) -> Names:
 
 
 def _definitions(shared: Shared, types: Names, room: int, focus: str) -> list[str]:
-    """Write the shared types in `room` characters; what one type leaves goes to the next."""
-    lines: list[str] = []
-    waiting = len(shared)
-    for (document, reference), shape in shared.items():
+    """Write the shared types in `room` characters, the smallest first; what one type leaves goes to the next."""
+    lines: dict[tuple[int, str], str] = {}
+    for key in sorted(shared, key=lambda key: len(shared[key].fields)):
+        document, reference = key
         name = types[document][reference]
-        each = max(TYPE_LEAST, min(TYPE_MOST, room // waiting - len(name) - 4))
-        line = f"{name} = {type_text(shape, room=each, focus=focus, types=types[document])}"
-        room -= len(line) + 1
-        waiting -= 1
-        lines.append(line)
-    return lines
+        each = max(TYPE_LEAST, min(TYPE_MOST, room // (len(shared) - len(lines)) - len(name) - 4))
+        text = type_text(shared[key], room=each, focus=focus, types=types[document])
+        lines[key] = f"{name} = {text.removesuffix('?')}"
+        room -= len(lines[key]) + 1
+    return [lines[key] for key in shared]
