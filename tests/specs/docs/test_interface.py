@@ -80,8 +80,8 @@ def test_all_functions_of_a_world_fit_the_budget_with_the_fields_that_programs_n
 
 def test_a_small_budget_cuts_fields_and_keeps_every_function() -> None:
     catalogue = Catalogue([open_world("tmdb").api])
-    text = interface(list(catalogue), catalogue.function_name, budget=2200)
-    assert all(f"{catalogue.function_name(operation)}(" in text for operation in catalogue)
-    assert "Movie = {id: int" in text
-    assert "revenue: int" not in text
-    assert len(text) < 3000 * 4
+    small, large = (interface(list(catalogue), catalogue.function_name, budget=budget) for budget in (2200, 6000))
+    assert all(f"{catalogue.function_name(operation)}(" in small for operation in catalogue)
+    assert "Movie = {id: int" in small
+    assert small.count(" more") > large.count(" more")
+    assert len(small) < 3000 * 4 < len(large)
