@@ -139,8 +139,24 @@ def functions_text(run: Run, instruction: str) -> str:
 
 
 def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: int) -> str:
-    name_of = run.catalogue.function_name
-    return interface(operations, name_of, budget=budget, most=MOST, focus=focus, seen=run.seen)
+    """Write functions with their types, below the name of their API if there are several APIs."""
+    groups: dict[str, list[Operation]] = {}
+    for operation in operations:
+        groups.setdefault(operation.api.title or operation.api.name, []).append(operation)
+    texts = [
+        interface(
+            group,
+            run.catalogue.function_name,
+            budget=budget * len(group) // len(operations),
+            most=MOST,
+            focus=focus,
+            seen=run.seen,
+        )
+        for group in groups.values()
+    ]
+    if len(run.catalogue.apis) == 1:
+        return "\n".join(texts)
+    return "\n\n".join(f"# {title}\n{text}" for title, text in zip(groups, texts, strict=True))
 
 
 def _rest(run: Run, chosen: Sequence[Operation], operations: Sequence[Operation], room: int, shown: int) -> list[str]:

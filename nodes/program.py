@@ -108,7 +108,7 @@ def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
             run.learn(request)
     requests = _read(requests)
     found = _run(run, state, program, requests)
-    program = {**program, "is_checked": found.kind != "refused", "taken": dict(found.taken) or program["taken"]}
+    program = {**program, "is_checked": found.kind != "refused", "taken": {**program["taken"], **found.taken}}
     match found.kind:
         case "calls":
             return _handed_over(run, state, program, requests, found.calls)
