@@ -15,7 +15,7 @@ from itertools import count, islice
 from typing import Any
 
 from restgpt.specs.docs.documentation import TOKEN, focus_stems
-from restgpt.specs.docs.keyword import BODY, Keyword, body_shape, keywords
+from restgpt.specs.docs.keyword import BODY, PAGES, Keyword, body_shape, keywords
 from restgpt.specs.docs.notation import ALWAYS, DEFAULT_MOST, field_stems
 from restgpt.specs.docs.plain_text import plain_text
 from restgpt.specs.docs.shape import Shape
@@ -43,6 +43,9 @@ TYPED_SHARE = 0.6
 # From this room on, in characters, some is left to descriptions.
 ROOMY = 320
 RESULT_LEAST = 60
+# Words in the names of arguments and fields that lead from page to page, and how deep the list of a page may be.
+PAGING = frozenset({"page", "offset", "limit", "cursor", "next", "skip", "start", "marker", "token"})
+LIST_DEPTH = 2
 # A larger maximum of a number says nothing.
 LARGEST_BOUND = 100_000
 # The names of arguments may take this many times the room: an argument that is not shown is never given.
@@ -117,7 +120,7 @@ class _Writer:
         arguments = self._arguments(int(left * ARGUMENTS_SHARE), NAMES_MOST * room)
         left -= len(arguments)
         body = self._body(int(left * BODY_SHARE))
-        inside = ", ".join(part for part in (arguments, body) if part)
+        inside = ", ".join(part for part in (arguments, body, self._pages()) if part)
         left -= len(body) + 2
         result = self._result(max(RESULT_LEAST, int(left * RESULT_SHARE) if room >= ROOMY else left))
         left -= len(result)
@@ -182,6 +185,17 @@ class _Writer:
         star = "*" if self._operation.body.required else ""
         head = f"{BODY}{star}: "
         return head + _Tree(shape, self._focus, NO_TYPES, request=True).text(max(RESULT_LEAST, room - len(head)))
+
+    def _pages(self) -> str:
+        """Write the argument for the number of pages, if the operation reads a list in pages."""
+        response = self._operation.response() if self._operation.is_safe else None
+        media = response.preferred if response is not None else None
+        if media is None:
+            return ""
+        shape = Shape(self._operation.document, media.schema)
+        asked = not PAGING.isdisjoint(word for item in self._keywords for word in words(item.name))
+        told = not PAGING.isdisjoint(islice(shape.names(), REACHED_MOST))
+        return f"{PAGES}=1" if (asked or told) and _has_list(shape) else ""
 
     def _result(self, room: int) -> str:
         response = self._operation.response()
@@ -347,6 +361,14 @@ class _Tree:
                 continue
             room -= cost
             parent.named += 1
+
+
+def _has_list(shape: Shape, depth: int = LIST_DEPTH) -> bool:
+    """Tell whether a value is a list, or an object with a list in it."""
+    if shape.items is not None:
+        return True
+    inner = islice(shape.fields.values(), REACHED_MOST) if depth > 0 and "object" in shape.kinds else ()
+    return any(_has_list(field, depth - 1) for field in inner)
 
 
 def _rank(entry: _Entry, focus: Words, lists: int) -> int:

@@ -197,7 +197,7 @@ def test_a_wrong_body_is_told(given: dict[str, Any], message: str) -> None:
 
 def test_a_signature_shows_arguments_result_and_purpose() -> None:
     assert signature(only(SEARCH, Movie=MOVIE), "search_movies", budget=90) == (
-        "search_movies(query*: str, page=1, year: int, order: 'up'|'down') -> {results: [{id: int, title, "
+        "search_movies(query*: str, page=1, year: int, order: 'up'|'down', pages=1) -> {results: [{id: int, title, "
         "release_date: date?, overview, poster_path}], total_results: int, page: int}\n"
         "  Find movies by title. year: Year of the first release in any country."
     )
