@@ -18,7 +18,7 @@ from restgpt.calling.draft import draft
 from restgpt.calling.grounding import Answers, Sources, ungrounded
 from restgpt.nodes.answer import ended
 from restgpt.nodes.conversation import responses, said
-from restgpt.nodes.records import Place, Program, Request, Step, Usage, placed, spent_since
+from restgpt.nodes.records import Place, Program, ProgramEnd, Request, Step, Usage, placed, spent_since
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import result_of, shortened
 from restgpt.nodes.rounds import RoundState, step_of
@@ -28,9 +28,11 @@ from restgpt.specs.docs.stub import stub
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
 from restgpt.tools.response.store import Body, UnknownHandleError
+from restgpt.tools.sandbox.code import clean_code
 from restgpt.tools.sandbox.program import Entry, ProgramRun, WantedCall, run_program
 from restgpt.tools.sandbox.result import SandboxResult, Status
 from restgpt.tools.storable import storable_text, storable_value
+from restgpt.tools.telemetry import annotate
 
 MAX_PROGRAMS = 3
 """The maximum number of programs for one sub-task; then the calls are made one by one."""
@@ -72,7 +74,7 @@ def written(
 ) -> Program:
     """Return the record of a new program; its clock is the time of now, its seed a random one."""
     return {
-        "code": storable_text(code),
+        "code": _bare(storable_text(code)),
         "writer": writer,
         "number": number,
         "is_last": is_last,
@@ -83,6 +85,13 @@ def written(
         "status": "running",
         "feedback": "",
     }
+
+
+def _bare(code: str) -> str:
+    """Return the code as the sandbox runs it, without Markdown, so that line numbers are those of the shown code."""
+    while (cleaned := clean_code(code)) != code:
+        code = cleaned
+    return code
 
 
 def is_running(program: Program | None) -> bool:
@@ -102,13 +111,15 @@ def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
     program = state["program"]
     requests = [request for request in state["requests"] if request["round"] == state["round"]]
     if over := _exhausted(run, state):
-        return _closed(run, state, requests, f"The program was stopped: {over} are used up.")
+        annotate(program=program["number"], program_calls=0, program_end="budget")
+        return _closed(run, state, requests, over, end="budget")
     for request in requests:
         if request["status"] == "sent":
             run.learn(request)
     requests = _read(requests)
     found = _run(run, state, program, requests)
     program = {**program, "is_checked": found.kind != "refused", "taken": dict(found.taken) or program["taken"]}
+    annotate(program=program["number"], program_calls=len(found.calls), program_end=found.kind)
     match found.kind:
         case "calls":
             return _handed_over(run, state, program, requests, found.calls)
@@ -116,19 +127,22 @@ def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
             return _finished(run, state, program, requests, found.result.output.strip())
         case "stopped":
             shown = f"\nIt shows: {found.value}" if found.value else ""
-            return _closed(run, state, requests, f"The program stopped: {found.text}{shown}{_shapes(requests)}")
+            said_last = f"The program stopped: {found.text}{shown}{_shapes(requests)}"
+            return _closed(run, state, requests, said_last, end="stopped")
         case "unknown":
             return _unknown(run, state, program, requests, found)
     refusal = _refusal(found, requests)
     if refusal:
-        return _closed(run, state, requests, refusal)
+        return _closed(run, state, requests, refusal, end="rejected")
     return _failed(run, state, program, requests, found.problem, found.result)
 
 
 def _exhausted(run: Run, state: ProgramState) -> str:
-    """Return the budget of time or tokens that is used up; empty if there is budget left."""
+    """Return a sentence about the budget of time if it is used up; a program uses no tokens."""
     spent = spent_since(state["baseline"], state["usage"])
-    return f"{run.context.max_seconds:g} seconds" if spent["seconds"] >= run.context.max_seconds else ""
+    if spent["seconds"] < run.context.max_seconds:
+        return ""
+    return f"The program was stopped, because the time for this instruction is used up: {run.context.max_seconds:g} s."
 
 
 def _left(run: Run, state: ProgramState) -> int:
@@ -254,7 +268,7 @@ def _maker(run: Run, state: ProgramState, program: Program, before: int) -> Call
             found=found,
             code=program["code"],
             pages=pages,
-            description=f"line {call.line} of the program: {call.source}",
+            description=f"line {call.line} of the program calls it: {call.source}",
         )
         if isinstance(drafted, Problems):
             raise drafted.error
@@ -290,7 +304,7 @@ def _finished(
 ) -> dict[str, Any]:
     """End the round with the program's report, which is the answer if nothing speaks against it."""
     report = shortened(report, run.context.result_budget * 4)
-    update = _closed(run, state, requests, report, program=program)
+    update = _closed(run, state, requests, report, program=program, end="report")
     if not program["is_last"] or _doubts(requests):
         return update
     steps = [*_of_turn(state), *update["steps"]]
@@ -312,7 +326,7 @@ def _unknown(
         f"What would come next is not known: it depends on the answer to {found.function}, which a dry run does not "
         f"send (line {found.line}: {found.source})."
     )
-    update = _closed(run, state, requests, where, program=program)
+    update = _closed(run, state, requests, where, program=program, end="unknown")
     if not program["is_last"] or _doubts(requests):
         return update
     return {**update, **ended(run, [*_of_turn(state), *update["steps"]], "", fulfilled=True, remark=f"\n{where}")}
@@ -343,23 +357,29 @@ def _failed(
     is_final = result is not None and result.status in UNREPAIRABLE
     if program["writer"] == "planner":
         number = MAX_PROGRAMS if is_final else program["number"]
-        return _closed(run, state, requests, feedback, program={**program, "number": number})
+        return _closed(run, state, requests, feedback, program={**program, "number": number}, end="failed")
     if program["number"] < MAX_PROGRAMS and not is_final:
-        failed: Program = {**program, "status": "failed", "feedback": feedback}
+        failed: Program = {**program, "status": "failed", "feedback": feedback, "end": "failed"}
         return {"program": failed, "requests": _read(requests), "usage": run.usage()}
-    step = step_of(state, requests=_read(requests), result=_summary(requests, feedback))
-    over: Program = {**program, "status": "over"}
+    over: Program = {**program, "status": "over", "end": "failed"}
+    step = step_of(state, requests=_read(requests), result=_summary(requests, feedback), program=over)
     return {"steps": [step], "round": state["round"] + 1, "program": over, "usage": run.usage()}
 
 
 def _closed(
-    run: Run, state: ProgramState, requests: Sequence[Request], said_last: str, *, program: Program | None = None
+    run: Run,
+    state: ProgramState,
+    requests: Sequence[Request],
+    said_last: str,
+    *,
+    end: ProgramEnd,
+    program: Program | None = None,
 ) -> dict[str, Any]:
     """End the round: its step, with the requests as they came out."""
     read = [_with_body(run, request) for request in _read(requests)]
     closed: ProgramState = {**state, "api_plan": _plan_of(state, read)}
-    step = step_of(closed, requests=read, result=_summary(read, said_last))
-    over: Program = {**(program or state["program"]), "status": "over"}
+    over: Program = {**(program or state["program"]), "status": "over", "end": end}
+    step = step_of(closed, requests=read, result=_summary(read, said_last), program=over)
     return {
         "requests": read,
         "steps": [step],

@@ -173,7 +173,10 @@ _PROBLEMS: Mapping[str, str] = {
         "Line {line}: {source}\nThe code in this gather catches the signal that a call waits for its answer. Catch "
         "ApiError or Exception, never BaseException or everything."
     ),
-    "many": "Line {line}: {source}\nThe program asks for more requests than the budget leaves: {most}. Choose.",
+    "many": (
+        "Line {line}: {source}\nThe program asks for more requests at once than the budget of this instruction leaves: "
+        "{most}. Make fewer calls, or report what is known and say what is missing."
+    ),
     "large": "The arguments of the calls are too large together.",
 }
 
