@@ -146,6 +146,11 @@ def functions_text(run: Run, instruction: str) -> str:
     return "\n".join([*lines, *_rest(run, chosen[shown:], operations, room * TOKEN // LINES_PART, shown)])
 
 
+def one_function(run: Run, operation: Operation, focus: str) -> str:
+    """Write one function as the caller sees it."""
+    return "\n".join(_signatures(run, [operation], focus, run.context.documentation_budget))
+
+
 def _rest(run: Run, chosen: Sequence[Operation], operations: Sequence[Operation], room: int, shown: int) -> list[str]:
     """Return lines of further functions, the best first, and how many there are besides."""
     lines: list[str] = []

@@ -1,11 +1,13 @@
 """Guards programs on the command line: the pause shows where they stopped, the trace and the documents tell them."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from chatserver import ChatServer
-from cli import Cli, at
+from cli import TOY, Cli, at
 
 from restgpt.worlds import CREDENTIAL, World
 from restgpt.worlds.server import WorldServer
@@ -16,6 +18,17 @@ TWO = """# Make two projects.
 names = ["Moss", "Fern"]
 made = gather(*[create_project(body={"name": name}) for name in names])
 print("Created", ", ".join(item["name"] for item in made))"""
+
+BARE = {
+    "openapi": "3.1.0",
+    "info": {"title": "Bare", "version": "1"},
+    "servers": [{"url": "http://127.0.0.1:1"}],
+    "paths": {
+        "/projects": {"get": {"operationId": "list_projects", "responses": {"200": {"description": "All projects."}}}}
+    },
+    "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "query", "name": "key"}}},
+    "security": [{"key": []}],
+}
 
 
 def program(code: str) -> dict[str, Any]:
@@ -191,3 +204,37 @@ def test_the_budget_of_functions_is_a_setting_of_the_command_line(cli: Cli, toy:
         assert cli("ask", "Good morning", *at(toy), "--set", f"functions_budget={budget}").code == 0
         lengths.append(len(server.requests[0].texts[0]))
     assert lengths[0] < lengths[1]
+
+
+def test_the_functions_of_an_instruction_are_shown_as_the_planner_sees_them(
+    cli: Cli, toy: WorldServer, write: Write
+) -> None:
+    server = write({"thought": "", "decision": "end", "text": "Good morning.", "fulfilled": True})
+    cli("ask", "Which tasks are open?", *at(toy))
+    shown = cli("api", "functions", "Which tasks are open?", *at(toy))
+    assert shown.code == 0, shown.err
+    assert "create_project(" in shown.out
+    assert shown.out.strip() in server.requests[0].text
+
+
+def test_one_function_is_shown_with_a_budget(cli: Cli, toy: WorldServer) -> None:
+    one = cli("api", "functions", "--spec", TOY, "-o", "list_projects", "--json").document["functions"]
+    assert one.startswith("list_projects(")
+    assert "create_project(" not in one
+    assert cli("api", "functions", "--spec", TOY, "-o", "list_projcts").code == 2
+
+
+def test_learned_shapes_are_shown_with_the_function_until_they_are_deleted(
+    cli: Cli, toy: WorldServer, write: Write, tmp_path: Path
+) -> None:
+    bare = tmp_path / "bare.json"
+    bare.write_text(json.dumps(BARE), encoding="utf-8")
+    where = ["--spec", str(bare), "--base-url", toy.url]
+    write(program("print(len(rows(list_projects())))"))
+    ran = cli("ask", "How many projects?", *where)
+    assert ran.code == 0, ran.err
+    show = ["api", "functions", *where, "-o", "list_projects"]
+    assert "seen: {items: [{" in cli(*show).out
+    assert cli("api", "forget-shapes").out == "The shapes of 1 operation were deleted.\n"
+    assert "seen:" not in cli(*show).out
+    assert cli("api", "forget-shapes", "--json").document == {"forgotten": 0}
