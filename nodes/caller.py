@@ -20,7 +20,7 @@ from restgpt.nodes.results import NOTHING_YET, background, result_of
 from restgpt.nodes.rounds import MAX_REPAIRS, RoundState, latest, lineage, next_calls, step_of, to_repair
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import documentation
-from restgpt.specs.docs.signature import signature
+from restgpt.specs.docs.interface import interface
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
 from restgpt.tools.model.errors import ModelReplyError
@@ -126,14 +126,11 @@ def _program(run: Run, state: CallerState) -> dict[str, Any]:
 
 def _functions(run: Run, planned: Sequence[PlannedCall]) -> str:
     """Return the signatures of the planned operations; their purposes select the fields of the answers."""
-    texts = []
-    for name in dict.fromkeys(call["operation"] for call in planned):
-        operation = run.catalogue.operation(name)
-        purposes = " ".join(call["purpose"] for call in planned if call["operation"] == name)
-        budget = run.context.documentation_budget
-        function = run.catalogue.function_name(operation)
-        texts.append(signature(operation, function, budget=budget, focus=purposes, seen=run.seen(operation)))
-    return "\n".join(texts)
+    operations = [run.catalogue.operation(name) for name in dict.fromkeys(call["operation"] for call in planned)]
+    focus = " ".join(call["purpose"] for call in planned)
+    budget = run.context.documentation_budget
+    name_of = run.catalogue.function_name
+    return interface(operations, name_of, budget=budget, most=budget, focus=focus, seen=run.seen)
 
 
 def _evidence(state: CallerState, requests: Sequence[Request]) -> Evidence:

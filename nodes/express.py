@@ -19,7 +19,7 @@ from restgpt.nodes.resources import Run
 from restgpt.nodes.results import bounded_results
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
-from restgpt.specs.docs.signature import signature
+from restgpt.specs.docs.interface import interface
 
 TOKEN = 4
 """The characters of a token, on average."""
@@ -30,8 +30,8 @@ MAX_LOOKS = 2
 MOST_SHOWN = 8
 """The maximum number of functions that such a question shows."""
 
-LEAST, MOST = 45, 150
-"""The fewest and the most tokens of one signature; with less than that for each, the best are chosen."""
+LEAST, MOST = 45, 200
+"""The fewest tokens for a function, types included, and the most of its signature; with fewer, the best are chosen."""
 
 LINES_PART = 4
 """The part of the budget that lines of further functions may take, if not all are shown with their signatures."""
@@ -130,20 +130,17 @@ def functions_text(run: Run, instruction: str) -> str:
     """Write the functions for the prompt: all with their signatures, or the best of them, and others as lines."""
     operations = list(run.catalogue)
     room = run.context.functions_budget
-    each = room // max(1, len(operations))
-    if each >= LEAST:
-        return "\n".join(_signatures(run, operations, instruction, min(each, MOST)))
+    if room // max(1, len(operations)) >= LEAST:
+        return _interface(run, operations, instruction, room)
     chosen = run.catalogue.offer(instruction, room)
-    lines: list[str] = []
-    left = room * TOKEN * (LINES_PART - 1) // LINES_PART
-    shown = 0
-    for text in _signatures(run, chosen, instruction, MOST):
-        left -= len(text) + 1
-        if left < 0:
-            break
-        lines.append(text)
-        shown += 1
-    return "\n".join([*lines, *_rest(run, chosen[shown:], operations, room * TOKEN // LINES_PART, shown)])
+    count = room * (LINES_PART - 1) // LINES_PART // MOST
+    text = _interface(run, chosen[:count], instruction, room * (LINES_PART - 1) // LINES_PART)
+    return "\n".join([text, *_rest(run, chosen[count:], operations, room * TOKEN // LINES_PART, len(chosen[:count]))])
+
+
+def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: int) -> str:
+    name_of = run.catalogue.function_name
+    return interface(operations, name_of, budget=budget, most=MOST, focus=focus, seen=run.seen)
 
 
 def one_function(run: Run, operation: Operation, focus: str) -> str:
@@ -167,19 +164,9 @@ def _rest(run: Run, chosen: Sequence[Operation], operations: Sequence[Operation]
     return ["Without their arguments:", *lines, *more] if lines else more
 
 
-def _signatures(run: Run, operations: Sequence[Operation], focus: str, budget: int) -> list[str]:
-    return [
-        signature(
-            operation, run.catalogue.function_name(operation), budget=budget, focus=focus, seen=run.seen(operation)
-        )
-        for operation in operations
-    ]
-
-
 def _named(run: Run, text: str, instruction: str) -> str:
     """Return the signatures of the functions that a text names, or that fit its words."""
     known = run.catalogue.functions
     named = [known[word] for word in dict.fromkeys(_NAME.findall(text)) if word in known]
     found = named or run.catalogue.search(text, MOST_SHOWN)
-    budget = run.context.documentation_budget // 3
-    return "\n".join(_signatures(run, found[:MOST_SHOWN], f"{instruction} {text}", budget))
+    return _interface(run, found[:MOST_SHOWN], f"{instruction} {text}", run.context.documentation_budget)

@@ -47,6 +47,12 @@ class Shape:
     def _inner(self, schema: Any, *, chain: int = 0) -> "Shape":
         return Shape(self._document, schema, request=self._request, known=self._known, chain=chain)
 
+    @property
+    def reference(self) -> str:
+        """The reference that the schema is, as the document writes it; empty if it is written in place."""
+        reference = self._schema.get("$ref")
+        return reference if isinstance(reference, str) else ""
+
     @cached_property
     def flat(self) -> Schema:
         """The schema itself, with its reference followed and `allOf`, or an only alternative, merged into it."""

@@ -7,7 +7,7 @@ A star marks required arguments and fields, a question mark a value that may be 
 type is a text. Of a long result the fields that programs need come first, the names of the others after an ellipsis.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -75,27 +75,38 @@ LEVEL = 3
 LISTS_MOST = 2
 
 Words = frozenset[str]
+Types = Mapping[str, str]
+"""The names of schemas by their references."""
+NO_TYPES: Types = {}
 
 
-def signature(operation: Operation, name: str, *, budget: int, focus: str = "", seen: str = "") -> str:
+def signature(
+    operation: Operation, name: str, *, budget: int, focus: str = "", seen: str = "", types: Types = NO_TYPES
+) -> str:
     """Write an operation as a typed function in about `budget` tokens of four characters.
 
     A long result keeps the fields that match the words of `focus`. `seen`, the shape of earlier answers as text, is
-    appended.
+    appended. `types` names the schemas, by reference, that are written elsewhere.
     """
     room = budget * TOKEN
     shown = f"\n  seen: {plain_text(seen, room // 2)}" if seen else ""
-    text = _Writer(operation, name, focus_stems(focus)).text(room - len(shown))
+    text = _Writer(operation, name, focus_stems(focus), types).text(room - len(shown))
     return text + shown
+
+
+def type_text(shape: Shape, *, room: int, focus: str = "", types: Types = NO_TYPES) -> str:
+    """Write the fields of a value of a result in about `room` characters, those of the focus first."""
+    return _Tree(shape, focus_stems(focus), types, request=False, whole=True).text(room)
 
 
 class _Writer:
     """Writes one signature: each part takes its room, and what a part leaves goes to the next ones."""
 
-    def __init__(self, operation: Operation, name: str, focus: Words) -> None:
+    def __init__(self, operation: Operation, name: str, focus: Words, types: Types) -> None:
         self._operation = operation
         self._name = name
         self._focus = focus
+        self._types = types
         self._keywords = keywords(operation)
 
     def text(self, room: int) -> str:
@@ -149,7 +160,8 @@ class _Writer:
         if not values:
             return item.name
         shape = Shape(self._operation.document, item.parameter.schema, request=True)
-        kind = _Tree(shape, self._focus, request=True).text(values) if shape.has_fields else _type(shape, values)
+        has_fields = shape.has_fields
+        kind = _Tree(shape, self._focus, NO_TYPES, request=True).text(values) if has_fields else _type(shape, values)
         default = shape.flat.get("default")
         if item.required:
             return f"{item.name}*: {kind}"
@@ -167,7 +179,7 @@ class _Writer:
             return ""
         star = "*" if self._operation.body.required else ""
         head = f"{BODY}{star}: "
-        return head + _Tree(shape, self._focus, request=True).text(max(RESULT_LEAST, room - len(head)))
+        return head + _Tree(shape, self._focus, NO_TYPES, request=True).text(max(RESULT_LEAST, room - len(head)))
 
     def _result(self, room: int) -> str:
         response = self._operation.response()
@@ -179,7 +191,8 @@ class _Writer:
         kind = media.media_type.lower()
         if "json" not in kind and "*" not in kind:
             return "str" if kind.startswith("text/") or "xml" in kind else "bytes"
-        return _Tree(Shape(self._operation.document, media.schema), self._focus, request=False).text(room)
+        shape = Shape(self._operation.document, media.schema)
+        return _Tree(shape, self._focus, self._types, request=False).text(room)
 
     def _notes(self, room: int, summary: str) -> Iterator[str]:
         """Write what the description says beyond the summary, and the parameters' descriptions, while they fit."""
@@ -213,6 +226,7 @@ class _Entry:
     arrays: int
     depth: int
     rest: str
+    type_name: str = ""
     shown: "list[_Entry]" = field(default_factory=list)
     more: list[str] = field(default_factory=list)
     # How many of the fields that are left out are named.
@@ -221,21 +235,25 @@ class _Entry:
 
     @property
     def is_object(self) -> bool:
-        return "object" in self.core.kinds and self.core.has_fields and self.depth < DEEPEST
+        return not self.type_name and "object" in self.core.kinds and self.core.has_fields and self.depth < DEEPEST
 
     @property
     def is_list(self) -> bool:
         """Whether the field is an array of objects."""
-        return self.arrays > 0 and self.is_object
+        return self.arrays > 0 and (self.is_object or bool(self.type_name))
 
 
 class _Tree:
     """Writes the fields of one value: the most needed ones of all levels first, while they fit."""
 
-    def __init__(self, shape: Shape, focus: Words, *, request: bool) -> None:
+    def __init__(self, shape: Shape, focus: Words, types: Types, *, request: bool, whole: bool = False) -> None:
+        """Write a value; with `whole`, also the fields of one whose schema is among `types`."""
         self._focus = focus
+        self._types = types
         self._request = request
         self._root = self._entry("", shape, 0, "")
+        if whole:
+            self._root.type_name = ""
         # The fields in the text and those left out of it, with the object that they belong to.
         self._added: list[tuple[_Entry, _Entry]] = []
         self._left_out: list[tuple[_Entry, _Entry]] = []
@@ -253,7 +271,7 @@ class _Tree:
         while core.items is not None and arrays < ARRAYS_MOST:
             core, arrays = core.items, arrays + 1
         rest = f"{'?' if shape.is_nullable else ''}{_default(shape) if self._request else ''}"
-        return _Entry(name, mark, core, arrays, depth, rest)
+        return _Entry(name, mark, core, arrays, depth, rest, self._types.get(core.reference, ""))
 
     def _choose(self, room: int) -> int:
         """Add fields, the most needed first, collect those that do not fit, and return the room that is left."""
@@ -299,7 +317,7 @@ class _Tree:
             heappush(waiting, (rank + LEVEL * parent.depth, next(number), parent, entry))
 
     def _written(self, entry: _Entry, values: int = 30) -> str:
-        inner = self._braces(entry) if entry.is_object else _type(entry.core, values)
+        inner = entry.type_name or (self._braces(entry) if entry.is_object else _type(entry.core, values))
         text = "[" * entry.arrays + inner + "]" * entry.arrays
         if not entry.name:
             return text + entry.rest
@@ -336,7 +354,7 @@ def _rank(entry: _Entry, focus: Words, lists: int) -> int:
     if len(entry.core.values) == 1:
         return RARE
     rank = _rank_of_name(entry.name)
-    if not entry.is_object or rank == RARE:
+    if not (entry.is_object or entry.type_name) or rank == RARE:
         return rank
     if entry.is_list:
         return min(rank, KEY if lists <= LISTS_MOST else HELPFUL)

@@ -1,0 +1,135 @@
+"""The interface of several operations for a prompt: their signatures, and the types that they share, written once.
+
+search_movies(query*: str, page=1) -> MoviePage
+  Find movies by title.
+MoviePage = {results: [Movie], total_results: int, page: int}
+Movie = {id: int, title, release_date: date}
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from restgpt.specs.docs.documentation import TOKEN
+from restgpt.specs.docs.shape import Shape
+from restgpt.specs.docs.signature import signature, type_text
+from restgpt.specs.operation import Operation
+
+# How many levels of a result, and how many fields of a level, are searched for types.
+DEEPEST, FIELDS_MOST = 4, 80
+# A type that is worth a name has so many fields, and so many functions use it.
+FIELDS_LEAST, USERS_LEAST = 3, 2
+# The share of the budget for the types, if there are any.
+TYPES_SHARE = 0.5
+# The most characters of one type, and the least for which its fields are shown.
+TYPE_MOST, TYPE_LEAST = 700, 60
+# The fewest tokens of one signature.
+SIGNATURE_LEAST = 30
+
+CUT = "…"
+"""The mark of what is left out of a signature."""
+
+_UNNAMED = re.compile(r"\W+", re.ASCII)
+
+
+def interface(
+    operations: Sequence[Operation],
+    name_of: Callable[[Operation], str],
+    *,
+    budget: int,
+    most: int = 150,
+    focus: str = "",
+    seen: Callable[[Operation], str] = lambda operation: "",
+) -> str:
+    """Write operations as typed functions in about `budget` tokens of four characters, `most` for each.
+
+    `focus` are words whose fields come first; `seen` gives the learned shape of an operation's answers.
+    """
+    shared = _shared(operations)
+    types = _names(shared)
+    definitions = _definitions(shared, types, int(budget * TOKEN * TYPES_SHARE), focus)
+    room = budget * TOKEN - sum(len(line) + 1 for line in definitions)
+
+    def written(operation: Operation, tokens: int) -> str:
+        known = types.get(id(operation.document), {})
+        name, shape = name_of(operation), seen(operation)
+        return signature(operation, name, budget=tokens, focus=focus, seen=shape, types=known)
+
+    return "\n".join([*_signatures(operations, written, room, most), *definitions])
+
+
+def _signatures(
+    operations: Sequence[Operation], written: Callable[[Operation, int], str], room: int, most: int
+) -> list[str]:
+    """Write signatures in `room` characters; those that are cut share what the others leave."""
+    each = min(most, max(SIGNATURE_LEAST, room // TOKEN // max(1, len(operations))))
+    lines = [written(operation, each) for operation in operations]
+    cut = [number for number, line in enumerate(lines) if CUT in line]
+    left = (room - sum(len(line) + 1 for line in lines)) // TOKEN
+    if cut and left >= len(cut):
+        more = min(most, each + left // len(cut))
+        for number in cut:
+            lines[number] = written(operations[number], more)
+    return lines
+
+
+Shared = dict[tuple[int, str], Shape]
+Names = dict[int, dict[str, str]]
+
+
+def _shared(operations: Sequence[Operation]) -> Shared:
+    """Return the named schemas that several results contain, by document and reference, the most used first."""
+    users: Counter[tuple[int, str]] = Counter()
+    found: Shared = {}
+    for operation in operations:
+        response = operation.response()
+        media = response.preferred if response is not None else None
+        if media is None or "json" not in media.media_type.lower():
+            continue
+        mine = dict(_named(Shape(operation.document, media.schema), DEEPEST, set()))
+        users.update((id(operation.document), reference) for reference in mine)
+        found.update({(id(operation.document), reference): shape for reference, shape in mine.items()})
+    return {key: found[key] for key, count in users.most_common() if count >= USERS_LEAST}
+
+
+def _named(shape: Shape, depth: int, open_ones: set[str]) -> Iterator[tuple[str, Shape]]:
+    """Yield the objects with a named schema in a value, by reference."""
+    while shape.items is not None and depth > 0:
+        shape, depth = shape.items, depth - 1
+    reference = shape.reference
+    if depth <= 0 or reference in open_ones or "object" not in shape.kinds:
+        return
+    fields = list(shape.fields.values())
+    if reference and len(fields) >= FIELDS_LEAST:
+        yield reference, shape
+    inner = open_ones | {reference} if reference else open_ones
+    for field in fields[:FIELDS_MOST]:
+        yield from _named(field, depth - 1, inner)
+
+
+def _names(shared: Shared) -> Names:
+    """Return a unique Python name for each shared schema, by document."""
+    names: Names = {}
+    taken: set[str] = set()
+    for document, reference in shared:
+        stem = _UNNAMED.sub("_", reference.rstrip("/").rsplit("/", 1)[-1]).strip("_") or "Type"
+        stem = f"T{stem}" if stem[0].isdigit() else stem[0].upper() + stem[1:]
+        name, number = stem, 2
+        while name in taken:
+            name, number = f"{stem}{number}", number + 1
+        taken.add(name)
+        names.setdefault(document, {})[reference] = name
+    return names
+
+
+def _definitions(shared: Shared, types: Names, room: int, focus: str) -> list[str]:
+    """Write the shared types in `room` characters, the smallest first; what one type leaves goes to the next."""
+    lines: dict[tuple[int, str], str] = {}
+    for key in sorted(shared, key=lambda key: len(shared[key].fields)):
+        document, reference = key
+        name = types[document][reference]
+        each = max(TYPE_LEAST, min(TYPE_MOST, room // (len(shared) - len(lines)) - len(name) - 4))
+        text = type_text(shared[key], room=each, focus=focus, types=types[document])
+        lines[key] = f"{name} = {text.removesuffix('?')}"
+        room -= len(lines[key]) + 1
+    return [lines[key] for key in shared]
