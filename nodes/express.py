@@ -138,14 +138,15 @@ def functions_text(run: Run, instruction: str) -> str:
     return "\n".join([text, *_rest(run, chosen[count:], operations, room * TOKEN // LINES_PART, len(chosen[:count]))])
 
 
-def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: int) -> str:
+def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: int, most: int = MOST) -> str:
     name_of = run.catalogue.function_name
-    return interface(operations, name_of, budget=budget, most=MOST, focus=focus, seen=run.seen)
+    return interface(operations, name_of, budget=budget, most=most, focus=focus, seen=run.seen)
 
 
 def one_function(run: Run, operation: Operation, focus: str) -> str:
     """Write one function as the caller sees it."""
-    return "\n".join(_signatures(run, [operation], focus, run.context.documentation_budget))
+    budget = run.context.documentation_budget
+    return _interface(run, [operation], focus, budget, most=budget)
 
 
 def _rest(run: Run, chosen: Sequence[Operation], operations: Sequence[Operation], room: int, shown: int) -> list[str]:
