@@ -108,7 +108,8 @@ def _advanced(update: Mapping[str, Any]) -> Iterator[Line]:
     if program["status"] == "failed":
         yield Line("failed", program["feedback"])
     for step in update.get("steps", ()):
-        yield _outcome(step)
+        # The lines of the requests were told already; a report that is the answer needs nothing beside it.
+        yield Line("report", update["answer"]) if "answer" in update else _outcome(step)
 
 
 def _outcome(step: Step) -> Line:

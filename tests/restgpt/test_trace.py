@@ -180,6 +180,9 @@ def test_the_end_of_a_program_is_told_as_report_or_as_failure() -> None:
         over = {**PROGRAM, "status": "over", "end": end}
         step = {"kind": "program", "result": "7", "program": over}
         assert told("parser", requests=[], program=over, steps=[step]) == [Line(label, "7")]
+    answered = {"kind": "program", "result": "There are 7.\nRead: list", "program": over}
+    told_once = told("parser", requests=[], program=over, steps=[answered], answer="There are 7.")
+    assert told_once == [Line("report", "There are 7.")]
 
 
 def test_a_finished_step_of_a_program_is_told_with_its_code_requests_and_report() -> None:
