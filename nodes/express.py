@@ -138,15 +138,32 @@ def functions_text(run: Run, instruction: str) -> str:
     return "\n".join([text, *_rest(run, chosen[count:], operations, room * TOKEN // LINES_PART, len(chosen[:count]))])
 
 
-def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: int, most: int = MOST) -> str:
-    name_of = run.catalogue.function_name
-    return interface(operations, name_of, budget=budget, most=most, focus=focus, seen=run.seen)
+def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: int) -> str:
+    """Write functions with their types, below the name of their API if there are several APIs."""
+    groups: dict[str, list[Operation]] = {}
+    for operation in operations:
+        groups.setdefault(operation.api.title or operation.api.name, []).append(operation)
+    texts = [
+        interface(
+            group,
+            run.catalogue.function_name,
+            budget=budget * len(group) // len(operations),
+            most=MOST,
+            focus=focus,
+            seen=run.seen,
+        )
+        for group in groups.values()
+    ]
+    if len(run.catalogue.apis) == 1:
+        return "\n".join(texts)
+    return "\n\n".join(f"# {title}\n{text}" for title, text in zip(groups, texts, strict=True))
 
 
 def one_function(run: Run, operation: Operation, focus: str) -> str:
     """Write one function as the caller sees it."""
     budget = run.context.documentation_budget
-    return _interface(run, [operation], focus, budget, most=budget)
+    name_of = run.catalogue.function_name
+    return interface([operation], name_of, budget=budget, most=budget, focus=focus, seen=run.seen)
 
 
 def _rest(run: Run, chosen: Sequence[Operation], operations: Sequence[Operation], room: int, shown: int) -> list[str]:

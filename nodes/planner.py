@@ -30,8 +30,23 @@ class PlannerReply(BaseModel):
     )
     decision: Literal["plan", "continue", "end"] = Field(description="Next sub-task, unfinished sub-task, or the end.")
     text: str = Field(min_length=1, description="The sub-task, what is still to be done, or the final answer.")
-    last: bool = Field(default=False, description="Not with end: whether the result of this sub-task is the answer.")
     fulfilled: bool = Field(default=True, description="Only with end: whether all asked for was done or found.")
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the result of the sub-task is the answer."""
+        return False
+
+
+class ProgramPlannerReply(PlannerReply):
+    """The planner's decision where programs carry out the sub-tasks."""
+
+    last: bool = Field(default=False, description="Not with end: whether the result of this sub-task is the answer.")
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the result of the sub-task is the answer."""
+        return self.last
 
 
 class PlannerState(ExpressState):
@@ -51,15 +66,16 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
         if not over and is_open(run, state.get("program"), steps):
             return _express(run, state, steps)
         prompt = _prompt(run, state, steps, over)
-        reply = run.ask("planner", prompt, PlannerReply)
+        schema = ProgramPlannerReply if run.context.execution == "program" else PlannerReply
+        reply = run.ask("planner", prompt, schema)
         if reply.decision == "end":
             return ended(run, steps, reply.text, fulfilled=reply.fulfilled)
         if over:
             return ended(run, steps, _partial(over, steps), fulfilled=False)
         if reply.decision == "continue" and steps:
-            kind: Decision = {"kind": "continue", "text": reply.text, "thought": reply.thought, "last": reply.last}
+            kind: Decision = {"kind": "continue", "text": reply.text, "thought": reply.thought, "last": reply.is_last}
             return _decided(run, kind)
-        return _planned(run, state, reply.text, reply.thought, is_last=reply.last)
+        return _planned(run, state, reply.text, reply.thought, is_last=reply.is_last)
 
     return planner
 

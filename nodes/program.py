@@ -118,7 +118,7 @@ def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
             run.learn(request)
     requests = _read(requests)
     found = _run(run, state, program, requests)
-    program = {**program, "is_checked": found.kind != "refused", "taken": dict(found.taken) or program["taken"]}
+    program = {**program, "is_checked": found.kind != "refused", "taken": {**program["taken"], **found.taken}}
     annotate(program=program["number"], program_calls=len(found.calls), program_end=found.kind)
     match found.kind:
         case "calls":

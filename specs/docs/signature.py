@@ -43,6 +43,8 @@ TYPED_SHARE = 0.6
 # From this room on, in characters, some is left to descriptions.
 ROOMY = 320
 RESULT_LEAST = 60
+# A larger maximum of a number says nothing.
+LARGEST_BOUND = 100_000
 # The names of arguments may take this many times the room: an argument that is not shown is never given.
 NAMES_MOST = 3
 # Characters of the summary, of a parameter's description, and of the least description that is worth its room.
@@ -167,8 +169,8 @@ class _Writer:
             return f"{item.name}*: {kind}"
         # The default tells the type of a plain value.
         if _is_plain(default) and kind == PYTHON.get(next(iter(shape.kinds), "")):
-            return f"{item.name}={default!r}"
-        return f"{item.name}: {kind}{_default(shape)}"
+            return f"{item.name}={default!r}{_most(shape)}"
+        return f"{item.name}: {kind}{_default(shape)}{_most(shape)}"
 
     def _body(self, room: int) -> str:
         shape = body_shape(self._operation)
@@ -394,6 +396,12 @@ def _type(shape: Shape, most: int) -> str:
     if shape.kinds == ("string",):
         return FORMATS.get(str(shape.flat.get("format")), "str")
     return "|".join(PYTHON[kind] for kind in shape.kinds)
+
+
+def _most(shape: Shape) -> str:
+    """Write the largest value of a number, such as the largest size of a page."""
+    most = shape.flat.get("maximum")
+    return f" ≤{most}" if isinstance(most, int) and not isinstance(most, bool) and most <= LARGEST_BOUND else ""
 
 
 def _default(shape: Shape) -> str:
