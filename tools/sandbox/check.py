@@ -15,6 +15,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
+from restgpt.tools.sandbox.gather import branches
+
 TYPE_CHECKING = False  # a name for type checkers; the import of `typing` would cost every worker milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -888,17 +890,17 @@ class _Shapes:
 
     def _gathered(self, node: ast.Call, scope: _Scope, depth: int) -> _Seen | None:
         """Return the shape of the list of results: one for each branch, or items of the same shape."""
-        branches = _branches(node)
-        if len(branches) == 1 and isinstance(branches[0], ast.Starred):
-            inner = branches[0].value
+        found = branches(node)
+        if len(found) == 1 and isinstance(found[0], ast.Starred):
+            inner = found[0].value
             if isinstance(inner, ast.ListComp | ast.GeneratorExp) and isinstance(inner.elt, ast.Lambda):
                 return None
             return self.of(inner, scope, depth) if not isinstance(inner, ast.Name) else None
-        if any(isinstance(branch, ast.Starred | ast.Name) for branch in branches):
+        if any(isinstance(branch, ast.Starred | ast.Name) for branch in found):
             return None
         parts = [
             self._result_of(branch, scope, depth) if isinstance(branch, ast.Lambda) else self.of(branch, scope, depth)
-            for branch in branches
+            for branch in found
         ]
         return _Seen({"parts": parts}, "the list of gather(...)")
 
@@ -1031,88 +1033,3 @@ def _listed(names: Iterable[str]) -> str:
 def _short(value: object) -> str:
     text = value if isinstance(value, str) else _json_text(value)
     return text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 1] + "…"
-
-
-def rewritten(tree: ast.Module) -> ast.Module:
-    """Return the tree, changed in place, with the branches of `gather` as functions, so that gather can run them.
-
-    `gather(f(x), g(y))` becomes `gather(lambda: f(x), lambda: g(y))`. In `gather(*[f(x) for x in xs])` and
-    `gather([f(x) for x in xs])` each lambda keeps its own `x`. Branches that await, yield or assign stay as they are.
-    """
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_gather(node)]
-    if calls and "gather" not in _Program(tree, {}).bound:
-        for call in calls:
-            call.args = [_branch(argument) for argument in _branches(call)]
-    return tree
-
-
-def _is_gather(node: ast.Call) -> bool:
-    return isinstance(node.func, ast.Name) and node.func.id == "gather"
-
-
-def _branches(call: ast.Call) -> list[ast.expr]:
-    """Return the arguments of gather; a literal list of branches is taken apart, a comprehension gets its star."""
-    arguments = list(call.args)
-    if len(arguments) == 1 and isinstance(arguments[0], ast.ListComp | ast.GeneratorExp):
-        arguments = [ast.copy_location(ast.Starred(arguments[0], ast.Load()), arguments[0])]
-    elif len(arguments) == 1 and isinstance(arguments[0], ast.List | ast.Tuple):
-        arguments = arguments[0].elts
-    return [
-        element
-        for argument in arguments
-        for element in (
-            argument.value.elts
-            if isinstance(argument, ast.Starred) and isinstance(argument.value, ast.List | ast.Tuple)
-            else [argument]
-        )
-    ]
-
-
-def _branch(argument: ast.expr) -> ast.expr:
-    """Return the argument of gather for one branch, or for the branches of one comprehension."""
-    if not isinstance(argument, ast.Starred):
-        return _deferred(argument, ())
-    inner = argument.value
-    if isinstance(inner, ast.ListComp | ast.GeneratorExp) and not any(part.is_async for part in inner.generators):
-        inner.elt = _deferred(inner.elt, _targets(inner))
-    return argument
-
-
-def _targets(node: ast.ListComp | ast.GeneratorExp) -> list[str]:
-    """Return the names that a comprehension binds for each element, by its targets and by := in its conditions."""
-    names: dict[str, None] = {}
-    for part in node.generators:
-        for root in (part.target, *part.ifs):
-            for inner in ast.walk(root):
-                target = inner.target if isinstance(inner, ast.NamedExpr) else inner if root is part.target else None
-                if isinstance(target, ast.Name) and (root is not part.target or isinstance(target.ctx, ast.Store)):
-                    names[target.id] = None
-    return list(names)
-
-
-def _deferred(node: ast.expr, names: Sequence[str]) -> ast.expr:
-    """Return a lambda that evaluates `node` later with the present values of `names`; other nodes stay as they are."""
-    if isinstance(node, ast.Lambda):
-        taken = node.args
-        if names and not (taken.args or taken.posonlyargs or taken.kwonlyargs or taken.vararg or taken.kwarg):
-            node.args = _defaults(node, names)
-        return node
-    parts = list(ast.walk(node))
-    if any(isinstance(part, ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr) for part in parts):
-        return node
-    if not any(isinstance(part, ast.Call) for part in parts):
-        return node
-    return ast.copy_location(ast.Lambda(_defaults(node, names), node), node)
-
-
-def _defaults(node: ast.expr, names: Sequence[str]) -> ast.arguments:
-    """Return keyword parameters with the present values of `names` as their defaults."""
-    return ast.arguments(
-        posonlyargs=[],
-        args=[],
-        vararg=None,
-        kwonlyargs=[ast.copy_location(ast.arg(name), node) for name in names],
-        kw_defaults=[ast.copy_location(ast.Name(name, ast.Load()), node) for name in names],
-        kwarg=None,
-        defaults=[],
-    )
