@@ -111,6 +111,7 @@ def fix_chance(seed: str) -> None:
 
     random._urandom = urandom  # type: ignore[attr-defined]
     random.Random.seed = seeded
+    random.seed = random._inst.seed  # type: ignore[attr-defined]
     random.seed()
 
 

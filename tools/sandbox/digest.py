@@ -73,7 +73,10 @@ def _is_deeper(value: Any, most: int) -> bool:
 
 
 def _as_json(value: Any) -> Any:
-    """Return the JSON form of a Python value: dates as ISO text, sets sorted, bytes as a file, decimals as numbers."""
+    """Return the JSON form of a Python value: dates as ISO text, sets sorted, bytes as a file, decimals as numbers.
+
+    The answer that a dry run lacks ends the run here, as at any other use of it.
+    """
     if isinstance(value, bytes | bytearray):
         from binascii import b2a_base64
 

@@ -134,7 +134,6 @@ class Driver:
         branch = self._branch
         if branch.waits:
             raise Suspended
-        _refuse_held([*positional, *keywords.values()])
         text = call_text(name, positional, keywords)
         digest = digest_of(text)
         position = branch.next()
@@ -293,16 +292,6 @@ def _told(value: Any) -> str:
     if value is None or isinstance(value, bytes):
         return ""
     return value if isinstance(value, str) else _dumps(value, ensure_ascii=False)
-
-
-def _refuse_held(values: list[Any]) -> None:
-    for value in values:
-        if type(value) is Held:
-            bool(value)
-        elif isinstance(value, dict):
-            _refuse_held(list(value.values()))
-        elif isinstance(value, list | tuple):
-            _refuse_held(list(value))
 
 
 def _parsed(entry: dict[str, Any]) -> Any:
