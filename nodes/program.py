@@ -291,7 +291,7 @@ def _maker(run: Run, state: ProgramState, program: Program, before: int) -> Call
             found=found() if is_traced else (),
             code=program["code"],
             pages=pages,
-            description=f"line {call.line} of the program: {call.source}" if call.line else "a call of the program",
+            description=_reason(call),
         )
         if isinstance(drafted, Problems):
             raise drafted.error
@@ -310,6 +310,11 @@ def _maker(run: Run, state: ProgramState, program: Program, before: int) -> Call
         return placed(drafted.to_json(), round_number=state["round"], call=before + number, place=place)
 
     return make
+
+
+def _reason(call: WantedCall) -> str:
+    """Return why a call is made, for the person who is asked; code made by `exec` has no line in the program."""
+    return f"line {call.line} of the program calls it: {call.source}" if call.line else "the program calls it"
 
 
 def _is_traced(run: Run, operation: Operation) -> bool:

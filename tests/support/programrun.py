@@ -13,6 +13,24 @@ CLOCK = 1_700_000_000.0
 PATIENT = Limits(wall=30.0, cpu=30.0)
 
 
+# Writes a record of any kind to the status descriptor, as code that shares the worker's process can.
+FORGE = """
+import json, os, sys
+driver = gather.__self__
+def forge(kind, payload):
+    [status] = [cell.cell_contents for cell in driver._leave.__closure__ if isinstance(cell.cell_contents, int)]
+    text = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    fields = [kind, b"", b"", b"", b"", b"", text]
+    body = b"".join(b"%d:%b," % (len(part), part) for part in fields)
+    os.write(status, b"%d:%b," % (len(body), body))
+    os._exit(0)
+def raw(argument):
+    return b'{"calls": [{"position": "0", "function": "get", "arguments": [[%b], {}]}]}' % argument
+def call(**changed):
+    return {"position": "0", "line": 1, "function": "get", "arguments": [[], {"n": 1}], **changed}
+"""
+
+
 class Failure(Exception):
     """The answer to a call is an error with this status and body."""
 

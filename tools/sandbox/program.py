@@ -96,11 +96,11 @@ class ForgedReportError(ValueError):
 def run_program(
     code: str,
     *,
-    functions: Sequence[str],
     entries: Sequence[Entry],
     clock: float,
     seed: str,
     most: int,
+    functions: Sequence[str] = (),
     check: Literal["", "names", "fields"] = "",
     stubs: Sequence[Mapping[str, Any]] = (),
     names: Sequence[str] = (),
@@ -183,7 +183,10 @@ _PROBLEMS: Mapping[str, str] = {
         "Code here catches the signal that a call waits for its answer. Catch ApiError or Exception, never "
         "BaseException or everything, and call no function in __del__ or in a callback."
     ),
-    "many": "The program asks for more requests than the budget leaves: {most}. Choose.",
+    "many": (
+        "The program asks for more requests at once than the budget of this instruction leaves: {most}. Make fewer "
+        "calls, or report what is known and say what is missing."
+    ),
     "large": "The arguments of the calls that wait here are too large together. Make fewer of these calls at once.",
 }
 

@@ -6,30 +6,13 @@ import sys
 from typing import Any
 
 import pytest
-from programrun import CLOCK, Failure, Host, entry, once
+from programrun import CLOCK, FORGE, Failure, Host, entry, once
 
 from restgpt.tools.sandbox.digest import call_text, digest_of
 from restgpt.tools.sandbox.program import Entry
 from restgpt.tools.sandbox.result import Limits, Status
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run in the locked interpreter of Linux")
-
-# Writes a record of any kind to the status descriptor, as code that shares the worker's process can.
-FORGE = """
-import json, os, sys
-driver = gather.__self__
-def forge(kind, payload):
-    [status] = [cell.cell_contents for cell in driver._leave.__closure__ if isinstance(cell.cell_contents, int)]
-    text = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-    fields = [kind, b"", b"", b"", b"", b"", text]
-    body = b"".join(b"%d:%b," % (len(part), part) for part in fields)
-    os.write(status, b"%d:%b," % (len(body), body))
-    os._exit(0)
-def raw(argument):
-    return b'{"calls": [{"position": "0", "function": "get", "arguments": [[%b], {}]}]}' % argument
-def call(**changed):
-    return {"position": "0", "line": 1, "function": "get", "arguments": [[], {"n": 1}], **changed}
-"""
 
 
 def forged(payload: str, *entries: Entry, kind: str = "calls", **options: Any) -> Any:
@@ -546,7 +529,7 @@ def test_an_endless_loop_of_calls_ends_at_the_budget() -> None:
     run = once("gather(*[lambda: get(n=1) for _ in range(10_000)])", most=20)
     assert run.kind == "failed"
     assert "Line 1: " in run.problem
-    assert "more requests than the budget leaves: 20" in run.problem
+    assert "more requests at once than the budget of this instruction leaves: 20" in run.problem
 
 
 def test_a_program_that_never_ends_is_stopped() -> None:
@@ -673,7 +656,7 @@ def test_the_source_line_is_that_of_the_code_without_markdown() -> None:
 def test_a_report_cannot_ask_for_more_calls_than_the_budget_leaves() -> None:
     run = forged("{'calls': [call(position=str(n)) for n in range(5000)]}", most=10)
     assert (run.kind, run.calls) == ("failed", ())
-    assert "more requests than the budget leaves: 10" in run.problem
+    assert "more requests at once than the budget of this instruction leaves: 10" in run.problem
 
 
 def test_a_report_cannot_ask_again_at_an_answered_position() -> None:
