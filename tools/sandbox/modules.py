@@ -18,7 +18,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 # In an order in which each module comes after those that it imports.
 _ALWAYS = ("digest", "determinism", "replay")
-_FOR_CHECK = ("gather", "check")
+_FOR_CHECK = ("gather", "problem", "syntax", "calls", "shapes", "check")
 
 _IMPORTED = ("_sha2", "_sha256", "binascii")
 _IMPORTED_FOR: dict[str, tuple[str, ...]] = {"table": ("csv",), "field": ("difflib",), "one": ("difflib",)}

@@ -19,7 +19,7 @@ from hypothesis import given as given_by
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from restgpt.tools.sandbox import check, library
+from restgpt.tools.sandbox import library, shapes
 from restgpt.tools.sandbox.check import problems
 from restgpt.tools.sandbox.gather import rewritten
 
@@ -364,7 +364,7 @@ def test_counting_in_a_new_dict_keeps_the_check_of_fields() -> None:
 
 
 def test_the_check_and_the_library_know_the_same_envelopes() -> None:
-    assert check.LISTS == library.LISTS
+    assert shapes.LISTS == library.LISTS
 
 
 def test_the_shape_of_rows_is_what_rows_returns() -> None:
