@@ -9,6 +9,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any, Literal
 
 from langchain_core.messages import AnyMessage
@@ -29,7 +31,7 @@ from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
 from restgpt.tools.response.store import Body, UnknownHandleError
 from restgpt.tools.sandbox.code import clean_code
-from restgpt.tools.sandbox.program import Entry, ProgramRun, WantedCall, run_program
+from restgpt.tools.sandbox.program import LIMITS, Entry, ProgramRun, WantedCall, run_program
 from restgpt.tools.sandbox.result import SandboxResult, Status
 from restgpt.tools.storable import storable_text, storable_value
 from restgpt.tools.telemetry import annotate
@@ -39,6 +41,9 @@ MAX_PROGRAMS = 3
 
 MAX_PAGES = 20
 """The maximum number of pages that one request may read."""
+
+MOST_DATA = LIMITS.data - (4 << 20)
+"""The maximum number of bytes of all answers that a run of a program gets; the rest is for their headers and notes."""
 
 SHOWN_BODY = 300
 """The maximum number of characters of a change's response in a result."""
@@ -51,9 +56,7 @@ SHAPE = 500
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
-UNREPAIRABLE = frozenset(
-    {Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR, Status.UNSUPPORTED, Status.INPUT_TOO_LARGE}
-)
+UNREPAIRABLE = frozenset({Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR, Status.UNSUPPORTED})
 """Sandbox failures that another program cannot avoid."""
 
 
@@ -118,7 +121,8 @@ def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
             run.learn(request)
     requests = _read(requests)
     found = _run(run, state, program, requests)
-    program = {**program, "is_checked": found.kind != "refused", "taken": {**program["taken"], **found.taken}}
+    taken = {**program["taken"], **found.taken}
+    program = {**program, "is_checked": found.kind != "refused", "taken": taken}
     annotate(program=program["number"], program_calls=len(found.calls), program_end=found.kind)
     match found.kind:
         case "calls":
@@ -154,20 +158,44 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
     known = run.catalogue.functions
     used = [name for name in dict.fromkeys(_WORD.findall(program["code"])) if name in known]
     check: Literal["", "names", "fields"] = "fields" if program["number"] == 1 else "names"
+    is_first = not program["is_checked"]
     return run_program(
         program["code"],
-        stubs=[stub(known[name], name) for name in used],
-        names=list(known),
-        entries=list(_entries(run, state, program, requests)),
+        functions=used,
+        entries=_offered(_entries(run, state, program, requests)),
         clock=program["clock"],
         seed=program["seed"],
         most=_left(run, state),
-        check="" if program["is_checked"] else check,
+        check=check if is_first else "",
+        stubs=[stub(known[name], name) for name in used] if is_first else (),
+        names=list(known) if is_first else (),
     )
 
 
-def _entries(run: Run, state: ProgramState, program: Program, requests: Sequence[Request]) -> Iterator[Entry]:
-    """Yield the answers of the program's own calls, then those of earlier programs of the sub-task that it may take."""
+def _offered(entries: Iterator[tuple[Request, Entry]]) -> list[Entry]:
+    """Return the entries that a run gets: answers of earlier programs only as far as the sandbox can hold them.
+
+    A read that does not fit is made again. A change is not, so only the body of its answer is left out.
+    """
+    listed = list(entries)
+    left = MOST_DATA - sum(len(entry.body) for _, entry in listed if entry.position)
+    offered = []
+    for request, entry in listed:
+        if not entry.position:
+            left -= len(entry.body)
+            if left < 0:
+                left += len(entry.body)
+                if request["safe"]:
+                    continue
+                entry = replace(entry, media="empty", body=b"", note="Its answer is too large to be read again.")
+        offered.append(entry)
+    return offered
+
+
+def _entries(
+    run: Run, state: ProgramState, program: Program, requests: Sequence[Request]
+) -> Iterator[tuple[Request, Entry]]:
+    """Yield the answers of the program's own calls, and those of earlier programs of the sub-task that it may take."""
     earlier = [*_earlier(state), *requests]
     positions = {key: position for position, key in program["taken"].items()}
     for request in earlier:
@@ -176,9 +204,9 @@ def _entries(run: Run, state: ProgramState, program: Program, requests: Sequence
             continue
         is_own = request in requests and place["program"] == program["number"]
         if is_own:
-            yield _entry(run, request, place, place["position"])
+            yield request, _entry(run, request, place, place["position"])
         elif request["id"] in positions or _is_settled(request):
-            yield _entry(run, request, place, positions.get(request["id"], ""))
+            yield request, _entry(run, request, place, positions.get(request["id"], ""))
 
 
 def _earlier(state: ProgramState) -> list[Request]:
@@ -246,11 +274,19 @@ def _handed_over(
 
 
 def _maker(run: Run, state: ProgramState, program: Program, before: int) -> Callable[[WantedCall, int], Request]:
-    """Return a function that drafts calls of the program; the responses are searched for origins only once."""
+    """Return a function that drafts calls of the program; it reads the responses once, if a call needs their values."""
     texts = said(state)
-    found = list(responses(run, state))
+
+    @cache
+    def found() -> list[tuple[str, Any]]:
+        return list(responses(run, state))
+
+    def values() -> Iterator[Any]:
+        for _, value in found():
+            yield value
+
     results = [step["result"] for step in state["steps"]]
-    evidence = Sources(Evidence(texts, *results), Answers(value for _, value in found))
+    evidence = Sources(Evidence(texts, *results), Answers(values()))
 
     def make(call: WantedCall, number: int) -> Request:
         operation = run.catalogue.functions.get(call.function)
@@ -259,16 +295,17 @@ def _maker(run: Run, state: ProgramState, program: Program, before: int) -> Call
         keywords = dict(call.keywords)
         pages = _pages(keywords.pop("pages", 1))
         arguments = storable_value(arguments_of(operation, keywords, call.positional, name=call.function))
+        is_traced = _is_traced(run, operation)
         drafted = draft(
             operation,
             arguments,
             id=f"{run.new_id()}.0",
             name=run.catalogue.name_of(operation),
-            said=texts if _is_traced(run, operation) else None,
-            found=found,
+            said=texts if is_traced else None,
+            found=found() if is_traced else (),
             code=program["code"],
             pages=pages,
-            description=f"line {call.line} of the program calls it: {call.source}",
+            description=_reason(call),
         )
         if isinstance(drafted, Problems):
             raise drafted.error
@@ -287,6 +324,11 @@ def _maker(run: Run, state: ProgramState, program: Program, before: int) -> Call
         return placed(drafted.to_json(), round_number=state["round"], call=before + number, place=place)
 
     return make
+
+
+def _reason(call: WantedCall) -> str:
+    """Return why a call is made, for the person who is asked; code made by `exec` has no line in the program."""
+    return f"line {call.line} of the program calls it: {call.source}" if call.line else "the program calls it"
 
 
 def _is_traced(run: Run, operation: Operation) -> bool:

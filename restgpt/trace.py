@@ -104,7 +104,9 @@ def _advanced(update: Mapping[str, Any]) -> Iterator[Line]:
     planned = [item for item in update.get("requests", ()) if item["status"] == "planned" and "place" in item]
     counted = Counter((item["place"]["line"], item["place"]["source"]) for item in planned)
     for (line, source), count in counted.items():
-        yield Line("calls", f"line {line}{f' ×{count}' if count > 1 else ''}: {source}")
+        # Code that `exec` makes has no line in the program.
+        where = f"line {line}" if line else "no line of the program"
+        yield Line("calls", f"{where}{f' ×{count}' if count > 1 else ''}: {source}".removesuffix(": "))
     if program["status"] == "failed":
         yield Line("failed", program["feedback"])
     for step in update.get("steps", ()):
@@ -148,7 +150,7 @@ def _sent(request: Request, describe: Callable[[Request], str]) -> Line:
 
 def _place(request: Request) -> str:
     """Return the line of the program that made a request; empty for a request of an API plan."""
-    return f" (line {request['place']['line']})" if "place" in request else ""
+    return f" (line {request['place']['line']})" if "place" in request and request["place"]["line"] else ""
 
 
 def _parsed(requests: Sequence[Request]) -> Iterator[Line]:

@@ -171,6 +171,9 @@ def test_the_calls_of_a_program_are_told_by_line_and_the_requests_name_their_lin
     sent = placed(3, response={"status": 200})
     assert told("sender", requests=[sent]) == [Line("request", "GET /list (line 3) → 200")]
     assert told("parser", requests=[placed(3, status="parsed")], program=PROGRAM) == []
+    unplaced = placed(0, status="planned")
+    unplaced["place"]["source"] = ""
+    assert told("parser", requests=[unplaced], program=PROGRAM) == [Line("calls", "no line of the program")]
 
 
 def test_the_end_of_a_program_is_told_as_report_or_as_failure() -> None:
