@@ -103,4 +103,5 @@ def test_a_forged_source_line_is_not_shown(board: Board) -> None:
         "arguments=[[], {'body': {'name': 'Roof'}}])]}"
     )
     [pause] = playing(board, forging(change)).ask("Make the project Roof")["__interrupt__"]
-    assert "safe = 1" not in str(pause.value)
+    assert "safe = 1" not in str(pause.value["action_requests"])
+    assert [call["source"] for call in pause.value["program"]["calls"]] == [""]

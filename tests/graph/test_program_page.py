@@ -95,7 +95,9 @@ def test_a_program_of_a_dry_run_ends_where_it_needs_an_answer_that_nobody_has(bo
 
 
 def test_a_program_that_calls_something_else_when_it_runs_again_is_an_error(board: Board) -> None:
-    code = "import os\nfind_tasks(text=str(os.getpid()))\nlist_projects()\nprint('Done.')"
+    # This generator is not one of Python's own, so the sandbox does not give it a seed.
+    chance = "__import__('_random').Random().random()"
+    code = f"find_tasks(text=str({chance}))\nlist_projects()\nprint('Done.')"
     agent = asked(board, "Find it", program(code), end("No."))
     assert "has other arguments than when the program ran before" in agent.state["steps"][0]["result"]
     assert board.calls() == ["GET /tasks 200"]

@@ -186,7 +186,7 @@ def test_undo_reverses_the_changes_of_a_program_newest_first(cli: Cli, toy: Worl
 
 
 @pytest.mark.parametrize(
-    ("setting", "schema"), [("execution=calls", "PlannerReply"), ("express=false", "PlannerReply")]
+    ("setting", "schema"), [("execution=calls", "PlannerReply"), ("express=false", "ProgramPlannerReply")]
 )
 def test_a_setting_of_the_command_line_turns_programs_of_the_planner_off(
     setting: str, schema: str, cli: Cli, toy: WorldServer, write: Write
