@@ -9,9 +9,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from langchain_core.messages import AnyMessage
+from typing_extensions import TypedDict
 
 from restgpt.calling.call import Problems, succeeded
 from restgpt.calling.draft import draft
@@ -31,6 +32,9 @@ from restgpt.tools.response.store import Body, UnknownHandleError
 from restgpt.tools.sandbox.program import Entry, ProgramRun, WantedCall, run_program
 from restgpt.tools.sandbox.result import SandboxResult, Status
 from restgpt.tools.storable import storable_text, storable_value
+
+PROGRAMS_SINCE = 3
+"""The first checkpoint format of turns that may have programs."""
 
 MAX_PROGRAMS = 3
 """The maximum number of programs for one sub-task; then the calls are made one by one."""
@@ -55,7 +59,13 @@ UNREPAIRABLE = frozenset(
 """Sandbox failures that another program cannot avoid."""
 
 
-class ProgramState(RoundState):
+class Begun(TypedDict):
+    """The state key that tells which version began the turn."""
+
+    format: int
+
+
+class ProgramState(Begun, RoundState):
     """The state keys that a run of a program reads."""
 
     messages: list[AnyMessage]
@@ -64,7 +74,7 @@ class ProgramState(RoundState):
     steps: list[Step]
     usage: Usage
     baseline: Usage
-    program: Program
+    program: Program | None
 
 
 def written(
@@ -90,16 +100,24 @@ def is_running(program: Program | None) -> bool:
     return program is not None and program["status"] == "running"
 
 
-def may_write(run: Run, program: Program | None) -> bool:
+def uses_programs(run: Run, state: Begun) -> bool:
+    """Return whether programs carry out this turn; a turn that an earlier version began goes on call by call."""
+    return run.context.execution == "program" and state.get("format", 0) >= PROGRAMS_SINCE
+
+
+def may_write(run: Run, state: ProgramState) -> bool:
     """Return whether the caller writes a program for this round, and not the arguments of its calls."""
-    if run.context.execution != "program":
+    if not uses_programs(run, state):
         return False
+    if any(request["round"] == state["round"] and "place" not in request for request in state["requests"]):
+        return False  # The round began call by call, before the run's setting was changed.
+    program = state.get("program")
     return program is None or program["status"] != "over" or program["writer"] != "caller"
 
 
 def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
     """Run the program as far as its next calls or its end, and return the update of the state."""
-    program = state["program"]
+    program = _program_of(state)
     requests = [request for request in state["requests"] if request["round"] == state["round"]]
     if over := _exhausted(run, state):
         return _closed(run, state, requests, f"The program was stopped: {over} are used up.")
@@ -108,7 +126,7 @@ def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
             run.learn(request)
     requests = _read(requests)
     found = _run(run, state, program, requests)
-    program = {**program, "is_checked": found.kind != "refused", "taken": dict(found.taken) or program["taken"]}
+    program = {**program, "is_checked": found.kind != "refused", "taken": {**program["taken"], **found.taken}}
     match found.kind:
         case "calls":
             return _handed_over(run, state, program, requests, found.calls)
@@ -123,6 +141,11 @@ def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
     if refusal:
         return _closed(run, state, requests, refusal)
     return _failed(run, state, program, requests, found.problem, found.result)
+
+
+def _program_of(state: ProgramState) -> Program:
+    """Return the program of the current round, which has one."""
+    return cast(Program, state["program"])
 
 
 def _exhausted(run: Run, state: ProgramState) -> str:
@@ -359,7 +382,7 @@ def _closed(
     read = [_with_body(run, request) for request in _read(requests)]
     closed: ProgramState = {**state, "api_plan": _plan_of(state, read)}
     step = step_of(closed, requests=read, result=_summary(read, said_last))
-    over: Program = {**(program or state["program"]), "status": "over"}
+    over: Program = {**(program or _program_of(state)), "status": "over"}
     return {
         "requests": read,
         "steps": [step],
