@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from langchain_core.messages import AnyMessage
+from typing_extensions import TypedDict
 
 from restgpt.calling.call import Problems, succeeded
 from restgpt.calling.draft import draft
@@ -35,6 +36,9 @@ from restgpt.tools.sandbox.program import LIMITS, Entry, ProgramRun, WantedCall,
 from restgpt.tools.sandbox.result import SandboxResult, Status
 from restgpt.tools.storable import storable_text, storable_value
 from restgpt.tools.telemetry import annotate
+
+PROGRAMS_SINCE = 3
+"""The first checkpoint format of turns that may have programs."""
 
 MAX_PROGRAMS = 3
 """The maximum number of programs for one sub-task; then the calls are made one by one."""
@@ -60,7 +64,13 @@ UNREPAIRABLE = frozenset({Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR, Sta
 """Sandbox failures that another program cannot avoid."""
 
 
-class ProgramState(RoundState):
+class Begun(TypedDict):
+    """The state key that tells which version began the turn."""
+
+    format: int
+
+
+class ProgramState(Begun, RoundState):
     """The state keys that a run of a program reads."""
 
     messages: list[AnyMessage]
@@ -69,7 +79,7 @@ class ProgramState(RoundState):
     steps: list[Step]
     usage: Usage
     baseline: Usage
-    program: Program
+    program: Program | None
 
 
 def written(
@@ -102,16 +112,24 @@ def is_running(program: Program | None) -> bool:
     return program is not None and program["status"] == "running"
 
 
-def may_write(run: Run, program: Program | None) -> bool:
+def uses_programs(run: Run, state: Begun) -> bool:
+    """Return whether programs carry out this turn; a turn that an earlier version began goes on call by call."""
+    return run.context.execution == "program" and state.get("format", 0) >= PROGRAMS_SINCE
+
+
+def may_write(run: Run, state: ProgramState) -> bool:
     """Return whether the caller writes a program for this round, and not the arguments of its calls."""
-    if run.context.execution != "program":
+    if not uses_programs(run, state):
         return False
+    if any(request["round"] == state["round"] and "place" not in request for request in state["requests"]):
+        return False  # The round began call by call, before the run's setting was changed.
+    program = state.get("program")
     return program is None or program["status"] != "over" or program["writer"] != "caller"
 
 
 def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
     """Run the program as far as its next calls or its end, and return the update of the state."""
-    program = state["program"]
+    program = _program_of(state)
     requests = [request for request in state["requests"] if request["round"] == state["round"]]
     if over := _exhausted(run, state):
         annotate(program=program["number"], program_calls=0, program_end="budget")
@@ -139,6 +157,11 @@ def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
     if refusal:
         return _closed(run, state, requests, refusal, end="rejected")
     return _failed(run, state, program, requests, found.problem, found.result)
+
+
+def _program_of(state: ProgramState) -> Program:
+    """Return the program of the current round, which has one."""
+    return cast(Program, state["program"])
 
 
 def _exhausted(run: Run, state: ProgramState) -> str:
@@ -420,7 +443,7 @@ def _closed(
     """End the round: its step, with the requests as they came out."""
     read = [_with_body(run, request) for request in _read(requests)]
     closed: ProgramState = {**state, "api_plan": _plan_of(state, read)}
-    over: Program = {**(program or state["program"]), "status": "over", "end": end}
+    over: Program = {**(program or _program_of(state)), "status": "over", "end": end}
     step = step_of(closed, requests=read, result=_summary(read, said_last), program=over)
     return {
         "requests": read,

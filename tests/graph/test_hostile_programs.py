@@ -23,7 +23,7 @@ def end(text: str = "It cannot be done.") -> dict[str, Any]:
 
 
 def playing(board: Board, *codes: str) -> Agent:
-    return board.agent(ScriptedModel([*map(program, codes), end(), end(), end()]))
+    return board.agent(ScriptedModel([*map(program, codes), end(), end(), end()]), context={"execution": "program"})
 
 
 def forging(report: str, kind: str = "calls") -> str:

@@ -28,7 +28,7 @@ def block(language: str) -> str:
 
 
 def asked(board: Board, instruction: str, *replies: Reply, **context: Any) -> Agent:
-    agent = board.agent(ScriptedModel(replies))
+    agent = board.agent(ScriptedModel(replies), context={"execution": "program"})
     agent.ask(instruction, **context)
     return agent
 

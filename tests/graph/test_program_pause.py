@@ -24,7 +24,7 @@ def program(code: str) -> dict[str, Any]:
 
 def paused(board: Board, code: str, **context: Any) -> tuple[Agent, dict[str, Any]]:
     """Run the planner's program up to its pause, and return the agent and the payload of the interrupt."""
-    agent = board.agent(ScriptedModel([program(code)]))
+    agent = board.agent(ScriptedModel([program(code)]), context={"execution": "program"})
     [pause] = agent.ask("Create Moss and Fern", **context)["__interrupt__"]
     return agent, pause.value
 
@@ -127,7 +127,7 @@ def test_a_second_pause_names_the_next_line_and_the_same_program(board: Board) -
 )
 def test_the_record_says_how_a_program_ended(board: Board, code: str, end: str) -> None:
     over = {"thought": "", "decision": "end", "text": "That is all.", "fulfilled": False}
-    agent = board.agent(ScriptedModel([program(code), over]))
+    agent = board.agent(ScriptedModel([program(code), over]), context={"execution": "program"})
     agent.ask("Say something")
     [step] = agent.state["steps"]
     assert (step["program"]["status"], step["program"]["end"]) == ("over", end)
@@ -135,7 +135,8 @@ def test_the_record_says_how_a_program_ended(board: Board, code: str, end: str) 
 
 def test_a_program_that_is_out_of_requests_says_so_with_its_line_and_the_number_left(board: Board) -> None:
     over = {"thought": "", "decision": "end", "text": "Too many.", "fulfilled": False}
-    agent = board.agent(ScriptedModel([program("gather(*[list_projects(archived=False) for _ in range(5)])"), over]))
+    code = "gather(*[list_projects(archived=False) for _ in range(5)])"
+    agent = board.agent(ScriptedModel([program(code), over]), context={"execution": "program"})
     agent.ask("Count", max_requests=2)
     told = agent.state["steps"][0]["result"]
     assert "Line 1: gather(" in told
@@ -144,7 +145,7 @@ def test_a_program_that_is_out_of_requests_says_so_with_its_line_and_the_number_
 
 
 def test_a_program_that_is_out_of_time_is_stopped_with_a_sentence_that_the_answer_holds(board: Board) -> None:
-    agent = board.agent(ScriptedModel([program('print("Good morning.")')]))
+    agent = board.agent(ScriptedModel([program('print("Good morning.")')]), context={"execution": "program"})
     agent.ask("Say something", max_seconds=0.001)
     sentence = "The program was stopped, because the time for this instruction is used up: 0.001 s."
     assert agent.state["steps"][0]["result"] == sentence
