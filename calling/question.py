@@ -49,7 +49,7 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         on_one_line(f"What it does: {_purpose(draft.operation)}"),
         *map(on_one_line, target_lines(there)),
         *([] if draft.operation.is_safe else [undo]),
-        on_one_line(f"Why: {draft.description}"),
+        on_one_line(f"Why: {session.redacted(draft.description)}"),
         *map(on_one_line, _origin_lines(draft)),
     ]
     action: dict[str, Any] = {

@@ -55,6 +55,10 @@ class Session:
         """A request as people and journals may see it: without secrets, bounded."""
         return request.shown(self.http.redactor(*self.catalogue.apis))
 
+    def redacted(self, text: str) -> str:
+        """A text of a model as people may see it: without secrets."""
+        return self.http.redactor(*self.catalogue.apis).text(text)
+
     def look(
         self, operation: Operation, arguments: Any, *, deadline: float | None = None, firm: bool = False
     ) -> Target:

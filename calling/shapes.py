@@ -65,11 +65,14 @@ class Shapes:
         shape = self.shape(operation)
         return text_of(shape, budget) if shape is not None and differs(operation, shape) else None
 
-    def clear(self) -> None:
-        """Delete the shapes of all operations of all APIs."""
+    def clear(self) -> int:
+        """Delete the shapes of all operations of all APIs, and return the number of operations."""
+        count = 0
         while self._store is not None and (items := self._store.search(NAMESPACE, limit=PAGE)):
             for item in items:
                 self._store.delete(NAMESPACE, item.key)
+            count += len(items)
+        return count
 
 
 def _key(operation: Operation) -> str:

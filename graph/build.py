@@ -70,7 +70,7 @@ def build_graph(
     builder.add_node(
         "planner",
         observed("planner", make_planner(resources)),
-        metadata=_about("Decides the next sub-task or the answer."),
+        metadata=_about("Writes a program, or decides the next sub-task or the answer."),
     )
     builder.add_node(
         "selector",
@@ -130,11 +130,13 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources, 
     builder.add_node(
         "caller",
         observed("caller", make_caller(resources, programs=programs)),
-        metadata=_about("Fills in the arguments of the planned calls."),
+        metadata=_about("Writes a program that makes the planned calls, or their arguments."),
     )
     add_sending(builder, resources, after="parser")
     builder.add_node(
-        "parser", observed("parser", make_parser(resources)), metadata=_about("Reads responses with generated Python.")
+        "parser",
+        observed("parser", make_parser(resources)),
+        metadata=_about("Runs a program up to its next calls, or reads responses."),
     )
 
 

@@ -1,7 +1,8 @@
 """Approval: applies the policy to each drafted call, and interrupts the run if a person must decide.
 
 The interrupt has the payload of LangChain's human-in-the-loop middleware, so every client of the middleware can show
-and answer it. The question is in the state before the interrupt, so the answer applies to that question, even if the
+and answer it. If a program makes the calls, the payload has one more key: `program`, with the code and the place of
+each call. The question is in the state before the interrupt, so the answer applies to that question, even if the
 policy has changed since.
 """
 
@@ -18,7 +19,7 @@ from restgpt.calling.decision import decide
 from restgpt.calling.question import present
 from restgpt.calling.session import Session
 from restgpt.nodes.context import Context
-from restgpt.nodes.records import Request, advanced
+from restgpt.nodes.records import Program, Request, advanced
 from restgpt.nodes.resources import Resources
 
 NOT_AFTER_UNKNOWN = "Not sent, because it is not known whether the change before it was carried out."
@@ -29,6 +30,7 @@ class ApprovalState(TypedDict):
 
     round: int
     requests: list[Request]
+    program: Program | None
 
 
 def make_approval(resources: Resources) -> Callable[..., dict[str, Any]]:
@@ -39,7 +41,7 @@ def make_approval(resources: Resources) -> Callable[..., dict[str, Any]]:
         asked = [request for request in state["requests"] if request["status"] == "asked"]
         if asked:
             waiting = [request for request in state["requests"] if request["status"] == "approved"]
-            decided = _decided_by_person(run.session, asked, waiting)
+            decided = _decided_by_person(run.session, asked, waiting, state.get("program"))
         else:
             planned = [request for request in state["requests"] if request["status"] == "planned"]
             decided = [_decided_by_rules(run.session, request) for request in planned]
@@ -60,7 +62,9 @@ def _decided_by_rules(session: Session, request: Request) -> Request:
     return advanced(request, present(session, decided).to_json())
 
 
-def _decided_by_person(session: Session, asked: Sequence[Request], waiting: Sequence[Request]) -> list[Request]:
+def _decided_by_person(
+    session: Session, asked: Sequence[Request], waiting: Sequence[Request], program: Program | None
+) -> list[Request]:
     """Interrupt until a person has decided on each call; then decide again on the calls that waited behind them."""
     readable, outdated = [], []
     for request in asked:
@@ -68,7 +72,13 @@ def _decided_by_person(session: Session, asked: Sequence[Request], waiting: Sequ
             readable.append((request, present(session, read_ask(request, session.catalogue))))
         except OutdatedCallError as error:
             outdated.append(advanced(request, failed(request, str(error))))
-    answers = _decisions(interrupt(_payload([ask for _, ask in readable])), len(readable)) if readable else []
+    answers: list[dict[str, Any]] = []
+    if readable:
+        payload = {
+            **_payload([ask for _, ask in readable]),
+            **_stopped(session, program, [request for request, _ in readable]),
+        }
+        answers = _decisions(interrupt(payload), len(readable))
     decided = [
         advanced(request, present(session, decide(ask, session.rules, answer)).to_json())
         for (request, ask), answer in zip(readable, answers, strict=True)
@@ -100,6 +110,23 @@ def _payload(asks: Sequence[Ask]) -> dict[str, Any]:
         "action_requests": [dict(ask.action) for ask in asks],
         "review_configs": [{"action_name": name, "allowed_decisions": kinds} for name, kinds in allowed.items()],
     }
+
+
+def _stopped(session: Session, program: Program | None, requests: Sequence[Request]) -> dict[str, Any]:
+    """Return the payload's key `program`: its code, and where it stopped, a place for each action in their order."""
+    places = [(request, place) for request in requests if (place := request.get("place"))]
+    if program is None or not places:
+        return {}
+    calls = [
+        {
+            "line": place["line"],
+            "source": session.redacted(place["source"]),
+            "position": place["position"],
+            "operation": request["operation"],
+        }
+        for request, place in places
+    ]
+    return {"program": {"code": session.redacted(program["code"]), "calls": calls}}
 
 
 def _decisions(answer: Any, wanted: int) -> list[dict[str, Any]]:

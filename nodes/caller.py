@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
@@ -13,11 +13,11 @@ from restgpt.calling.draft import draft
 from restgpt.calling.grounding import ungrounded
 from restgpt.nodes.context import Context
 from restgpt.nodes.conversation import responses, said
-from restgpt.nodes.program import MAX_PAGES, may_write, written
-from restgpt.nodes.records import PlannedCall, Program, Request, Step, Usage, placed, spent_since
+from restgpt.nodes.program import MAX_PAGES, ProgramState, may_write, written
+from restgpt.nodes.records import PlannedCall, Request, placed, spent_since
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import NOTHING_YET, background, result_of
-from restgpt.nodes.rounds import MAX_REPAIRS, RoundState, latest, lineage, next_calls, step_of, to_repair
+from restgpt.nodes.rounds import MAX_REPAIRS, latest, lineage, next_calls, step_of, to_repair
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.interface import interface
@@ -50,17 +50,10 @@ class CallerReply(BaseModel):
     missing: str = Field(default="", description="The required value that is not known, if there is one.")
 
 
-class CallerState(RoundState):
+class CallerState(ProgramState):
     """The state keys that the caller reads."""
 
-    messages: list[AnyMessage]
-    instruction: str
     hint: str
-    requests: list[Request]
-    steps: list[Step]
-    usage: Usage
-    baseline: Usage
-    program: Program | None
 
 
 def make_caller(resources: Resources, *, programs: bool = True) -> Callable[..., dict[str, Any]]:
@@ -68,7 +61,7 @@ def make_caller(resources: Resources, *, programs: bool = True) -> Callable[...,
 
     def caller(state: CallerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)
-        if programs and may_write(run, state.get("program")):
+        if programs and may_write(run, state):
             return _program(run, state)
         requests = [request for request in state["requests"] if request["round"] == state["round"]]
         refused = to_repair(requests)

@@ -67,19 +67,19 @@ class Context(BaseModel):
     )
     execution: Literal["program", "calls"] = Field(
         default="program",
-        description="How a sub-task is carried out: by a Python program that makes the calls, or call by call.",
+        description="How calls are made: by a Python program that a model writes, or one by one, as in the paper.",
         json_schema_extra=_shown_at("planner", "caller", "parser"),
     )
     express: bool = Field(
         default=True,
         description="Let the planner answer an instruction with a program of its own, without selector and caller. "
-        "Only with execution: program.",
+        "Has no effect if `execution` is calls.",
         json_schema_extra=_shown_at("planner"),
     )
     learned_shapes: bool = Field(
         default=True,
-        description="Keep field names and types of responses, without values, and show them where the document lacks "
-        "them.",
+        description="Keep the names and types of the fields of responses, without values, and show them in prompts "
+        "where the document lacks them.",
         json_schema_extra=_shown_at("planner", "caller"),
     )
     max_steps: int = Field(
@@ -100,13 +100,14 @@ class Context(BaseModel):
     functions_budget: int = Field(
         default=3500,
         ge=200,
-        description="Maximum tokens of the functions in the planner's prompt for a program.",
+        description="Maximum tokens of the functions in the planner's prompt. "
+        "If not all fit, the best for the instruction are shown, the others as lines.",
         json_schema_extra=_shown_at("planner"),
     )
     documentation_budget: int = Field(
         default=1800,
         ge=200,
-        description="Maximum tokens of one operation's documentation in the caller's prompt.",
+        description="Maximum tokens of one operation's documentation or function in the caller's prompt.",
         json_schema_extra=_shown_at("caller"),
     )
     schema_budget: int = Field(
@@ -128,7 +129,8 @@ class Context(BaseModel):
     )
     code: bool = Field(
         default=True,
-        description="Extract results with generated Python. false: the model reads the response body.",
+        description="Extract results with generated Python, where calls are made one by one. "
+        "false: the model reads the response body.",
         json_schema_extra=_shown_at("parser"),
     )
 

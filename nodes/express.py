@@ -11,9 +11,8 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
-from typing_extensions import TypedDict
 
-from restgpt.nodes.program import MAX_PROGRAMS, written
+from restgpt.nodes.program import MAX_PROGRAMS, Begun, uses_programs, written
 from restgpt.nodes.records import Program, Step, Usage
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import bounded_results
@@ -48,7 +47,7 @@ class ExpressReply(BaseModel):
     fulfilled: bool = Field(default=True, description="Only with end: whether all asked for was done or found.")
 
 
-class ExpressState(TypedDict):
+class ExpressState(Begun):
     """The state keys that express reads."""
 
     messages: list[AnyMessage]
@@ -63,10 +62,11 @@ class ExpressState(TypedDict):
     program: Program | None
 
 
-def is_open(run: Run, program: Program | None, steps: Sequence[Step]) -> bool:
+def is_open(run: Run, state: ExpressState, steps: Sequence[Step]) -> bool:
     """Return whether the planner may write a program: only programs of its own, and not too many, came before."""
-    if run.context.execution != "program" or not run.context.express:
+    if not (run.context.express and uses_programs(run, state)):
         return False
+    program = state.get("program")
     failed = program is not None and program["writer"] == "planner" and program["number"] >= MAX_PROGRAMS
     return all(step["kind"] == "program" for step in steps) and len(steps) < MAX_PROGRAMS and not (steps and failed)
 
@@ -157,6 +157,13 @@ def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: in
     if len(run.catalogue.apis) == 1:
         return "\n".join(texts)
     return "\n\n".join(f"# {title}\n{text}" for title, text in zip(groups, texts, strict=True))
+
+
+def one_function(run: Run, operation: Operation, focus: str) -> str:
+    """Write one function as the caller sees it."""
+    budget = run.context.documentation_budget
+    name_of = run.catalogue.function_name
+    return interface([operation], name_of, budget=budget, most=budget, focus=focus, seen=run.seen)
 
 
 def _rest(run: Run, chosen: Sequence[Operation], operations: Sequence[Operation], room: int, shown: int) -> list[str]:

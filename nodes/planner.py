@@ -13,6 +13,7 @@ from restgpt.nodes.answer import ended
 from restgpt.nodes.budget import allows_a_last_question, used_up
 from restgpt.nodes.context import Context
 from restgpt.nodes.express import ExpressState, ask_express, is_open, program_update
+from restgpt.nodes.program import uses_programs
 from restgpt.nodes.records import Decision, Step, spent_since
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import bounded_results, results_of
@@ -63,7 +64,7 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
         over = used_up(run.context, len(steps), spent)
         if over and not allows_a_last_question(run.context, spent):
             return ended(run, steps, _partial(over, steps), fulfilled=False)
-        if not over and is_open(run, state.get("program"), steps):
+        if not over and is_open(run, state, steps):
             return _express(run, state, steps)
         prompt = _prompt(run, state, steps, over)
         schema = ProgramPlannerReply if run.context.execution == "program" else PlannerReply
@@ -118,7 +119,7 @@ def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> 
             render(
                 "planner",
                 apis=fenced("document", run.describe_apis()),
-                last=f"\n{render('planner_program')}" if run.context.execution == "program" else "",
+                last=f"\n{render('planner_program')}" if uses_programs(run, state) else "",
                 examples=run.examples("planner"),
             )
         ),

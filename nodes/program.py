@@ -9,16 +9,19 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from functools import cache
+from typing import Any, Literal, cast
 
 from langchain_core.messages import AnyMessage
+from typing_extensions import TypedDict
 
 from restgpt.calling.call import Problems, succeeded
 from restgpt.calling.draft import draft
 from restgpt.calling.grounding import Answers, Sources, ungrounded
 from restgpt.nodes.answer import ended
 from restgpt.nodes.conversation import responses, said
-from restgpt.nodes.records import Place, Program, Request, Step, Usage, placed, spent_since
+from restgpt.nodes.records import Place, Program, ProgramEnd, Request, Step, Usage, placed, spent_since
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import result_of, shortened
 from restgpt.nodes.rounds import RoundState, step_of
@@ -28,15 +31,23 @@ from restgpt.specs.docs.stub import stub
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
 from restgpt.tools.response.store import Body, UnknownHandleError
-from restgpt.tools.sandbox.program import Entry, ProgramRun, WantedCall, run_program
+from restgpt.tools.sandbox.code import clean_code
+from restgpt.tools.sandbox.program import LIMITS, Entry, ProgramRun, WantedCall, run_program
 from restgpt.tools.sandbox.result import SandboxResult, Status
 from restgpt.tools.storable import storable_text, storable_value
+from restgpt.tools.telemetry import annotate
+
+PROGRAMS_SINCE = 3
+"""The first checkpoint format of turns that may have programs."""
 
 MAX_PROGRAMS = 3
 """The maximum number of programs for one sub-task; then the calls are made one by one."""
 
 MAX_PAGES = 20
 """The maximum number of pages that one request may read."""
+
+MOST_DATA = LIMITS.data - (4 << 20)
+"""The maximum number of bytes of all answers that a run of a program gets; the rest is for their headers and notes."""
 
 SHOWN_BODY = 300
 """The maximum number of characters of a change's response in a result."""
@@ -49,13 +60,17 @@ SHAPE = 500
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
-UNREPAIRABLE = frozenset(
-    {Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR, Status.UNSUPPORTED, Status.INPUT_TOO_LARGE}
-)
+UNREPAIRABLE = frozenset({Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR, Status.UNSUPPORTED})
 """Sandbox failures that another program cannot avoid."""
 
 
-class ProgramState(RoundState):
+class Begun(TypedDict):
+    """The state key that tells which version began the turn."""
+
+    format: int
+
+
+class ProgramState(Begun, RoundState):
     """The state keys that a run of a program reads."""
 
     messages: list[AnyMessage]
@@ -64,7 +79,7 @@ class ProgramState(RoundState):
     steps: list[Step]
     usage: Usage
     baseline: Usage
-    program: Program
+    program: Program | None
 
 
 def written(
@@ -72,7 +87,7 @@ def written(
 ) -> Program:
     """Return the record of a new program; its clock is the time of now, its seed a random one."""
     return {
-        "code": storable_text(code),
+        "code": _bare(storable_text(code)),
         "writer": writer,
         "number": number,
         "is_last": is_last,
@@ -85,30 +100,48 @@ def written(
     }
 
 
+def _bare(code: str) -> str:
+    """Return the code as the sandbox runs it, without Markdown, so that line numbers are those of the shown code."""
+    while (cleaned := clean_code(code)) != code:
+        code = cleaned
+    return code
+
+
 def is_running(program: Program | None) -> bool:
     """Return whether the current round is carried out by a program that has not ended."""
     return program is not None and program["status"] == "running"
 
 
-def may_write(run: Run, program: Program | None) -> bool:
+def uses_programs(run: Run, state: Begun) -> bool:
+    """Return whether programs carry out this turn; a turn that an earlier version began goes on call by call."""
+    return run.context.execution == "program" and state.get("format", 0) >= PROGRAMS_SINCE
+
+
+def may_write(run: Run, state: ProgramState) -> bool:
     """Return whether the caller writes a program for this round, and not the arguments of its calls."""
-    if run.context.execution != "program":
+    if not uses_programs(run, state):
         return False
+    if any(request["round"] == state["round"] and "place" not in request for request in state["requests"]):
+        return False  # The round began call by call, before the run's setting was changed.
+    program = state.get("program")
     return program is None or program["status"] != "over" or program["writer"] != "caller"
 
 
 def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
     """Run the program as far as its next calls or its end, and return the update of the state."""
-    program = state["program"]
+    program = _program_of(state)
     requests = [request for request in state["requests"] if request["round"] == state["round"]]
     if over := _exhausted(run, state):
-        return _closed(run, state, requests, f"The program was stopped: {over} are used up.")
+        annotate(program=program["number"], program_calls=0, program_end="budget")
+        return _closed(run, state, requests, over, end="budget")
     for request in requests:
         if request["status"] == "sent":
             run.learn(request)
     requests = _read(requests)
     found = _run(run, state, program, requests)
-    program = {**program, "is_checked": found.kind != "refused", "taken": {**program["taken"], **found.taken}}
+    taken = {**program["taken"], **found.taken}
+    program = {**program, "is_checked": found.kind != "refused", "taken": taken}
+    annotate(program=program["number"], program_calls=len(found.calls), program_end=found.kind)
     match found.kind:
         case "calls":
             return _handed_over(run, state, program, requests, found.calls)
@@ -116,19 +149,27 @@ def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
             return _finished(run, state, program, requests, found.result.output.strip())
         case "stopped":
             shown = f"\nIt shows: {found.value}" if found.value else ""
-            return _closed(run, state, requests, f"The program stopped: {found.text}{shown}{_shapes(requests)}")
+            said_last = f"The program stopped: {found.text}{shown}{_shapes(requests)}"
+            return _closed(run, state, requests, said_last, end="stopped")
         case "unknown":
             return _unknown(run, state, program, requests, found)
     refusal = _refusal(found, requests)
     if refusal:
-        return _closed(run, state, requests, refusal)
+        return _closed(run, state, requests, refusal, end="rejected")
     return _failed(run, state, program, requests, found.problem, found.result)
 
 
+def _program_of(state: ProgramState) -> Program:
+    """Return the program of the current round, which has one."""
+    return cast(Program, state["program"])
+
+
 def _exhausted(run: Run, state: ProgramState) -> str:
-    """Return the budget of time or tokens that is used up; empty if there is budget left."""
+    """Return a sentence about the budget of time if it is used up; a program uses no tokens."""
     spent = spent_since(state["baseline"], state["usage"])
-    return f"{run.context.max_seconds:g} seconds" if spent["seconds"] >= run.context.max_seconds else ""
+    if spent["seconds"] < run.context.max_seconds:
+        return ""
+    return f"The program was stopped, because the time for this instruction is used up: {run.context.max_seconds:g} s."
 
 
 def _left(run: Run, state: ProgramState) -> int:
@@ -140,20 +181,44 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
     known = run.catalogue.functions
     used = [name for name in dict.fromkeys(_WORD.findall(program["code"])) if name in known]
     check: Literal["", "names", "fields"] = "fields" if program["number"] == 1 else "names"
+    is_first = not program["is_checked"]
     return run_program(
         program["code"],
-        stubs=[stub(known[name], name) for name in used],
-        names=list(known),
-        entries=list(_entries(run, state, program, requests)),
+        functions=used,
+        entries=_offered(_entries(run, state, program, requests)),
         clock=program["clock"],
         seed=program["seed"],
         most=_left(run, state),
-        check="" if program["is_checked"] else check,
+        check=check if is_first else "",
+        stubs=[stub(known[name], name) for name in used] if is_first else (),
+        names=list(known) if is_first else (),
     )
 
 
-def _entries(run: Run, state: ProgramState, program: Program, requests: Sequence[Request]) -> Iterator[Entry]:
-    """Yield the answers of the program's own calls, then those of earlier programs of the sub-task that it may take."""
+def _offered(entries: Iterator[tuple[Request, Entry]]) -> list[Entry]:
+    """Return the entries that a run gets: answers of earlier programs only as far as the sandbox can hold them.
+
+    A read that does not fit is made again. A change is not, so only the body of its answer is left out.
+    """
+    listed = list(entries)
+    left = MOST_DATA - sum(len(entry.body) for _, entry in listed if entry.position)
+    offered = []
+    for request, entry in listed:
+        if not entry.position:
+            left -= len(entry.body)
+            if left < 0:
+                left += len(entry.body)
+                if request["safe"]:
+                    continue
+                entry = replace(entry, media="empty", body=b"", note="Its answer is too large to be read again.")
+        offered.append(entry)
+    return offered
+
+
+def _entries(
+    run: Run, state: ProgramState, program: Program, requests: Sequence[Request]
+) -> Iterator[tuple[Request, Entry]]:
+    """Yield the answers of the program's own calls, and those of earlier programs of the sub-task that it may take."""
     earlier = [*_earlier(state), *requests]
     positions = {key: position for position, key in program["taken"].items()}
     for request in earlier:
@@ -162,9 +227,9 @@ def _entries(run: Run, state: ProgramState, program: Program, requests: Sequence
             continue
         is_own = request in requests and place["program"] == program["number"]
         if is_own:
-            yield _entry(run, request, place, place["position"])
+            yield request, _entry(run, request, place, place["position"])
         elif request["id"] in positions or _is_settled(request):
-            yield _entry(run, request, place, positions.get(request["id"], ""))
+            yield request, _entry(run, request, place, positions.get(request["id"], ""))
 
 
 def _earlier(state: ProgramState) -> list[Request]:
@@ -232,11 +297,19 @@ def _handed_over(
 
 
 def _maker(run: Run, state: ProgramState, program: Program, before: int) -> Callable[[WantedCall, int], Request]:
-    """Return a function that drafts calls of the program; the responses are searched for origins only once."""
+    """Return a function that drafts calls of the program; it reads the responses once, if a call needs their values."""
     texts = said(state)
-    found = list(responses(run, state))
+
+    @cache
+    def found() -> list[tuple[str, Any]]:
+        return list(responses(run, state))
+
+    def values() -> Iterator[Any]:
+        for _, value in found():
+            yield value
+
     results = [step["result"] for step in state["steps"]]
-    evidence = Sources(Evidence(texts, *results), Answers(value for _, value in found))
+    evidence = Sources(Evidence(texts, *results), Answers(values()))
 
     def make(call: WantedCall, number: int) -> Request:
         operation = run.catalogue.functions.get(call.function)
@@ -245,16 +318,17 @@ def _maker(run: Run, state: ProgramState, program: Program, before: int) -> Call
         keywords = dict(call.keywords)
         pages = _pages(keywords.pop("pages", 1))
         arguments = storable_value(arguments_of(operation, keywords, call.positional, name=call.function))
+        is_traced = _is_traced(run, operation)
         drafted = draft(
             operation,
             arguments,
             id=f"{run.new_id()}.0",
             name=run.catalogue.name_of(operation),
-            said=texts if _is_traced(run, operation) else None,
-            found=found,
+            said=texts if is_traced else None,
+            found=found() if is_traced else (),
             code=program["code"],
             pages=pages,
-            description=f"line {call.line} of the program: {call.source}",
+            description=_reason(call),
         )
         if isinstance(drafted, Problems):
             raise drafted.error
@@ -275,6 +349,11 @@ def _maker(run: Run, state: ProgramState, program: Program, before: int) -> Call
     return make
 
 
+def _reason(call: WantedCall) -> str:
+    """Return why a call is made, for the person who is asked; code made by `exec` has no line in the program."""
+    return f"line {call.line} of the program calls it: {call.source}" if call.line else "the program calls it"
+
+
 def _is_traced(run: Run, operation: Operation) -> bool:
     return not operation.is_safe or run.session.rules.restricts(operation)
 
@@ -290,7 +369,7 @@ def _finished(
 ) -> dict[str, Any]:
     """End the round with the program's report, which is the answer if nothing speaks against it."""
     report = shortened(report, run.context.result_budget * 4)
-    update = _closed(run, state, requests, report, program=program)
+    update = _closed(run, state, requests, report, program=program, end="report")
     if not program["is_last"] or _doubts(requests):
         return update
     steps = [*_of_turn(state), *update["steps"]]
@@ -312,7 +391,7 @@ def _unknown(
         f"What would come next is not known: it depends on the answer to {found.function}, which a dry run does not "
         f"send (line {found.line}: {found.source})."
     )
-    update = _closed(run, state, requests, where, program=program)
+    update = _closed(run, state, requests, where, program=program, end="unknown")
     if not program["is_last"] or _doubts(requests):
         return update
     return {**update, **ended(run, [*_of_turn(state), *update["steps"]], "", fulfilled=True, remark=f"\n{where}")}
@@ -343,23 +422,29 @@ def _failed(
     is_final = result is not None and result.status in UNREPAIRABLE
     if program["writer"] == "planner":
         number = MAX_PROGRAMS if is_final else program["number"]
-        return _closed(run, state, requests, feedback, program={**program, "number": number})
+        return _closed(run, state, requests, feedback, program={**program, "number": number}, end="failed")
     if program["number"] < MAX_PROGRAMS and not is_final:
-        failed: Program = {**program, "status": "failed", "feedback": feedback}
+        failed: Program = {**program, "status": "failed", "feedback": feedback, "end": "failed"}
         return {"program": failed, "requests": _read(requests), "usage": run.usage()}
-    step = step_of(state, requests=_read(requests), result=_summary(requests, feedback))
-    over: Program = {**program, "status": "over"}
+    over: Program = {**program, "status": "over", "end": "failed"}
+    step = step_of(state, requests=_read(requests), result=_summary(requests, feedback), program=over)
     return {"steps": [step], "round": state["round"] + 1, "program": over, "usage": run.usage()}
 
 
 def _closed(
-    run: Run, state: ProgramState, requests: Sequence[Request], said_last: str, *, program: Program | None = None
+    run: Run,
+    state: ProgramState,
+    requests: Sequence[Request],
+    said_last: str,
+    *,
+    end: ProgramEnd,
+    program: Program | None = None,
 ) -> dict[str, Any]:
     """End the round: its step, with the requests as they came out."""
     read = [_with_body(run, request) for request in _read(requests)]
     closed: ProgramState = {**state, "api_plan": _plan_of(state, read)}
-    step = step_of(closed, requests=read, result=_summary(read, said_last))
-    over: Program = {**(program or state["program"]), "status": "over"}
+    over: Program = {**(program or _program_of(state)), "status": "over", "end": end}
+    step = step_of(closed, requests=read, result=_summary(read, said_last), program=over)
     return {
         "requests": read,
         "steps": [step],

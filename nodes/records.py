@@ -34,6 +34,10 @@ class Decision(TypedDict):
 
 ProgramStatus = Literal["running", "failed", "over"]
 
+ProgramEnd = Literal["report", "stopped", "unknown", "rejected", "failed", "budget"]
+"""How a program ended: with its report, with `stop`, in a dry run at an answer that nobody has, at a refusal that it
+did not catch, with an error, or because the time of the instruction was used up."""
+
 
 class Program(TypedDict):
     """A program that carries out a sub-task, or with the planner as its writer, the instruction.
@@ -41,7 +45,7 @@ class Program(TypedDict):
     `number` counts the programs of the sub-task from 1. `is_last` is set if its report is the answer. `clock` (seconds
     since 1970) and `seed` are the time and the random numbers that it sees in every run. `is_checked` is set after its
     first run. `taken` maps positions to the ids of requests of earlier programs that answered them. `feedback` tells
-    the writer why the program failed.
+    the writer why the program failed. `end` is set when the program has ended.
     """
 
     code: str
@@ -54,6 +58,15 @@ class Program(TypedDict):
     taken: dict[str, str]
     status: ProgramStatus
     feedback: str
+    end: NotRequired[ProgramEnd]
+
+
+def shown_program(program: Program | None) -> dict[str, Any] | None:
+    """Return what a document for users holds of a program: code, writer, number, status, and how it ended."""
+    if program is None:
+        return None
+    kept = ("code", "writer", "number", "status", "end")
+    return {key: value for key, value in program.items() if key in kept}
 
 
 class Place(TypedDict):
@@ -135,7 +148,10 @@ def advanced(request: Request, record: CallRecord) -> Request:
 
 
 class Step(TypedDict):
-    """One finished round: sub-task p_t, API plan a_t, requests, result r_t. `task` numbers sub-tasks in the turn."""
+    """One finished round: sub-task p_t, API plan a_t, requests, result r_t. `task` numbers sub-tasks in the turn.
+
+    `program` is the program that carried out the round, the last one if there were several.
+    """
 
     turn: int
     task: int
@@ -147,6 +163,7 @@ class Step(TypedDict):
     api_plan: ApiPlan
     requests: list[Request]
     result: str
+    program: NotRequired[Program]
 
 
 class RoleUsage(TypedDict):
@@ -225,7 +242,7 @@ def add_steps(before: list[Step], more: list[Step]) -> list[Step]:
 
 
 def _slim(step: Step) -> Step:
-    """Remove code, provenance, sketches, built requests, questions and targets from a step."""
+    """Remove code, programs, provenance, sketches, built requests, questions and targets from a step."""
     requests: list[Request] = []
     for request in step["requests"]:
         response = {key: value for key, value in request["response"].items() if key != "sketch"}
@@ -233,7 +250,9 @@ def _slim(step: Step) -> Step:
         for name in ("provenance", "request", "settled", "question", "target"):
             slim.pop(name, None)  # type: ignore[misc]
         requests.append(slim)
-    return {**step, "requests": requests}
+    slim_step: Step = {**step, "requests": requests}
+    slim_step.pop("program", None)
+    return slim_step
 
 
 def merge_requests(before: list[Request], more: list[Request]) -> list[Request]:

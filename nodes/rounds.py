@@ -6,7 +6,7 @@ from itertools import takewhile
 from typing_extensions import TypedDict
 
 from restgpt.calling.call import succeeded
-from restgpt.nodes.records import ApiPlan, Decision, Request, Step
+from restgpt.nodes.records import ApiPlan, Decision, Program, Request, Step
 from restgpt.specs import Catalogue
 
 
@@ -75,10 +75,10 @@ def is_over(catalogue: Catalogue, api_plan: ApiPlan, requests: Sequence[Request]
     return broken or not next_calls(catalogue, api_plan, requests)
 
 
-def step_of(state: RoundState, *, requests: Sequence[Request], result: str) -> Step:
-    """Return the record of a finished round."""
+def step_of(state: RoundState, *, requests: Sequence[Request], result: str, program: Program | None = None) -> Step:
+    """Return the record of a finished round, with the program that carried it out."""
     decision = state["decision"]
-    return {
+    step: Step = {
         "turn": state["turn"],
         "task": state["task"],
         "round": state["round"],
@@ -90,3 +90,4 @@ def step_of(state: RoundState, *, requests: Sequence[Request], result: str) -> S
         "requests": list(requests),
         "result": result,
     }
+    return step if program is None else {**step, "program": program}

@@ -1,11 +1,12 @@
 """The live trace of a run: prints each role's decision, each request and each result as a line on a terminal."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from restgpt.nodes.records import Request, Step, Usage
+from restgpt.nodes.records import Program, Request, Step, Usage
 from restgpt.tools.sandbox.code import clean_code
 
 if TYPE_CHECKING:
@@ -18,12 +19,17 @@ STYLES = {
     "plan": "bold cyan",
     "continue": "bold cyan",
     "end": "bold cyan",
+    "program": "bold cyan",
+    "program 2": "bold cyan",
+    "program 3": "bold cyan",
     "api plan": "magenta",
+    "calls": "magenta",
     "request": "green",
     "not sent": "yellow",
     "failed": "red",
     "code": "dim",
     "result": "default",
+    "report": "default",
     "missing": "yellow",
 }
 LABEL_WIDTH = max(len(label) for label in STYLES)
@@ -62,6 +68,7 @@ def lines_of(node: str, update: Mapping[str, Any], describe: Callable[[Request],
     elif node == "caller" and update.get("hint"):
         yield Line("missing", str(update["hint"]))
     elif node == "caller":
+        yield from _written(update.get("program"))
         yield from (Line("missing", step["result"]) for step in update.get("steps", []))
     elif node == "approval":
         yield from _judged(update.get("requests", []), describe)
@@ -69,14 +76,48 @@ def lines_of(node: str, update: Mapping[str, Any], describe: Callable[[Request],
         yield from (_sent(request, describe) for request in update.get("requests", []))
     elif node == "parser":
         yield from _parsed(update.get("requests", []))
+        yield from _advanced(update)
 
 
 def _planned(update: Mapping[str, Any]) -> Iterator[Line]:
     decision = update.get("decision") or {}
     if decision.get("kind") in ("plan", "continue"):
         yield Line(decision["kind"], decision["text"])
+    elif decision.get("kind") == "program":
+        yield from _written(update.get("program"))
     elif decision:
         yield Line("end", "")
+
+
+def _written(program: Program | None) -> Iterator[Line]:
+    """Yield the line of a new program; a corrected one has its number in the label."""
+    if program is not None:
+        label = "program" if program["number"] == 1 else f"program {program['number']}"
+        yield Line(label if label in STYLES else "program", program["code"])
+
+
+def _advanced(update: Mapping[str, Any]) -> Iterator[Line]:
+    """Yield the lines of one run of a program: its next calls by line, or how it ended."""
+    program: Program | None = update.get("program")
+    if program is None:
+        return
+    planned = [item for item in update.get("requests", ()) if item["status"] == "planned" and "place" in item]
+    counted = Counter((item["place"]["line"], item["place"]["source"]) for item in planned)
+    for (line, source), count in counted.items():
+        # Code that `exec` makes has no line in the program.
+        where = f"line {line}" if line else "no line of the program"
+        yield Line("calls", f"{where}{f' ×{count}' if count > 1 else ''}: {source}".removesuffix(": "))
+    if program["status"] == "failed":
+        yield Line("failed", program["feedback"])
+    for step in update.get("steps", ()):
+        # The lines of the requests were told already; a report that is the answer needs nothing beside it.
+        yield Line("report", update["answer"]) if "answer" in update else _outcome(step)
+
+
+def _outcome(step: Step) -> Line:
+    """Return the line of a program's end: its report, or what went wrong."""
+    is_failed = step.get("program", {}).get("end") in ("failed", "budget")
+    return Line("failed" if is_failed else "report", step["result"])
 
 
 def _selected(update: Mapping[str, Any]) -> Iterator[Line]:
@@ -91,25 +132,31 @@ def _judged(requests: Sequence[Request], describe: Callable[[Request], str]) -> 
     for request in requests:
         if request["status"] in ("rejected", "held"):
             why = "dry run" if request["status"] == "held" else request["note"]
-            yield Line("not sent", f"{describe(request)} ({why})")
+            yield Line("not sent", f"{describe(request)}{_place(request)} ({why})")
 
 
 def _sent(request: Request, describe: Callable[[Request], str]) -> Line:
     if request["status"] != "sent":
         label = "not sent" if request["status"] == "rejected" else "failed"
-        return Line(label, f"{describe(request)} → {request['note']}")
+        return Line(label, f"{describe(request)}{_place(request)} → {request['note']}")
     response = request["response"]
     facts = [str(response.get("status"))]
     if (elapsed := response.get("elapsed_ms")) is not None:
         facts.append(f"{elapsed:.0f} ms")
     if (size := response.get("size")) is not None:
         facts.append(size_text(size))
-    return Line("request", f"{describe(request)} → {', '.join(facts)}")
+    return Line("request", f"{describe(request)}{_place(request)} → {', '.join(facts)}")
+
+
+def _place(request: Request) -> str:
+    """Return the line of the program that made a request; empty for a request of an API plan."""
+    return f" (line {request['place']['line']})" if "place" in request and request["place"]["line"] else ""
 
 
 def _parsed(requests: Sequence[Request]) -> Iterator[Line]:
     for request in requests:
-        if request["status"] == "parsed":
+        # A program reads its responses itself, and prints what matters at its end.
+        if request["status"] == "parsed" and "place" not in request:
             if request["code"]:
                 yield Line("code", clean_code(request["code"]).strip())
             yield Line("result", request["result"])
@@ -137,9 +184,22 @@ def _count(number: int, noun: str) -> str:
 
 def step_lines(step: Step, describe: Callable[[Request], str]) -> Iterator[Line]:
     """Yield the trace lines of a finished step."""
-    yield Line(step["kind"], step["said"] or step["plan"])
-    yield from _selected({"api_plan": step["api_plan"]})
-    for request in step["requests"]:
+    program = step.get("program")
+    if step["kind"] != "program":
+        yield Line(step["kind"], step["said"] or step["plan"])
+        yield from _selected({"api_plan": step["api_plan"]})
+        yield from _written(program)
+    else:
+        # Steps of earlier turns keep only the planner's words, which are the code.
+        yield from _written(program) if program is not None else [Line("program", clean_code(step["said"]))]
+    yield from request_lines(step["requests"], describe)
+    if program is not None or step["kind"] == "program":
+        yield _outcome(step)
+
+
+def request_lines(requests: Sequence[Request], describe: Callable[[Request], str]) -> Iterator[Line]:
+    """Yield the trace lines of requests that are over, in their order."""
+    for request in requests:
         if request["status"] == "parsed":
             yield _sent({**request, "status": "sent"}, describe)
             yield from _parsed([request])

@@ -21,12 +21,20 @@ from langgraph.errors import GraphBubbleUp
 log = logging.getLogger("restgpt.nodes")
 
 Update = TypeVar("Update")
+_facts: ContextVar[dict[str, Any] | None] = ContextVar("restgpt_node_facts", default=None)
 _node_context: ContextVar[Mapping[str, Any]] = ContextVar("restgpt_node_context", default=MappingProxyType({}))
 
 
 def node_context() -> Mapping[str, Any]:
     """The thread, step and node of the current code; empty outside a run."""
     return _node_context.get()
+
+
+def annotate(**facts: int | str) -> None:
+    """Add facts to the event and the span of the running node: numbers and fixed words, never content."""
+    current = _facts.get()
+    if current is not None:
+        current.update(facts)
 
 
 def observed(name: str, node: Callable[..., Update]) -> Callable[..., Update]:
@@ -49,6 +57,8 @@ def _watching(name: str) -> Iterator[None]:
         "node": name,
     }
     token = _node_context.set(place)
+    facts: dict[str, Any] = {}
+    facts_token = _facts.set(facts)
     started = time.monotonic()
     status, fault = "failed", ""
     try:
@@ -63,11 +73,13 @@ def _watching(name: str) -> Iterator[None]:
                 fault = type(error).__name__
                 raise
             finally:
-                current.set_attribute("restgpt.status", status)
+                for key, value in {"status": status, **facts}.items():
+                    current.set_attribute(f"restgpt.{key}", value)
     finally:
+        _facts.reset(facts_token)
         _node_context.reset(token)
         ms = round((time.monotonic() - started) * 1000)
-        event = {**place, "status": status, "ms": ms, **({"fault": fault} if fault else {})}
+        event = {**place, "status": status, "ms": ms, **facts, **({"fault": fault} if fault else {})}
         log.info("node %s %s %s ms", name, status, ms, extra={"event": event})
 
 

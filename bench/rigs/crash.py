@@ -120,7 +120,7 @@ def carry_out(
 def _drive(graph: Graph, errand: Errand, control_url: str, kill: Kill) -> dict[str, Any]:
     """Run until the end: the answer, how many questions of unknown outcome were asked, how many nodes there were."""
     config: Any = {"configurable": {"thread_id": THREAD}}
-    options: Any = {"context": {"code": False}, "durability": "sync", "stream_mode": "updates"}
+    options: Any = {"context": {"execution": "calls", "code": False}, "durability": "sync", "stream_mode": "updates"}
     nodes = questions = 0
     while True:
         snapshot = graph.get_state(config)

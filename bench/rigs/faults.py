@@ -196,7 +196,7 @@ class Proving:
 
     def _drive(self, graph: Graph, given: Any) -> str:
         config: Any = {"configurable": {"thread_id": "errand"}}
-        context: Any = {"writes": "allow", "code": False, "max_seconds": self.budget}
+        context: Any = {"execution": "calls", "writes": "allow", "code": False, "max_seconds": self.budget}
         while True:
             result = graph.invoke(given, config, context=context)
             if "__interrupt__" not in result:

@@ -130,7 +130,7 @@ def _graph(url: str, *, seconds: float = 0.0, **memory: Any) -> Graph:
     api = load_api(document, base_url=url, auth={"key": CREDENTIAL}, name="toy")
     model = ErrandModel.choosing(_errand_of, seconds=seconds)
     settings = Settings()
-    defaults = Context(writes="allow", code=False)
+    defaults = Context(execution="calls", writes="allow", code=False)
     http = HttpClient(settings=settings)
     return build_graph(
         resources=Resources([api], model=model, defaults=defaults, settings=settings, http=http), **memory

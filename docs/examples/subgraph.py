@@ -3,7 +3,7 @@
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command
-from roles import by_role, call, end, plan, select
+from roles import by_role, program
 
 from restgpt import build_graph, load_api
 from restgpt.specs.bundled import bundled_document
@@ -11,11 +11,11 @@ from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.server import serve
 
 # Scripted replies for this example; your program passes model="openai:gpt-5-mini" instead.
-REPLIES = {
-    "planner": [plan("Create the project Roof garden"), end("The project Roof garden is created.")],
-    "selector": [select("create_project")],
-    "caller": [call({"body": {"name": "Roof garden"}})],
-}
+CODE = """
+made = create_project(body={"name": "Roof garden"})
+print(f"The project {made['name']} is created.")
+"""
+REPLIES = {"express": [program(CODE)]}
 
 
 def greet(state: MessagesState) -> dict[str, list[tuple[str, str]]]:

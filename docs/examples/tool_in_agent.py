@@ -5,7 +5,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from roles import by_role, call, end, plan, select
+from roles import by_role, program
 from scripted import ScriptedModel
 
 from restgpt import build_graph, load_api
@@ -14,11 +14,11 @@ from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.server import serve
 
 # Scripted replies for this example; your program passes model="openai:gpt-5-mini" to both instead.
-REPLIES = {
-    "planner": [plan("Delete the task 110"), end("The task 110 is deleted.")],
-    "selector": [select("delete_task")],
-    "caller": [call({"path": {"task_id": 110}})],
-}
+CODE = """
+delete_task(task_id=110)
+print("The task 110 is deleted.")
+"""
+REPLIES = {"express": [program(CODE)]}
 REQUEST = {"name": "team_board", "args": {"request": "Delete the task 110"}, "id": "call-1", "type": "tool_call"}
 HOST_REPLIES = [AIMessage("", tool_calls=[REQUEST]), "Done: task 110 is gone."]
 

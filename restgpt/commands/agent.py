@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from restgpt.commands.review import Pending
 from restgpt.commands.terminal import Terminal
-from restgpt.nodes.records import Request, Step, Usage, no_usage, spent_since
+from restgpt.nodes.records import Program, Request, Step, Usage, no_usage, shown_program, spent_since
 from restgpt.tools.model.role import ROLES
 from restgpt.trace import Trace
 
@@ -27,7 +27,10 @@ Decide = Callable[[Sequence[Pending]], dict[str, Any] | None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a run: status, answer, steps and usage of this turn, and the requests that wait for approval."""
+    """The outcome of a run: status, answer, steps and usage of this turn, and the requests that wait for approval.
+
+    `program` is the last program of the turn; None if the calls were made one by one.
+    """
 
     thread: str
     status: Literal["done", "paused", "failed"]
@@ -36,6 +39,7 @@ class Outcome:
     usage: Usage = field(default_factory=no_usage)
     pending: Sequence[Pending] = ()
     error: str = ""
+    program: Program | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document that `ask` and `resume` print."""
@@ -45,6 +49,7 @@ class Outcome:
             "status": self.status,
             "answer": self.answer,
             "steps": list(self.steps),
+            "program": shown_program(self.program),
             "usage": self.usage,
             "pending": [pause.to_dict() for pause in self.pending],
             **error,
@@ -155,6 +160,7 @@ class Agent:
             usage=spent_since(values.get("baseline") or no_usage(), usage),
             pending=pending,
             error=error,
+            program=values.get("program"),
         )
 
     def is_unfinished(self, thread: str) -> bool:

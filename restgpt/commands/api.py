@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.failure import reported
-from restgpt.commands.options import ApiNames, AsJson, Specs
+from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Specs
 from restgpt.commands.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -73,6 +73,64 @@ def find(
             }
         )
         terminal.answer("\n".join(catalogue.line(item) for item in found) or "No operation matches.")
+
+
+@api.command()
+def functions(
+    text: Annotated[
+        str, typer.Argument(help="The instruction, which selects functions and fields.", metavar="[TEXT]")
+    ] = "",
+    names: ApiNames = None,
+    specs: Specs = None,
+    base_url: BaseUrl = None,
+    operation: Annotated[
+        str | None, typer.Option("--operation", "-o", help="Show the function of one operation.", metavar="NAME")
+    ] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            min=200,
+            help="Maximum tokens. Default: the setting functions_budget; for one operation documentation_budget.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the typed Python functions that programs call, as a model sees them, with learned shapes."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.commands.sources import Sources, find_operation
+        from restgpt.graph.persistence import open_persistence
+        from restgpt.nodes.context import Context
+        from restgpt.nodes.express import functions_text, one_function
+        from restgpt.nodes.resources import Resources, Run
+        from restgpt.tools.settings import Settings
+
+        settings = Settings.from_env()
+        apis = Sources.given(names, specs, base_url).or_all(settings).load(settings)
+        context = Context() if budget is None else Context(functions_budget=budget, documentation_budget=budget)
+        with open_persistence(settings) as persistence:
+            run = Run(Resources(apis, settings=settings), context, persistence.store, thread="", started=0)
+            if operation is None:
+                shown = functions_text(run, text)
+            else:
+                shown = one_function(run, find_operation(operation, apis), text)
+        terminal.document({"instruction": text, "functions": shown})
+        terminal.answer(shown)
+
+
+@api.command(name="forget-shapes")
+def forget_shapes(as_json: AsJson = False) -> None:
+    """Delete what was learned about the answers of all APIs: names and types of fields, no values."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.calling.shapes import Shapes
+        from restgpt.graph.persistence import open_persistence
+        from restgpt.tools.settings import Settings
+
+        with open_persistence(Settings.from_env()) as persistence:
+            count = Shapes(persistence.store).clear()
+        terminal.document({"forgotten": count})
+        terminal.answer(f"The shapes of {count} {'operation' if count == 1 else 'operations'} were deleted.")
 
 
 def _show_operation(terminal: Terminal, operation: "Operation") -> None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 TODAY = "2023-12-01"
 """The date that the simulated APIs use as today; the agent uses the same."""
 
+SETTINGS = {"today": TODAY, "execution": "calls"}
+"""The settings of the agent; the recorded replies are those of sub-tasks carried out call by call."""
+
 MODEL_TIMEOUT_S = 1800.0
 """The timeout of one model reply, in seconds: a person may write the replies of a recording by hand."""
 
@@ -129,7 +132,7 @@ def _agent(api: "Api", model: "BaseChatModel") -> "Agent":
     from restgpt.tools.settings import Settings
 
     memory = Persistence(InMemorySaver(), InMemoryStore(), "memory", lambda thread: nullcontext())
-    context = checked_settings(Context, {"today": TODAY})
+    context = checked_settings(Context, SETTINGS)
     return Agent.over([api], context=context, settings=Settings(), persistence=memory, model=model)
 
 

@@ -1,11 +1,12 @@
 """Decisions on requests that wait for approval, given by options or by a person at the terminal."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from restgpt.commands.failure import UsageError
+from restgpt.commands.listing import listing
 from restgpt.commands.terminal import Terminal
 
 Decision = dict[str, Any]
@@ -13,22 +14,27 @@ Decision = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """One interrupt of a run: its id, the actions that wait for approval, and the decisions allowed for each."""
+    """One interrupt of a run: its id, the actions that wait for approval, and the decisions allowed for each.
+
+    `program` is the program that makes the calls, with the place of each action; None if no program makes them.
+    """
 
     id: str
     actions: tuple[dict[str, Any], ...]
     allowed: dict[str, list[str]]
+    program: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, interrupt: Any) -> "Pending":
         """Read an interrupt with the payload of LangChain's human-in-the-loop middleware."""
         value = interrupt.value if isinstance(interrupt.value, dict) else {}
         allowed = {config["action_name"]: config["allowed_decisions"] for config in value.get("review_configs", [])}
-        return cls(interrupt.id, tuple(value.get("action_requests", ())), allowed)
+        return cls(interrupt.id, tuple(value.get("action_requests", ())), allowed, value.get("program"))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the interrupt as plain JSON."""
-        return {"id": self.id, "actions": list(self.actions), "allowed": self.allowed}
+        program = {} if self.program is None else {"program": dict(self.program)}
+        return {"id": self.id, "actions": list(self.actions), "allowed": self.allowed, **program}
 
     def allows(self, kind: str) -> bool:
         """Return whether every action allows a decision of this kind."""
@@ -97,15 +103,20 @@ def edited_arguments(text: str, wanted: int) -> list[dict[str, Any]]:
 
 
 def pending_text(pending: Sequence[Pending]) -> str:
-    """Return the descriptions of all waiting actions; each contains the exact request, redacted."""
-    actions = [action for pause in pending for action in pause.actions]
-    return "\n\n".join(str(action.get("description") or action["name"]) for action in actions)
+    """Return the programs and the descriptions of all waiting actions; each contains the exact request, redacted."""
+    parts: list[str] = []
+    for pause in pending:
+        parts += [] if pause.program is None else [listing(pause.program)]
+        parts += [str(action.get("description") or action["name"]) for action in pause.actions]
+    return "\n\n".join(parts)
 
 
 def ask_person(terminal: Terminal, pending: Sequence[Pending]) -> dict[str, Any] | None:
     """Ask the person about each waiting action; returns None if the run is to stay paused."""
     answers: dict[str, Any] = {}
     for pause in pending:
+        if pause.program is not None:
+            terminal.say(f"\n{listing(pause.program)}")
         decisions = []
         for action in pause.actions:
             decision = _ask_about(terminal, action, pause.allowed.get(action["name"], ["approve", "reject"]))

@@ -14,6 +14,7 @@ from restgpt.commands.terminal import Terminal
 if TYPE_CHECKING:
     from restgpt.commands.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
+    from restgpt.trace import Line
 
 SHOWN = 60
 """The number of characters of an instruction that the list shows."""
@@ -98,25 +99,53 @@ def _status(persistence: "Persistence", record: "ThreadRecord") -> str:
 
 def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord") -> None:
     from restgpt.graph.build import build_graph
-    from restgpt.nodes.records import no_usage
+    from restgpt.nodes.records import no_usage, shown_program
 
     graph = build_graph([], checkpointer=persistence.checkpointer, store=persistence.store)
     snapshot = graph.get_state({"configurable": {"thread_id": record.thread}})
     steps = snapshot.values.get("steps", [])
+    program = snapshot.values.get("program")
     usage = snapshot.values.get("usage") or no_usage()
     answer = snapshot.values.get("answer", "")
     status = _status(persistence, record)
     pending = [interrupt.value for interrupt in snapshot.interrupts]
     terminal.document(
-        {**asdict(record), "status": status, "answer": answer, "steps": steps, "usage": usage, "pending": pending}
+        {
+            **asdict(record),
+            "status": status,
+            "answer": answer,
+            "steps": steps,
+            "program": shown_program(program),
+            "usage": usage,
+            "pending": pending,
+        }
     )
     if not terminal.as_json:
-        _print_thread(terminal, record, status, steps, usage, answer)
+        unfinished = _unfinished(snapshot.values, is_shown=bool(snapshot.interrupts))
+        _print_thread(terminal, record, status, steps, usage, answer, unfinished)
         _print_remedy(terminal, record, status, snapshot.interrupts)
 
 
+def _unfinished(values: dict[str, Any], *, is_shown: bool) -> "list[Line]":
+    """Return the lines of a program that has not ended: its code, unless the pause shows it, and its requests."""
+    from restgpt.trace import Line, request_lines
+
+    program = values.get("program")
+    if program is None or program["status"] != "running":
+        return []
+    requests = [request for request in values["requests"] if request["round"] == values["round"]]
+    code = [] if is_shown else [Line("program", program["code"])]
+    return [*code, *request_lines(requests, _named)]
+
+
 def _print_thread(
-    terminal: Terminal, record: "ThreadRecord", status: str, steps: list[Any], usage: Any, answer: str
+    terminal: Terminal,
+    record: "ThreadRecord",
+    status: str,
+    steps: list[Any],
+    usage: Any,
+    answer: str,
+    unfinished: "Sequence[Line]" = (),
 ) -> None:
     from restgpt.trace import step_lines, usage_text
 
@@ -126,8 +155,8 @@ def _print_thread(
         f"instruction  {record.instruction}",
         f"apis         {sources}",
     ]
-    for step in steps:
-        lines += [f"{line.label:<12} {line.text}" for line in step_lines(step, _named)]
+    told = [line for step in steps for line in step_lines(step, _named)]
+    lines += [f"{line.label:<12} {line.text}".replace("\n", f"\n{'':<13}") for line in [*told, *unfinished]]
     lines += [f"cost         {usage_text(usage)}"]
     terminal.answer("\n".join(lines))
     if answer:

@@ -66,7 +66,7 @@ def test_a_run_with_other_settings_is_not_mixed_in(cli: Cli, tmp_path: Path) -> 
 
 def test_the_models_replies_can_be_kept_and_replayed(cli: Cli, tmp_path: Path) -> None:
     recording = tmp_path / "replies.jsonl"
-    common = ("bench", "run", "--suite", "dev-toy", "--only", "delete")
+    common = ("bench", "run", "--suite", "dev-toy", "--only", "delete", "--method", "calls")
     made = cli(*common, "--model", "scripted:perfect", "--record", str(recording), "--out", str(tmp_path / "made"))
     assert made.code == 0
     assert len([json.loads(line) for line in recording.read_text().splitlines()]) == 4

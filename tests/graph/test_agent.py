@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from board import Agent, Board, served_board
+from board import CALLS, Agent, Board, served_board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from roles import by_role, call, end, go_on, missing, no_call, plan, prompts_of, select
@@ -255,7 +255,9 @@ def test_the_operations_of_several_apis_stand_under_their_names(board: Board) ->
         }
     )
     model = by_role({"planner": [plan("Look outside"), end("No.")], "selector": [no_call("Nothing fits.")]})
-    graph = build_graph([board.api, weather], model=model, checkpointer=InMemorySaver(), store=InMemoryStore())
+    graph = build_graph(
+        [board.api, weather], model=model, context=CALLS, checkpointer=InMemorySaver(), store=InMemoryStore()
+    )
     Agent(graph, model).ask("Is it raining?")
     [prompt] = prompts_of(model, "selector")
     assert "Weather:\n- today: GET /today" in text(prompt)

@@ -8,7 +8,7 @@ from threading import Barrier, Event, Lock
 from typing import Any
 
 import pytest
-from board import Board
+from board import CALLS, Board
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
@@ -21,6 +21,7 @@ from scripted import Reply as Scripted
 from scripted import ScriptedModel
 
 from restgpt.graph.build import build_graph
+from restgpt.nodes.context import Context
 from restgpt.nodes.intake import EmptyInstructionError
 from restgpt.nodes.resources import Resources
 from restgpt.tools.http.client import HttpClient
@@ -44,7 +45,7 @@ def test_a_paused_run_is_streamed_to_its_end_with_what_asyncio_offers(board: Boa
         file = str(tmp_path / "threads.db")
         async with AsyncSqliteSaver.from_conn_string(file) as saver, AsyncSqliteStore.from_conn_string(file) as store:
             await store.setup()
-            graph = build_graph([board.api], model=creating(), checkpointer=saver, store=store)
+            graph = build_graph([board.api], model=creating(), context=CALLS, checkpointer=saver, store=store)
             paused = await graph.ainvoke({"instruction": "Create Moss"}, CONFIG)
             assert "__interrupt__" in paused
             assert board.calls() == []
@@ -73,7 +74,7 @@ class Held(HttpClient):
 
 def test_a_change_whose_run_was_cancelled_is_not_sent_again_unasked(board: Board) -> None:
     http = Held()
-    resources = Resources([board.api], model=creating(), http=http)
+    resources = Resources([board.api], model=creating(), http=http, defaults=Context(**CALLS))
     graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
 
     async def run() -> dict[str, Any]:
@@ -112,7 +113,7 @@ def test_a_change_of_a_cancelled_run_is_journalled_when_its_answer_comes(
     board: Board, caplog: pytest.LogCaptureFixture
 ) -> None:
     http = Held()
-    resources = Resources([board.api], model=creating(), http=http)
+    resources = Resources([board.api], model=creating(), http=http, defaults=Context(**CALLS))
     graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
     ended = Ended("sender")
 
@@ -146,7 +147,7 @@ def test_a_cancelled_run_starts_no_further_node(board: Board, caplog: pytest.Log
         return plan("Create Moss")
 
     model = ScriptedModel(reply)
-    graph = build_graph([board.api], model=model, concurrency=1)
+    graph = build_graph([board.api], model=model, context=CALLS, concurrency=1)
 
     async def run() -> None:
         task = asyncio.create_task(graph.ainvoke({"instruction": "Create"}, context={"writes": "allow"}))  # type: ignore[arg-type]
@@ -180,7 +181,9 @@ def test_a_node_sees_the_context_variables_of_the_run_that_it_belongs_to(board: 
         replies = {"planner": end("4") if called else plan(f"Count for {who}"), "selector": select("list_projects")}
         return replies.get(role_of(prompt), call({}))
 
-    graph = build_graph([board.api], model=ScriptedModel(reply), context={"code": False, "result_budget": 5000})
+    graph = build_graph(
+        [board.api], model=ScriptedModel(reply), context={**CALLS, "code": False, "result_budget": 5000}
+    )
 
     async def one(who: str) -> Any:
         CALLER.set(who)
@@ -209,7 +212,7 @@ def test_the_trace_of_an_awaited_run_names_the_same_steps(board: Board) -> None:
     traces = []
     for is_awaited in (False, True):
         trace = Names()
-        graph = build_graph([board.api], model=creating())
+        graph = build_graph([board.api], model=creating(), context=CALLS)
         given: Any = ({"instruction": "Create Moss"}, {"callbacks": [trace]})
         context: Any = {"writes": "dry-run"}
         if is_awaited:
@@ -233,7 +236,7 @@ def test_a_graph_with_a_concurrency_of_its_own_runs_so_many_nodes_at_once_and_no
             at_once.append(at_once[-1] - 1)
         return end("Done.")
 
-    graph = build_graph([board.api], model=ScriptedModel(reply), concurrency=2)
+    graph = build_graph([board.api], model=ScriptedModel(reply), context=CALLS, concurrency=2)
     found = asyncio.run(graph.abatch([{"instruction": "Rest"}] * 6))  # type: ignore[list-item]
     assert [one["answer"] for one in found] == ["Done."] * 6
     assert max(at_once) == 2

@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+from board import CALLS
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.sqlite import SqliteStore
 from roles import by_role, call, end, plan, select
@@ -81,7 +82,9 @@ def test_a_response_of_five_megabytes_leaves_a_small_checkpoint(tmp_path: Path) 
         SqliteStore.from_conn_string(str(path)) as store,
     ):
         store.setup()
-        graph = build_graph([load_api(DOCUMENT, base_url=url)], model=model, checkpointer=saver, store=store)
+        graph = build_graph(
+            [load_api(DOCUMENT, base_url=url)], model=model, context=CALLS, checkpointer=saver, store=store
+        )
         config = {"configurable": {"thread_id": "1"}}
         done = graph.invoke({"instruction": "How many records are there?"}, config)  # type: ignore[arg-type]
         [step] = graph.get_state(config).values["steps"]  # type: ignore[arg-type]

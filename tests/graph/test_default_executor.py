@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from board import Board
+from board import CALLS, Board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.memory import InMemoryStore
@@ -24,6 +24,7 @@ from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.build import build_graph
 from restgpt.graph.methods.build import build_method
 from restgpt.graph.undo import build_undo, undo_input
+from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.tools.sandbox.tool import python_tool
 from restgpt.tools.settings import Settings
@@ -103,7 +104,9 @@ SCRIPTS: dict[str, dict[str, list[Reply]]] = {
 @pytest.mark.parametrize("method", SCRIPTS)
 def test_a_change_is_approved_and_made(board: Board, method: str, way: Any) -> None:
     model = by_role({**SCRIPTS[method], "caller": [CREATED]})
-    graph = build_method(method, [board.api], model=model, checkpointer=InMemorySaver(), store=InMemoryStore())
+    graph = build_method(
+        method, [board.api], model=model, context=CALLS, checkpointer=InMemorySaver(), store=InMemoryStore()
+    )
     state, pauses = run(lambda: to_the_end(way, graph, {"instruction": "Create Moss"}))
     assert (state["answer"], pauses) == ("Moss is there.", 1)
     assert board.calls() == ["POST /projects 201"]
@@ -121,7 +124,7 @@ def test_many_requests_go_out_side_by_side_with_checkpoints_in_sqlite(board: Boa
 
     async def work() -> Any:
         async with kept_in(str(tmp_path / "threads.db")) as memory:
-            graph = build_graph([board.api], model=ErrandModel.over(errand), context={"code": False}, **memory)
+            graph = build_graph([board.api], model=ErrandModel.over(errand), context={**CALLS, "code": False}, **memory)
             return await to_the_end(by_astream, graph, {"instruction": errand.instruction})
 
     state, _ = run(work)
@@ -131,9 +134,9 @@ def test_many_requests_go_out_side_by_side_with_checkpoints_in_sqlite(board: Boa
 
 def test_a_batch_runs_side_by_side(board: Board) -> None:
     errand = reading_errand()
-    graph = build_graph([board.api], model=ErrandModel.over(errand))
+    graph = build_graph([board.api], model=ErrandModel.over(errand), context=CALLS)
     given: Any = [{"instruction": errand.instruction}] * 3
-    answers = run(lambda: graph.abatch(given, context={"code": False}))
+    answers = run(lambda: graph.abatch(given, context={**CALLS, "code": False}))
     assert [answer["answer"] for answer in answers] == [DONE] * 3
     assert len(board.calls()) == 9
 
@@ -142,7 +145,7 @@ def test_a_batch_runs_side_by_side(board: Board) -> None:
 def test_changes_are_undone(board: Board, way: Any) -> None:
     saver, store = InMemorySaver(), InMemoryStore()
     errand = board_errand()
-    resources = Resources([board.api], model=ErrandModel.over(errand), settings=Settings())
+    resources = Resources([board.api], model=ErrandModel.over(errand), settings=Settings(), defaults=Context(**CALLS))
     graph = build_graph(resources=resources, checkpointer=saver, store=store)
     undo = build_undo(resources, checkpointer=saver, store=store)
 

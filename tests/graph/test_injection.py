@@ -3,10 +3,11 @@
 import re
 
 import pytest
-from board import Agent, Board, served_board
+from board import CALLS, Agent, Board, served_board
 from roles import by_role, call, end, plan, prompts_of, select
 
 from restgpt.graph.build import build_graph
+from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
@@ -33,7 +34,7 @@ def obedient(board: Board, *rules: PolicyRule, **script: object) -> Agent:
     settings = Settings(apis={board.api.name: ApiEntry(name=board.api.name, spec="board.yaml", policy=rules)})
     http = HttpClient(settings=settings)
     agent = board.agent(by_role({**told, **script}))  # type: ignore[arg-type]
-    resources = Resources([board.api], model=agent.model, settings=settings, http=http)
+    resources = Resources([board.api], model=agent.model, settings=settings, http=http, defaults=Context(**CALLS))
     graph = build_graph(resources=resources, checkpointer=agent.graph.checkpointer, store=agent.graph.store)  # type: ignore[arg-type]
     return Agent(graph, agent.model)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import local
 
 import pytest
-from board import Board
+from board import CALLS, Board
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -17,6 +17,7 @@ from scripted import Reply
 from typing_extensions import TypedDict
 
 from restgpt.graph.build import build_graph
+from restgpt.nodes.context import Context
 from restgpt.nodes.intake import EmptyInstructionError
 from restgpt.nodes.records import Request, Step, add_steps
 from restgpt.nodes.resources import Resources
@@ -207,7 +208,7 @@ def test_requests_that_are_under_way_at_once_take_their_time_once(board: Board) 
         "selector": [select("get_project")],
         "caller": [call(*({"path": {"project_id": number}} for number in (1, 2, 3)), numbers=[1, 1, 1])],
     }
-    resources = Resources([board.api], model=by_role(script), clock=TenSecondsPerNode())
+    resources = Resources([board.api], model=by_role(script), clock=TenSecondsPerNode(), defaults=Context(**CALLS))
     usage = build_graph(resources=resources).invoke({"instruction": "Get projects 1, 2 and 3"})["usage"]
     assert usage["requests"] == 3
     assert usage["seconds"] == 10 * len(["planner", "selector", "caller", "approval", "sender", "parser", "planner"])
@@ -242,7 +243,7 @@ def test_a_host_with_a_context_of_its_own_can_hold_the_agent(board: Board) -> No
         instruction: str
         answer: str
 
-    agent = build_graph([board.api], model=by_role({"planner": [end("Hello.")]}))
+    agent = build_graph([board.api], model=by_role({"planner": [end("Hello.")]}), context=CALLS)
     builder = StateGraph(HostState, context_schema=HostContext)
     builder.add_node("agent", agent)
     builder.add_edge(START, "agent")
@@ -301,7 +302,7 @@ def test_a_host_whose_checkpointer_lasts_needs_a_store_too(board: Board, tmp_pat
 
     model = by_role({"planner": [end("Nothing to do.")]})
     builder = StateGraph(MessagesState)
-    builder.add_node("agent", build_graph([board.api], model=model, store=store("agent")))
+    builder.add_node("agent", build_graph([board.api], model=model, context=CALLS, store=store("agent")))
     builder.add_edge(START, "agent")
     with SqliteSaver.from_conn_string(str(tmp_path / "host.db")) as saver:
         host = builder.compile(checkpointer=saver, store=store("host"))

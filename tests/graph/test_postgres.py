@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from board import Board, served_board
+from board import CALLS, Board, served_board
 from roles import by_role, end, missing, plan, select
 from scripted import ScriptedModel
 
@@ -15,6 +15,7 @@ from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import PersistenceError, ThreadBusyError, open_persistence
 from restgpt.graph.removal import remove_bodies, remove_thread
+from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.tools.settings import Secret, Settings
 
@@ -45,7 +46,9 @@ def test_a_run_paused_in_one_process_goes_on_in_another(settings: Settings, boar
     given: object = {"instruction": board_errand().instruction}
     for _ in range(5):
         with open_persistence(settings) as kept:
-            resources = Resources([board.api], model=ErrandModel.over(board_errand()), settings=settings)
+            resources = Resources(
+                [board.api], model=ErrandModel.over(board_errand()), settings=settings, defaults=Context(**CALLS)
+            )
             graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
             result = graph.invoke(given, config, context={"code": False}, durability="sync")  # type: ignore[arg-type]
             given = Command(resume="approve")
@@ -64,7 +67,9 @@ def test_a_character_that_postgresql_refuses_stops_no_run(settings: Settings, bo
         "caller": [missing(f"the project{odd}")] * 2,
     }
     with open_persistence(settings) as kept:
-        graph = build_graph([board.api], model=by_role(script), checkpointer=kept.checkpointer, store=kept.store)
+        graph = build_graph(
+            [board.api], model=by_role(script), context=CALLS, checkpointer=kept.checkpointer, store=kept.store
+        )
         config = {"configurable": {"thread_id": f"odd {ord(odd)}"}}
         done = graph.invoke({"instruction": f"Do{odd} nothing"}, config)  # type: ignore[arg-type]
     assert done["answer"] == "Nothing \ufffd was done."
@@ -87,7 +92,9 @@ def test_a_character_that_postgresql_refuses_stops_no_function_call(settings: Se
 def test_a_thread_is_removed_with_its_journal_and_its_bodies(settings: Settings, board: Board) -> None:
     with open_persistence(settings) as kept:
         before = kept.store.search(("restgpt",), limit=10_000)
-        resources = Resources([board.api], model=ErrandModel.over(board_errand()), settings=settings)
+        resources = Resources(
+            [board.api], model=ErrandModel.over(board_errand()), settings=settings, defaults=Context(**CALLS)
+        )
         graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
         config = {"configurable": {"thread_id": "gone"}}
         context = {"code": False, "writes": "allow"}

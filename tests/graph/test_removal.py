@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from board import Board
+from board import CALLS, Board
 from roles import by_role, call, end, plan, select
 
 from restgpt.calling.journal import Journal
@@ -31,7 +31,9 @@ def run(kept: Persistence, board: Board, thread: str, *projects: int, make: str 
         "selector": [select(*["get_project"] * len(projects), *["create_project"] * len(makes))],
         "caller": [*reads, *makes],
     }
-    graph = build_graph([board.api], model=by_role(script), checkpointer=kept.checkpointer, store=kept.store)
+    graph = build_graph(
+        [board.api], model=by_role(script), context=CALLS, checkpointer=kept.checkpointer, store=kept.store
+    )
     config = {"configurable": {"thread_id": thread}}
     graph.invoke({"instruction": f"Do it with {projects}"}, config, context={"writes": "allow"})  # type: ignore[arg-type]
     [step] = graph.get_state(config).values["steps"]  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from threading import Thread
 from urllib.parse import quote
 
 import pytest
+from board import CALLS
 from cli import Cli
 
 from restgpt.bench.errand import Errand, ErrandModel, Step
@@ -20,6 +21,7 @@ from restgpt.commands.sources import Sources
 from restgpt.commands.thread import ThreadRecord, Threads
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
+from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.specs import load_api
 from restgpt.tools.errors import RestgptError
@@ -158,7 +160,7 @@ def test_no_secret_is_left_anywhere(way: str, tmp_path: Path, log: io.StringIO) 
         with echo_server(way, at) as url, open_persistence(settings(tmp_path)) as kept:
             api = load_api(DOCUMENT, base_url=url, name="echo")
             http = HttpClient(settings=settings(tmp_path), limits=LIMITS)
-            resources = Resources([api], model=model, settings=settings(tmp_path), http=http)
+            resources = Resources([api], model=model, settings=settings(tmp_path), http=http, defaults=Context(**CALLS))
             graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
             config = {"configurable": {"thread_id": f"t{at}"}}
             context = {"writes": "allow", "code": False}
@@ -192,7 +194,9 @@ def test_no_secret_is_in_what_the_commands_print(tmp_path: Path, monkeypatch: py
     with echo_server("plain", 9) as url:
         at = ["--spec", str(document), "--base-url", url]
         with open_persistence(Settings.from_env()) as kept:
-            resources = Resources([load_api(DOCUMENT, base_url=url)], model=ErrandModel.over(ERRAND))
+            resources = Resources(
+                [load_api(DOCUMENT, base_url=url)], model=ErrandModel.over(ERRAND), defaults=Context(**CALLS)
+            )
             graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
             config = {"configurable": {"thread_id": "t"}}
             graph.invoke({"instruction": ERRAND.instruction}, config, context={"writes": "allow", "code": False})  # type: ignore[arg-type]

@@ -170,7 +170,7 @@ def test_a_thread_streams_pauses_before_a_write_and_changes_the_world_exactly_on
     modes: list[Any] = ["updates", "values"]
     parts = list(platform.client.runs.stream(thread, "restgpt", input={"instruction": WRITE}, stream_mode=modes))
     seen = [name for part in parts if part.event == "updates" for name in part.data]
-    assert seen == ["intake", "planner", "selector", "caller", "approval", "__interrupt__"]
+    assert seen == ["intake", "planner", "parser", "approval", "__interrupt__"]
     assert platform.changes() == []
 
     [task] = [task for task in platform.client.threads.get_state(thread)["tasks"] if task["interrupts"]]
@@ -203,7 +203,7 @@ def test_history_can_be_forked_with_another_decision(platform: Platform) -> None
     platform.run(thread, input={"instruction": WRITE})
     platform.run(thread, command=APPROVE)
     history = platform.client.threads.get_history(thread, limit=50)
-    planned = next(state for state in history if state["next"] == ["selector"])
+    *_, planned = (state for state in history if state["next"] == ["parser"])
     changed = {"decision": {"kind": "end", "text": "Enough."}, "answer": "Enough."}
     fork = platform.client.threads.update_state(
         thread, changed, checkpoint_id=planned["checkpoint"]["checkpoint_id"], as_node="planner"
@@ -218,7 +218,7 @@ def test_a_fork_from_before_a_write_does_not_repeat_it_unasked(platform: Platfor
     platform.run(thread, input={"instruction": WRITE})
     platform.run(thread, command=APPROVE)
     history = platform.client.threads.get_history(thread, limit=50)
-    planned = next(state for state in history if state["next"] == ["caller"])
+    *_, planned = (state for state in history if state["next"] == ["parser"])
     again = platform.run(thread, checkpoint_id=planned["checkpoint"]["checkpoint_id"])
     assert "__interrupt__" in again
     assert platform.changes() == ["POST 201"]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from board import Board, served_board
+from board import CALLS, Board, served_board
 from cli import TOY, Cli
 from langgraph.types import Command
 
@@ -16,6 +16,7 @@ from restgpt.commands.thread import ThreadRecord, Threads
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.graph.undo import build_undo, undo_thread
+from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.tools.settings import Settings
 from restgpt.worlds import CREDENTIAL
@@ -40,7 +41,7 @@ def carry_out(board: Board, home: Path, errand: Errand, *, writes: str = "allow"
     """Run an errand in a thread that has a record of the command line."""
     settings = Settings(home=home)
     with open_persistence(settings) as kept:
-        resources = Resources([board.api], model=ErrandModel.over(errand), settings=settings)
+        resources = Resources([board.api], model=ErrandModel.over(errand), settings=settings, defaults=Context(**CALLS))
         graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
         options = {"code": False, "writes": writes}
         config = {"configurable": {"thread_id": THREAD}}

@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from board import TOY, Agent, Board, served_board
+from board import CALLS, TOY, Agent, Board, served_board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.store.memory import InMemoryStore
@@ -92,7 +92,7 @@ def ruled(board: Board, *rules: PolicyRule) -> Resources:
         }
     )
     settings = Settings(apis={board.api.name: ApiEntry(name=board.api.name, spec="board.yaml", policy=rules)})
-    return Resources([board.api], model=model, settings=settings)
+    return Resources([board.api], model=model, settings=settings, defaults=Context(**CALLS))
 
 
 @pytest.mark.parametrize("kind", ["reject", "respond"])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from chatserver import ChatServer, Refusal
-from cli import TOY, Cli, at
+from cli import TOY, Cli, by_calls
 from roles import call, end, plan, select
 
 from restgpt.bench.rigs.port import held_port
@@ -31,6 +31,7 @@ READS = {
     "caller": [call({})],
     "parser": ["print(len(data['items']))"] * 2,
 }
+CALLS = ["--set", "execution=calls"]
 WRITES = {
     "planner": [plan("Create the project Moss."), end("The project Moss is there.")],
     "selector": [select("create_project")],
@@ -49,7 +50,7 @@ def names(world: World[Any]) -> list[str]:
 
 def test_the_answer_is_on_stdout_and_the_trace_on_stderr(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(READS)
-    ran = cli("ask", "How many projects are there?", *at(toy))
+    ran = cli("ask", "How many projects are there?", *by_calls(toy))
     assert ran.code == 0, ran.err
     assert ran.out == "There are projects.\n"
     assert "List the projects." in ran.err
@@ -59,13 +60,13 @@ def test_the_answer_is_on_stdout_and_the_trace_on_stderr(cli: Cli, toy: WorldSer
 
 def test_quiet_leaves_stderr_empty(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(READS)
-    ran = cli("ask", "How many?", *at(toy), "--quiet")
+    ran = cli("ask", "How many?", *by_calls(toy), "--quiet")
     assert (ran.code, ran.out, ran.err) == (0, "There are projects.\n", "")
 
 
 def test_json_is_one_document_with_steps_and_usage(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(READS)
-    ran = cli("ask", "How many?", *at(toy), "--json", "--thread", "mine")
+    ran = cli("ask", "How many?", *by_calls(toy), "--json", "--thread", "mine")
     document = ran.document
     assert (document["thread"], document["status"], document["answer"]) == ("mine", "done", "There are projects.")
     assert document["steps"][0]["requests"][0]["response"]["status"] == 200
@@ -76,7 +77,7 @@ def test_json_is_one_document_with_steps_and_usage(cli: Cli, toy: WorldServer, m
 
 def test_a_write_without_a_terminal_pauses_and_says_how_to_go_on(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(WRITES)
-    ran = cli("ask", "Create the project Moss", *at(toy), "--thread", "moss")
+    ran = cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")
     assert ran.code == 3
     assert f"POST {toy.url}/projects" in ran.err
     assert '"name":"Moss"' in ran.err.replace(" ", "")
@@ -90,7 +91,7 @@ def test_a_write_without_a_terminal_pauses_and_says_how_to_go_on(cli: Cli, toy: 
 
 def test_a_paused_thread_is_shown_with_what_waits(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(WRITES)
-    cli("ask", "Create the project Moss", *at(toy), "--thread", "moss")
+    cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")
     waits = cli("resume", "moss").err.partition("Paused for approval:")[2]
     shown = cli("threads", "moss")
     assert shown.out.startswith("thread       moss (paused)")
@@ -100,7 +101,7 @@ def test_a_paused_thread_is_shown_with_what_waits(cli: Cli, toy: WorldServer, mo
 
 def test_the_pause_is_in_the_document(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(WRITES)
-    ran = cli("ask", "Create the project Moss", *at(toy), "--json")
+    ran = cli("ask", "Create the project Moss", *by_calls(toy), "--json")
     assert ran.code == 3
     assert ran.document["status"] == "paused"
     action = ran.document["pending"][0]["actions"][0]
@@ -110,7 +111,7 @@ def test_the_pause_is_in_the_document(cli: Cli, toy: WorldServer, model: Model) 
 
 def test_a_rejected_write_is_never_sent(cli: Cli, toy: WorldServer, model: Model) -> None:
     server = model(WRITES)
-    cli("ask", "Create the project Moss", *at(toy), "--thread", "moss")
+    cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")
     resumed = cli("resume", "moss", "--reject", "the name is wrong")
     assert resumed.code == 0
     assert sent(toy.world) == []
@@ -119,7 +120,7 @@ def test_a_rejected_write_is_never_sent(cli: Cli, toy: WorldServer, model: Model
 
 def test_an_edited_write_is_sent_as_edited(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(WRITES)
-    cli("ask", "Create the project Moss", *at(toy), "--thread", "moss")
+    cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")
     resumed = cli("resume", "moss", "--edit", '{"body": {"name": "Fern"}}', "--json")
     assert resumed.document["status"] == "done"
     assert "Fern" in names(toy.world)
@@ -128,7 +129,7 @@ def test_an_edited_write_is_sent_as_edited(cli: Cli, toy: WorldServer, model: Mo
 
 def test_resuming_without_a_decision_pauses_again(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(WRITES)
-    cli("ask", "Create the project Moss", *at(toy), "--thread", "moss")
+    cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")
     resumed = cli("resume", "moss")
     assert resumed.code == 3
     assert "restgpt resume moss --approve" in resumed.err
@@ -147,7 +148,7 @@ def test_a_decision_that_makes_no_sense_is_refused(
     cli: Cli, toy: WorldServer, model: Model, flags: list[str], said: str
 ) -> None:
     model(WRITES)
-    cli("ask", "Create the project Moss", *at(toy), "--thread", "moss")
+    cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")
     resumed = cli("resume", "moss", *flags)
     assert resumed.code == 2
     assert said in resumed.err
@@ -156,16 +157,16 @@ def test_a_decision_that_makes_no_sense_is_refused(
 
 def test_writes_allow_sends_at_once_and_deny_never(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(WRITES)
-    assert cli("ask", "Create the project Moss", *at(toy), "--writes", "deny").code == 0
+    assert cli("ask", "Create the project Moss", *by_calls(toy), "--writes", "deny").code == 0
     assert sent(toy.world) == []
     model(WRITES)
-    assert cli("ask", "Create the project Moss", *at(toy), "--writes", "allow").code == 0
+    assert cli("ask", "Create the project Moss", *by_calls(toy), "--writes", "allow").code == 0
     assert sent(toy.world) == ["POST /projects"]
 
 
 def test_a_finished_thread_tells_its_answer_again(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(READS)
-    cli("ask", "How many?", *at(toy), "--thread", "mine")
+    cli("ask", "How many?", *by_calls(toy), "--thread", "mine")
     resumed = cli("resume", "mine", "--quiet")
     assert (resumed.code, resumed.out) == (0, "There are projects.\n")
     refused = cli("resume", "mine", "--approve")
@@ -175,18 +176,18 @@ def test_a_finished_thread_tells_its_answer_again(cli: Cli, toy: WorldServer, mo
 
 def test_a_conversation_goes_on_with_the_same_api_and_settings(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(READS)
-    cli("ask", "How many?", *at(toy), "--thread", "mine", "--set", "max_steps=5")
+    cli("ask", "How many?", *by_calls(toy), "--thread", "mine", "--set", "max_steps=5")
     server = model({"planner": [end("As I said.")]})
     ran = cli("ask", "Are you sure?", "--thread", "mine")
     assert (ran.code, ran.out) == (0, "As I said.\n")
     assert "How many?" in server.requests[0].text
     shown = cli("threads", "mine", "--json").document
-    assert (shown["instruction"], shown["context"]) == ("Are you sure?", {"max_steps": "5"})
+    assert (shown["instruction"], shown["context"]) == ("Are you sure?", {"execution": "calls", "max_steps": "5"})
 
 
 def test_a_new_instruction_does_not_drop_one_that_waits(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(WRITES)
-    cli("ask", "Create the project Moss", *at(toy), "--thread", "moss")
+    cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")
     ran = cli("ask", "Something else", "--thread", "moss")
     assert ran.code == 2
     assert "restgpt resume moss" in ran.err
@@ -195,7 +196,7 @@ def test_a_new_instruction_does_not_drop_one_that_waits(cli: Cli, toy: WorldServ
 
 def test_a_failing_model_leaves_a_thread_that_goes_on(cli: Cli, toy: WorldServer, model: Model) -> None:
     model({**READS, "selector": [Refusal(401), *READS["selector"]]})
-    ran = cli("ask", "How many?", *at(toy), "--thread", "mine")
+    ran = cli("ask", "How many?", *by_calls(toy), "--thread", "mine")
     assert ran.code == 1
     assert "Check the API key" in ran.err
     assert "restgpt resume mine" in ran.err
@@ -206,7 +207,7 @@ def test_a_failing_model_leaves_a_thread_that_goes_on(cli: Cli, toy: WorldServer
 
 def test_failure_in_json_says_what_was_done_and_what_went_wrong(cli: Cli, toy: WorldServer, model: Model) -> None:
     model({**READS, "planner": [READS["planner"][0], Refusal(401)]})
-    ran = cli("ask", "How many?", *at(toy), "--json")
+    ran = cli("ask", "How many?", *by_calls(toy), "--json")
     assert ran.code == 1
     assert ran.document["status"] == "failed"
     assert "401" in ran.document["error"]
@@ -219,7 +220,7 @@ def test_a_change_with_unknown_outcome_is_asked_about_and_not_sent_again(
 ) -> None:
     server = model({**WRITES, "planner": [WRITES["planner"][0], end("It may be there.")]})
     toy.world.faults.replace([Fault(FaultKind.SLOW, operation="POST /projects", seconds=PATIENCE_S)])
-    started = cli.start("ask", "Create Moss", *at(toy), "--writes", "allow", "--thread", "moss")
+    started = cli.start("ask", "Create Moss", *by_calls(toy), "--writes", "allow", "--thread", "moss")
     wait_for(lambda: sent(toy.world) == ["POST /projects"])
     started.kill()
     started.communicate()
@@ -238,7 +239,7 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_begins_again(
     cli: Cli, toy: WorldServer, model: Model
 ) -> None:
     with open_persistence(Settings(home=cli.home)) as persistence:
-        record = ThreadRecord("mine", "How many?", Sources(specs=(TOY,), base_url=toy.url))
+        record = ThreadRecord("mine", "How many?", Sources(specs=(TOY,), base_url=toy.url), {"execution": "calls"})
         Threads(persistence.store).keep(record)
     server = model(READS)
     resumed = cli("resume", "mine")
@@ -259,7 +260,7 @@ def test_ctrl_c_leaves_a_thread_that_goes_on(cli: Cli, toy: WorldServer, model: 
 
     planner = iter([*READS["planner"]])
     server.use(slow)
-    started = cli.start("ask", "How many?", *at(toy), "--thread", "mine")
+    started = cli.start("ask", "How many?", *by_calls(toy), "--thread", "mine")
     assert asked.wait(PATIENCE_S)
     started.send_signal(signal.SIGINT)
     assert started.stdout is not None
@@ -279,7 +280,7 @@ def test_ctrl_c_leaves_a_thread_that_goes_on(cli: Cli, toy: WorldServer, model: 
 def test_a_thread_in_use_is_refused(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(READS)
     with open_persistence(Settings(home=cli.home)) as persistence, persistence.lock("mine"):
-        ran = cli("ask", "How many?", *at(toy), "--thread", "mine")
+        ran = cli("ask", "How many?", *by_calls(toy), "--thread", "mine")
     assert ran.code == 2
     assert "in use by another process" in ran.err
 
@@ -287,7 +288,7 @@ def test_a_thread_in_use_is_refused(cli: Cli, toy: WorldServer, model: Model) ->
 @pytest.mark.slow
 def test_on_a_terminal_the_exact_request_is_shown_and_asked_about(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(WRITES)
-    code, said = cli.on_a_terminal("ask", "Create Moss", *at(toy), prompt="[a]pprove", answer="a")
+    code, said = cli.on_a_terminal("ask", "Create Moss", *by_calls(toy), prompt="[a]pprove", answer="a")
     assert code == 0
     assert f"POST {toy.url}/projects" in said
     assert "The project Moss is there." in said
@@ -297,7 +298,7 @@ def test_on_a_terminal_the_exact_request_is_shown_and_asked_about(cli: Cli, toy:
 def test_threads_lists_and_shows(cli: Cli, toy: WorldServer, model: Model) -> None:
     assert cli("threads").out == "There are no threads.\n"
     model(READS)
-    cli("ask", "How many projects\nare there?", *at(toy), "--thread", "first")
+    cli("ask", "How many projects\nare there?", *by_calls(toy), "--thread", "first")
     listed = cli("threads", "--json").document["threads"]
     assert [(item["thread"], item["status"]) for item in listed] == [("first", "done")]
     assert "How many projects are there?" in cli("threads").out
@@ -309,7 +310,7 @@ def test_threads_lists_and_shows(cli: Cli, toy: WorldServer, model: Model) -> No
 
 def test_nothing_secret_is_kept(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(WRITES)
-    cli("ask", "Create the project Moss", *at(toy), "--thread", "moss")
+    cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")
     cli("resume", "moss", "--approve")
     kept = b"".join(path.read_bytes() for path in cli.home.rglob("*") if path.is_file())
     assert b"Moss" in kept
@@ -317,7 +318,7 @@ def test_nothing_secret_is_kept(cli: Cli, toy: WorldServer, model: Model) -> Non
 
 
 def test_without_a_model_the_three_ways_to_get_one_are_told(cli: Cli, toy: WorldServer) -> None:
-    ran = cli("ask", "How many?", *at(toy))
+    ran = cli("ask", "How many?", *by_calls(toy))
     assert ran.code == 2
     assert "OPENAI_API_KEY" in ran.err
     assert "OPENAI_BASE_URL" in ran.err
@@ -357,7 +358,8 @@ def test_what_cannot_be_meant_is_told_with_the_remedy(cli: Cli, model: Model, ar
 def test_an_unreachable_api_ends_the_run_with_the_thread_kept(cli: Cli, model: Model) -> None:
     model(READS)
     with held_port() as port:
-        ran = cli("ask", "How many?", "--spec", TOY, "--base-url", f"http://127.0.0.1:{port}", "--thread", "mine")
+        options = ["--base-url", f"http://127.0.0.1:{port}", "--thread", "mine", *CALLS]
+        ran = cli("ask", "How many?", "--spec", TOY, *options)
     assert ran.code == 1
     assert f"127.0.0.1:{port}" in ran.err
     assert "restgpt resume mine" in ran.err
@@ -367,9 +369,9 @@ def test_apis_yaml_names_an_api(cli: Cli, toy: WorldServer, model: Model, tmp_pa
     entry = {"board": {"spec": TOY, "base_url": toy.url}}
     (tmp_path / "apis.yaml").write_text(json.dumps(entry))
     model(READS)
-    assert cli("ask", "How many?", "--api", "board").code == 0
+    assert cli("ask", "How many?", "--api", "board", *CALLS).code == 0
     model(READS)
-    assert cli("ask", "How many?").code == 0
+    assert cli("ask", "How many?", *CALLS).code == 0
     assert sent(toy.world) == ["GET /projects"] * 2
 
 

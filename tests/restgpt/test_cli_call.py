@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from cli import TOY, Cli, at
+from cli import TOY, Cli, at, by_calls
 from wire.echo import EchoServer
 
 from restgpt.bench.rigs.port import held_port
@@ -109,7 +109,7 @@ def test_a_single_call_has_nothing_to_resume(cli: Cli, toy: WorldServer) -> None
 
 def test_a_single_call_is_no_beginning_of_a_conversation(cli: Cli, toy: WorldServer) -> None:
     thread = cli(*change(toy, "--approve", "--json")).document["thread"]
-    asked = cli("ask", "How many tasks are there?", "--thread", thread, *at(toy))
+    asked = cli("ask", "How many tasks are there?", "--thread", thread, *by_calls(toy))
     assert (asked.code, "is a single call" in asked.err) == (2, True)
     assert cli("threads", "--json").document["threads"][0]["turn"] == 0
 

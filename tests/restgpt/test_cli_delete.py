@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from cli import Cli, at
+from cli import Cli, by_calls
 from roles import call, end, plan, select
 
 from restgpt.calling.journal import Journal
@@ -38,7 +38,7 @@ def test_a_deleted_thread_is_gone_and_the_file_smaller(cli: Cli, toy: WorldServe
             "parser": ["print(len(data['items']))"],
         }
     )
-    cli("ask", "How many?", *at(toy), "--thread", "mine")
+    cli("ask", "How many?", *by_calls(toy), "--thread", "mine")
     keep(cli, "other")
     file = Path(cli.home / "restgpt.db")
     before = file.stat().st_size

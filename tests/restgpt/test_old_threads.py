@@ -196,7 +196,7 @@ def test_a_finished_thread_tells_its_answer_and_its_steps(cli: Cli, left: Open, 
 
 def test_a_conversation_goes_on(cli: Cli, left: Open, model: Model) -> None:
     world = left("finished-read")
-    server = ends(model, "As I said.")
+    server = model({"express": [end("As I said.")]})
     ran = cli("ask", "Are you sure?", "--thread", "finished-read")
     assert (ran.code, ran.out) == (0, "As I said.\n")
     assert "who is in charge of project 2?" in server.requests[0].text

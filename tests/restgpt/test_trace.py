@@ -149,3 +149,70 @@ def test_costs_are_told_by_role() -> None:
 @pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2_500_000, "2.5 MB")])
 def test_sizes_are_told_in_decimal_units(size: int, text: str) -> None:
     assert size_text(size) == text
+
+
+PROGRAM: dict[str, Any] = {"code": "print(f())", "writer": "planner", "number": 1, "status": "running", "feedback": ""}
+
+
+def placed(line: int, **changed: Any) -> dict[str, Any]:
+    place = {"position": "0", "line": line, "source": "x = f()", "program": 1, "digest": ""}
+    return request(place=place, **changed)
+
+
+def test_a_program_is_told_when_it_is_written_and_a_corrected_one_with_its_number() -> None:
+    decision = {"kind": "program", "text": "print(f())"}
+    assert told("planner", decision=decision, program=PROGRAM) == [Line("program", "print(f())")]
+    assert told("caller", program={**PROGRAM, "number": 2}, hint="") == [Line("program 2", "print(f())")]
+
+
+def test_the_calls_of_a_program_are_told_by_line_and_the_requests_name_their_line() -> None:
+    waiting = [placed(3, id=f"{number}.0", status="planned") for number in range(2)]
+    assert told("parser", requests=waiting, program=PROGRAM) == [Line("calls", "line 3 ×2: x = f()")]
+    sent = placed(3, response={"status": 200})
+    assert told("sender", requests=[sent]) == [Line("request", "GET /list (line 3) → 200")]
+    assert told("parser", requests=[placed(3, status="parsed")], program=PROGRAM) == []
+    unplaced = placed(0, status="planned")
+    unplaced["place"]["source"] = ""
+    assert told("parser", requests=[unplaced], program=PROGRAM) == [Line("calls", "no line of the program")]
+
+
+def test_the_end_of_a_program_is_told_as_report_or_as_failure() -> None:
+    failed = {**PROGRAM, "writer": "caller", "status": "failed", "feedback": "The program failed.\nLine 2: no"}
+    assert told("parser", requests=[], program=failed) == [Line("failed", "The program failed.\nLine 2: no")]
+    for end, label in [("report", "report"), ("stopped", "report"), ("failed", "failed"), ("budget", "failed")]:
+        over = {**PROGRAM, "status": "over", "end": end}
+        step = {"kind": "program", "result": "7", "program": over}
+        assert told("parser", requests=[], program=over, steps=[step]) == [Line(label, "7")]
+    answered = {"kind": "program", "result": "There are 7.\nRead: list", "program": over}
+    told_once = told("parser", requests=[], program=over, steps=[answered], answer="There are 7.")
+    assert told_once == [Line("report", "There are 7.")]
+
+
+def test_a_finished_step_of_a_program_is_told_with_its_code_requests_and_report() -> None:
+    over = {**PROGRAM, "status": "over", "end": "report"}
+    step: Any = {
+        "kind": "plan",
+        "said": "Find it.",
+        "plan": "Find it.",
+        "api_plan": {"calls": [{"operation": "list", "purpose": "ids", "needs": []}], "reason": ""},
+        "requests": [placed(1, status="parsed", response={"status": 200})],
+        "result": "7",
+        "program": over,
+    }
+    lines = [(line.label, line.text) for line in step_lines(step, described)]
+    assert lines == [
+        ("plan", "Find it."),
+        ("api plan", "list: ids"),
+        ("program", "print(f())"),
+        ("request", "GET /list (line 1) → 200"),
+        ("report", "7"),
+    ]
+    own: Any = {**step, "kind": "program", "said": "```python\nprint(f())\n```"}
+    del own["program"]
+    assert [line.label for line in step_lines(own, described)] == ["program", "request", "report"]
+    assert next(step_lines(own, described)).text == "print(f())"
+
+
+def test_every_label_of_a_program_has_a_style() -> None:
+    text = printed({"caller": {"program": {**PROGRAM, "number": 9}, "hint": ""}}, {"parser": {"program": PROGRAM}})
+    assert text.startswith("program ")

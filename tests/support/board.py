@@ -17,6 +17,8 @@ from restgpt.worlds import CREDENTIAL, World, open_world
 from restgpt.worlds.server import WorldServer, serve
 
 TOY = bundled_document("toy")
+CALLS: dict[str, Any] = {"execution": "calls"}
+"""The setting of a run that carries out sub-tasks call by call."""
 
 
 @dataclass
@@ -39,8 +41,10 @@ class Board:
         return self.world.dump()["tasks"]  # type: ignore[call-overload,index,return-value]
 
     def agent(self, model: ScriptedModel, **options: Any) -> "Agent":
+        """An agent that carries out sub-tasks call by call, unless its `context` says otherwise."""
         saver, store = InMemorySaver(), InMemoryStore()
-        return Agent(build_graph([self.api], model=model, checkpointer=saver, store=store, **options), model)
+        given = {"context": CALLS, "checkpointer": saver, "store": store, **options}
+        return Agent(build_graph([self.api], model=model, **given), model)
 
 
 @dataclass

@@ -1,10 +1,12 @@
 """A script for the chat server with the replies of all roles to two instructions on the toy API: a read and a write."""
 
 from chatserver import ChatRequest, Reply
-from roles import ROLES, call, end, plan, select
+from roles import ROLES, call, end, plan, program, select
 
 READ = "How many tasks are there?"
 WRITE = "Create a project named Roof garden"
+READS = "print('There are', find_tasks()['total'], 'tasks.')"
+WRITES = 'create_project(body={"name": "Roof garden"})\nprint("It is created.")'
 SAID = {"status 201": "It is created.", "user rejected": "Left alone.", "allows no changes": "Not allowed."}
 
 
@@ -15,6 +17,10 @@ def board_script(request: ChatRequest) -> Reply:
     writes = any(f"{opening}: {WRITE}" in request.text for opening in ("Instruction", "for context only"))
     role = next(role for opening, role in ROLES.items() if request.texts[0].startswith(opening))
     match role:
+        case "express" if "<result-" in request.text:
+            return end(_answer(request.texts[-1]))
+        case "express":
+            return program(WRITES if writes else READS)
         case "planner" if "Called " not in request.text:
             return plan("Create the project Roof garden" if writes else "Count the tasks")
         case "planner":

@@ -78,3 +78,8 @@ def _read(terminal: int) -> bytes:
 def at(server: WorldServer) -> list[str]:
     """Return the options that name the served toy API."""
     return ["--spec", TOY, "--base-url", server.url]
+
+
+def by_calls(server: WorldServer) -> list[str]:
+    """Return the options of `ask` for the served toy API, with sub-tasks carried out call by call."""
+    return [*at(server), "--set", "execution=calls"]

@@ -7,6 +7,8 @@ from scripted import Reply, ScriptedModel
 
 ROLES = {
     "You are the planner": "planner",
+    "You fulfil a user's instruction with the functions": "express",
+    "You carry out one sub-task": "program",
     "You are the API selector": "selector",
     "You are the caller": "caller",
     "You write Python": "parser",
@@ -52,6 +54,11 @@ def go_on(text: str) -> Reply:
 
 def end(text: str, *, fulfilled: bool = True) -> Reply:
     return {"thought": "", "decision": "end", "text": text, "fulfilled": fulfilled}
+
+
+def program(code: str) -> Reply:
+    """Return the planner's decision for a program."""
+    return {"thought": "", "decision": "program", "text": code}
 
 
 def select(*calls: str | tuple[str, list[int]]) -> Reply:

@@ -20,28 +20,16 @@ from pathlib import Path
 
 from restgpt.tools.sandbox.backend import SandboxUnavailableError
 from restgpt.tools.sandbox.code import CORE, missing_module, modules_for, needs_zones
+from restgpt.tools.sandbox.modules import given_modules, needed_modules
 from restgpt.tools.sandbox.record import LOCKED, Ending, ending_of, framed, refusal_of
 from restgpt.tools.sandbox.result import Limits, Media, SandboxResult, Status, printable, result_of
 from restgpt.tools.sandbox.seccomp import lock_program
 
 _LOCK_MODULES = ("ctypes", "resource", "signal")  # the worker needs them to lock itself
-_PROGRAM_MODULES = (
-    "ast",
-    "hashlib",
-    "random",
-    "datetime",
-    "binascii",
-    "csv",
-    "difflib",
-    "unicodedata",
-    "importlib.util",
-    "importlib.machinery",
-)
 _REPEATS = 2  # of a run that failed to import a module which `modules_for` did not find
 START = 20.0  # seconds for the start of an interpreter on a busy machine; the limits of a run count from its lock
 GRACE = 0.5  # seconds after the time limit before the host kills a worker that the kernel timer did not end
 _WORKER = Path(__file__).with_name("worker.py")
-_PROGRAM_FILES = tuple(_WORKER.with_name(f"{name}.py").resolve() for name in ("check", "library", "replay"))
 _STATUS_BYTES = 1 << 20
 _CHUNK = 1 << 20
 # The same order of sets in every run of a program.
@@ -88,6 +76,7 @@ class CPythonBackend:
                 f"the locked interpreter does not support {sys.platform} on {platform.machine()}"
             )
         self._command = _command(python or _interpreter(), program)
+        self._is_own_version = python is None
         self._wanted = spares
         self._workers = workers or max(4, 2 * (os.cpu_count() or 1))
         self._closed = False
@@ -103,7 +92,7 @@ class CPythonBackend:
         """Run `code` over `data` in a fresh worker. Raises SandboxUnavailableError if no worker can be locked."""
         # Some functions of the standard library import further modules when they are called; `modules_for` cannot find
         # these. A run has no side effects, so it is repeated with the missing module loaded before the lock.
-        modules = modules_for(code) + (_PROGRAM_MODULES if media == "program" else ())
+        modules = modules_for(code) + needed_modules(code, media)
         result = self._once(code, data, media=media, limits=limits, modules=modules)
         for _ in range(_REPEATS):
             missing = missing_module(result.error.message) if result.error else ""
@@ -125,9 +114,9 @@ class CPythonBackend:
             "cpu": limits.cpu,
             "memory": limits.memory_for(len(data)),
         }
-        if media == "program":
-            header["files"] = {path.stem: str(path) for path in _PROGRAM_FILES}
-        request = [framed(header) + source, data]
+        given = given_modules(code, media, compiled=self._is_own_version)
+        header["given"], header["compiled"] = {name: len(text) for name, text in given.items()}, self._is_own_version
+        request = [b"".join([framed(header), *given.values(), source]), data]
         with self._slots:
             started = time.monotonic()
             run = self._serve(request, limits)

@@ -1,12 +1,11 @@
 """The functions that a program in the sandbox uses on the answers of an API: lists, fields, matches, numbers, tables.
 
-The sandbox loads this file by its path, so it imports only the standard library. All functions are deterministic.
+Standard library only: the host sends this module to the worker of a program. All functions are deterministic. A module
+that few programs need is imported where it is used, and the host has it loaded for programs with that function's name.
 """
 
 from __future__ import annotations
 
-import csv
-import difflib
 import io
 import re
 from collections.abc import Iterable, Mapping
@@ -277,6 +276,8 @@ def _near_items(candidates: list[Any], text: str, conditions: Mapping[str, Any])
 def _likeness(value: Any, wanted: Any) -> float:
     if not isinstance(value, str) or not isinstance(wanted, str):
         return 0.0
+    import difflib
+
     matcher = difflib.SequenceMatcher(None, _folded(value)[:MOST_TEXT], _folded(wanted)[:MOST_TEXT], autojunk=False)
     return matcher.ratio() if matcher.real_quick_ratio() >= 0.6 and matcher.quick_ratio() >= 0.6 else 0.0
 
@@ -301,10 +302,9 @@ def _candidate(item: Any) -> str:
 
 _SPACES = re.compile("[\u00a0\u2007\u2009\u202f]")
 _GROUPED = r"[0-9]{1,3}(?:[ '’][0-9]{3})+(?![0-9])(?:[.,][0-9]+)?"
-_NUMBER = re.compile(
+_NUMBER = (
     rf"(?<![\w.,])(?P<digits>{_GROUPED}|[0-9][0-9.,]*(?<![.,])|\.[0-9]+)(?P<exponent>[eE][+-]?[0-9]{{1,3}}(?![\w.]))?"
-    r"(?:(?P<letter>[kKmMbBtT](?![^\W\d_]))|\s*(?P<word>thousand|mio|millions?|mrd|billions?|bn|mn|trillions?|tn)\b)?",
-    re.IGNORECASE,
+    r"(?:(?P<letter>[kKmMbBtT](?![^\W\d_]))|\s*(?P<word>thousand|mio|millions?|mrd|billions?|bn|mn|trillions?|tn)\b)?"
 )
 _MINUS = re.compile(r"(?<!\w)-\s*[^\w\s]*\s*$")
 _GROUPS = re.compile(r"[0-9]{1,3}(?:[.,][0-9]{3})*|[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}")  # 1,234,567 and 12,34,567
@@ -325,7 +325,7 @@ def number(value: Any) -> int | float:
     if not isinstance(value, str):
         raise ValueError(f"number() takes a text or a number, but this is {_described(value)}")
     text = _SPACES.sub(" ", value).replace("\u2212", "-").strip()
-    found = list(_NUMBER.finditer(text))
+    found = list(re.finditer(_NUMBER, text, re.IGNORECASE))
     if len(found) != 1:
         raise ValueError(f"there is {'no' if not found else 'more than one'} number in {_short(value)!r}")
     match = found[0]
@@ -372,6 +372,8 @@ def table(text: Any) -> list[dict[str, str]]:
     """
     if not isinstance(text, str):
         raise ValueError(f"table() takes a text, but this is {_described(text)}; rows() takes lists and objects")
+    import csv
+
     text = text.removeprefix("\ufeff").lstrip("\r\n")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), skipinitialspace=True)
     try:
@@ -405,6 +407,8 @@ def _header(cells: list[str], width: int) -> list[str]:
 
 
 def _nearest(name: str, names: Iterable[Any]) -> str:
+    import difflib
+
     known = {plain(other)[:MOST_TEXT]: str(other) for other in names}
     near = difflib.get_close_matches(plain(name)[:MOST_TEXT], known, 1)
     return f"; nearest: {_short(known[near[0]])!r}" if near else ""

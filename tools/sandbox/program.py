@@ -1,21 +1,22 @@
 """Run a program of a model as far as its next calls: the host's side of `replay.py`.
 
-The worker's reports are untrusted, because the program shares its process: every field is checked, and each call that
-a report asks for is drafted and decided on like the call of any model.
+The worker's reports are untrusted, because the program shares its process. Every field is checked or computed anew:
+the source line is that of the code, the digest is that of the arguments, an earlier answer can be taken only if it was
+offered. Each call that a report asks for is drafted and decided on like the call of any model.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+import re
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NoReturn
 
-# Python keeps the bytecode of imported modules, and the worker loads `check`, `library` and `replay` from it.
-from restgpt.tools.sandbox import check as _check  # noqa: F401
-from restgpt.tools.sandbox import library as _library  # noqa: F401
-from restgpt.tools.sandbox import replay as _replay  # noqa: F401
 from restgpt.tools.sandbox.backend import SandboxBackend
-from restgpt.tools.sandbox.code import OFFERED
-from restgpt.tools.sandbox.result import Limits, SandboxResult, Status
+from restgpt.tools.sandbox.code import OFFERED, clean_code
+from restgpt.tools.sandbox.digest import call_text, digest_of
+from restgpt.tools.sandbox.replay import MOST_POSITION, SHOWN, SOURCE
+from restgpt.tools.sandbox.result import CodeError, Limits, SandboxResult, Status, printable
 from restgpt.tools.sandbox.runner import run_python
 
 Given = Literal["answer", "error", "rejected", "held"]
@@ -27,6 +28,12 @@ LIMITS = Limits(wall=10.0, cpu=10.0)
 
 MOST_NAMES = 2000
 """The maximum number of function names that a check compares a wrong name with."""
+
+MOST_HEADERS = 20_000
+"""The maximum number of characters of the response headers that one answer is given with."""
+
+_POSITION = re.compile(r"\d{1,9}(\.\d{1,9}\.\d{1,9})*", re.ASCII)
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,37 +96,44 @@ class ForgedReportError(ValueError):
 def run_program(
     code: str,
     *,
-    stubs: Sequence[Mapping[str, Any]],
-    names: Sequence[str],
     entries: Sequence[Entry],
     clock: float,
     seed: str,
     most: int,
-    check: Literal["", "names", "fields"] = "fields",
+    functions: Sequence[str] = (),
+    check: Literal["", "names", "fields"] = "",
+    stubs: Sequence[Mapping[str, Any]] = (),
+    names: Sequence[str] = (),
     limits: Limits = LIMITS,
     backend: SandboxBackend | None = None,
 ) -> ProgramRun:
     """Run a program over the answers so far, up to its end or to its next calls without an answer.
 
-    `stubs` describe the functions that the code mentions, `names` are all function names. `clock` is the time that the
-    program sees, in seconds since 1970, `seed` that of its random numbers. More than `most` calls at once are refused.
-    `check` is what is checked before the first call; `fields` includes the fields of answers.
+    `functions` are the names of the functions that the code mentions. `clock` is the time that the program sees, in
+    seconds since 1970, `seed` that of its random numbers. More than `most` calls at once are refused. `check` is what
+    is checked before the first call, against the `stubs` of the functions and all function `names`; `fields` includes
+    the fields of answers.
     """
-    job = {
-        "stubs": list(stubs),
-        "names": list(names)[:MOST_NAMES],
-        "modules": sorted(OFFERED),
+    cleaned = clean_code(code)
+    job: dict[str, Any] = {
+        "functions": list(functions),
         "entries": [_described(entry) for entry in entries],
         "clock": clock,
         "seed": seed,
         "most": most,
         "check": check,
     }
+    if check:
+        job |= {"stubs": list(stubs), "names": list(names)[:MOST_NAMES], "modules": sorted(OFFERED)}
     header = json.dumps(job).encode()
+    size = 10 + len(header) + sum(len(entry.body) for entry in entries)
+    if size > limits.data:
+        return _too_large(size, limits)
     data = b"".join([b"%010d" % len(header), header, *(entry.body for entry in entries)])
-    result = run_python(code, data, media="program", limits=limits, backend=backend)
+    result = run_python(cleaned, data, media="program" if check else "replay", limits=limits, backend=backend)
+    report = _Report(cleaned, frozenset(functions), entries, most)
     try:
-        return _read(result)
+        return report.read(result)
     except ForgedReportError as error:
         return ProgramRun("failed", result, problem=f"The program ended in a way that cannot be read: {error}.")
 
@@ -131,51 +145,147 @@ def _described(entry: Entry) -> dict[str, Any]:
         "digest": entry.digest,
         "kind": entry.given,
         "status": entry.status,
-        "headers": dict(entry.headers),
+        "headers": _bounded(entry.headers),
         "media": entry.media,
         "size": len(entry.body),
         "note": entry.note,
     }
 
 
-def _read(result: SandboxResult) -> ProgramRun:
-    if result.status is not Status.PAUSED:
-        taken = _taken(_payload(result)) if result.payload else {}
-        if result.ok:
-            return ProgramRun("finished", result, taken=taken)
-        line = (result.error.line or 0) if result.error else 0
-        source = result.error.source_line if result.error else ""
-        return ProgramRun("failed", result, taken=taken, problem=result.feedback(), line=line, source=source)
-    report = _payload(result)
-    line, source = _line(report), _text(report, "source", 300)
-    match result.pause:
-        case "calls":
-            return ProgramRun("calls", result, calls=_calls(report), taken=_taken(report))
-        case "stopped":
-            text, value = _text(report, "text", 2000), _text(report, "value", 2000)
-            return ProgramRun("stopped", result, taken=_taken(report), line=line, text=text, value=value)
-        case "unknown":
-            name = _text(report, "function", 200)
-            return ProgramRun("unknown", result, line=line, source=source, function=name)
-        case "refused":
-            return ProgramRun("refused", result, problem=_problems(report))
-    return ProgramRun(
-        "failed", result, problem=_PROBLEMS[result.pause].format(**_place(report)), line=line, source=source
+def _bounded(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers of an answer as far as they fit into `MOST_HEADERS`."""
+    found: dict[str, str] = {}
+    left = MOST_HEADERS
+    for name, value in headers.items():
+        left -= len(name) + len(value)
+        if left < 0:
+            break
+        found[name] = value
+    return found
+
+
+def _too_large(size: int, limits: Limits) -> ProgramRun:
+    reason = (
+        f"The answers of the program's calls have {size / 1e6:.0f} MB together, and a program can hold at most "
+        f"{limits.data / 1e6:.0f} MB. Ask for less: filters, fewer fields, fewer pages, fewer calls."
     )
+    error = CodeError("ValueError", reason)
+    return ProgramRun("failed", SandboxResult(Status.INPUT_TOO_LARGE, error=error), problem=reason)
 
 
 _PROBLEMS: Mapping[str, str] = {
     "diverged": (
-        "Line {line}: {source}\nThe call of {function} has other arguments than when the program ran before, so its "
-        "answer cannot be used. A program must do the same in every run: no ids of objects, no addresses, no timing."
+        "The call of {function} has other arguments than when the program ran before, so its answer cannot be used. A "
+        "program must do the same in every run: no ids of objects, no addresses, and no branch of gather that uses "
+        "what another branch sets."
     ),
     "caught": (
-        "Line {line}: {source}\nThe code in this gather catches the signal that a call waits for its answer. Catch "
-        "ApiError or Exception, never BaseException or everything."
+        "Code here catches the signal that a call waits for its answer. Catch ApiError or Exception, never "
+        "BaseException or everything, and call no function in __del__ or in a callback."
     ),
-    "many": "Line {line}: {source}\nThe program asks for more requests than the budget leaves: {most}. Choose.",
-    "large": "The arguments of the calls are too large together.",
+    "many": (
+        "The program asks for more requests at once than the budget of this instruction leaves: {most}. Make fewer "
+        "calls, or report what is known and say what is missing."
+    ),
+    "large": "The arguments of the calls that wait here are too large together. Make fewer of these calls at once.",
 }
+
+
+def _forged(reason: str) -> NoReturn:
+    raise ForgedReportError(reason)
+
+
+class _Report:
+    """Reads the report of one run, with what the host knows: the code, the functions, the offered answers."""
+
+    def __init__(self, code: str, functions: Collection[str], entries: Sequence[Entry], most: int) -> None:
+        self._lines = code.split("\n")
+        self._functions = functions
+        self._free = frozenset(entry.key for entry in entries if not entry.position)
+        self._answered = frozenset(entry.position for entry in entries if entry.position)
+        self._most = most
+
+    def read(self, result: SandboxResult) -> ProgramRun:
+        """Return the run. Raises ForgedReportError."""
+        report = _payload(result) if result.payload else {}
+        taken = self._taken(report)
+        if result.status is not Status.PAUSED:
+            if result.ok:
+                return ProgramRun("finished", result, taken=taken)
+            line = (result.error.line or 0) if result.error else 0
+            source = self._source(line)
+            return ProgramRun("failed", result, taken=taken, problem=result.feedback(), line=line, source=source)
+        line = self._line(report)
+        run = ProgramRun("failed", result, taken=taken, line=line, source=self._source(line))
+        match result.pause:
+            case "calls":
+                return self._with_calls(run, report)
+            case "stopped":
+                return replace(run, kind="stopped", text=_text(report, "text"), value=_text(report, "value"))
+            case "unknown":
+                return replace(run, kind="unknown", function=self._function(report))
+            case "refused":
+                return replace(run, kind="refused", problem=_problems(report))
+        name = self._function(report) if result.pause == "diverged" else ""
+        return self._with_problem(run, _PROBLEMS[result.pause].format(function=name, most=self._most))
+
+    def _with_calls(self, run: ProgramRun, report: Mapping[str, Any]) -> ProgramRun:
+        listed = report.get("calls")
+        if not isinstance(listed, list) or not listed:
+            _forged("its report names no calls")
+        if len(listed) > self._most:
+            return self._with_problem(run, _PROBLEMS["many"].format(most=self._most))
+        calls = tuple(self._call(item) for item in listed)
+        positions = {call.position for call in calls}
+        if len(positions) < len(calls):
+            _forged("two calls have one position")
+        if positions & self._answered or positions & run.taken.keys():
+            _forged("a call at an answered position is asked for again")
+        return replace(run, kind="calls", calls=calls)
+
+    def _with_problem(self, run: ProgramRun, problem: str) -> ProgramRun:
+        place = f"Line {run.line}: {run.source}\n" if run.line else ""
+        return replace(run, problem=f"{place}{problem}")
+
+    def _call(self, item: Any) -> WantedCall:
+        if not isinstance(item, dict):
+            _forged("a call is no object")
+        arguments = item.get("arguments")
+        if not isinstance(arguments, list) or [type(part) for part in arguments] != [list, dict]:
+            _forged("a call has no arguments")
+        positional, keywords = arguments
+        function, position, line = self._function(item), _position(item.get("position")), self._line(item)
+        try:
+            digest = digest_of(call_text(function, positional, keywords))
+        except TypeError as error:
+            _forged(str(error))
+        return WantedCall(position, line, self._source(line), function, tuple(positional), keywords, digest)
+
+    def _taken(self, report: Mapping[str, Any]) -> dict[str, str]:
+        """Return which offered answers of earlier programs were taken, each at most once."""
+        found = report.get("taken", {})
+        if not isinstance(found, dict) or not all(isinstance(key, str) for key in found.values()):
+            _forged("its report of earlier answers is no mapping")
+        keys = list(found.values())
+        if len(set(keys)) < len(keys) or not self._free.issuperset(keys):
+            _forged("it took an answer that was not offered, or took one twice")
+        if any(_position(position) in self._answered for position in found):
+            _forged("it took an answer at an answered position")
+        return found
+
+    def _function(self, report: Mapping[str, Any]) -> str:
+        name = report.get("function")
+        return name if isinstance(name, str) and name in self._functions else _forged("it names an unknown function")
+
+    def _line(self, report: Mapping[str, Any]) -> int:
+        value = report.get("line", 0)
+        is_line = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= len(self._lines)
+        return value if is_line else 0
+
+    def _source(self, line: int) -> str:
+        """Return a line of the code for people: without characters that are invisible or change the order of others."""
+        text = self._lines[line - 1].strip()[:SOURCE] if 0 < line <= len(self._lines) else ""
+        return "".join(ascii(mark)[1:-1] if unicodedata.category(mark) in _HIDDEN else mark for mark in text)
 
 
 def _payload(result: SandboxResult) -> dict[str, Any]:
@@ -188,59 +298,19 @@ def _payload(result: SandboxResult) -> dict[str, Any]:
     return report
 
 
-def _calls(report: Mapping[str, Any]) -> tuple[WantedCall, ...]:
-    listed = report.get("calls")
-    if not isinstance(listed, list) or not listed:
-        raise ForgedReportError("its report names no calls")
-    calls = tuple(_call(item) for item in listed)
-    if len({call.position for call in calls}) != len(calls):
-        raise ForgedReportError("two calls have one position")
-    return calls
-
-
-def _call(item: Any) -> WantedCall:
-    if not isinstance(item, dict):
-        raise ForgedReportError("a call is no object")
-    arguments = item.get("arguments")
-    if not isinstance(arguments, list) or [type(part) for part in arguments] != [list, dict]:
-        raise ForgedReportError("a call has no arguments")
-    texts = [_text(item, name, 400) for name in ("position", "function", "digest")]
-    if not all(texts):
-        raise ForgedReportError("a call has no position, function or digest")
-    position, function, digest = texts
-    positional, keywords = arguments
-    return WantedCall(position, _line(item), _text(item, "source", 300), function, tuple(positional), keywords, digest)
-
-
-def _taken(report: Mapping[str, Any]) -> dict[str, str]:
-    found = report.get("taken", {})
-    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found.values()):
-        raise ForgedReportError("its report of earlier answers is no mapping")
-    return found
+def _position(value: Any) -> str:
+    if isinstance(value, str) and len(value) <= MOST_POSITION and _POSITION.fullmatch(value):
+        return value
+    return _forged("it names a position that no call can have")
 
 
 def _problems(report: Mapping[str, Any]) -> str:
     listed = report.get("problems")
     if not isinstance(listed, list) or not all(isinstance(item, list) and len(item) == 2 for item in listed):
         raise ForgedReportError("its report of problems is no list")
-    return "\n".join(f"Line {item[0]}: {item[1]}"[:600] for item in listed[:20])
+    return "\n".join(printable(f"Line {item[0]}: {item[1]}"[:600]) for item in listed[:20])
 
 
-def _text(report: Mapping[str, Any], name: str, most: int) -> str:
+def _text(report: Mapping[str, Any], name: str) -> str:
     value = report.get(name, "")
-    return value[:most] if isinstance(value, str) else ""
-
-
-def _line(report: Mapping[str, Any]) -> int:
-    value = report.get("line", 0)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 100_000 else 0
-
-
-def _place(report: Mapping[str, Any]) -> dict[str, Any]:
-    most = report.get("most")
-    return {
-        "line": _line(report),
-        "source": _text(report, "source", 300),
-        "function": _text(report, "function", 200),
-        "most": most if isinstance(most, int) else "none",
-    }
+    return printable(value[:SHOWN]) if isinstance(value, str) else ""

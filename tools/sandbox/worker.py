@@ -1,7 +1,8 @@
 """The program inside the sandbox: it waits for one job, locks itself, runs the code, writes a record and exits.
 
 The host starts it as `python -I -S -B -X utf8 worker.py STATUS_FD FILTER CORE` with an empty environment. Standard
-input contains the header (its length in ten digits, then JSON), the code and the data. The process reads no byte of
+input contains the header (its length in ten digits, then JSON), modules of the host for a program, the code and the
+data. The process reads no byte of
 code or data before it is locked, and the lock cannot be removed. Records on the status descriptor are netstrings; the
 host does not trust them, because the code runs in this process. Inside WebAssembly the program runs without the lock,
 because the guest has nothing to protect.
@@ -15,6 +16,7 @@ import gc
 import importlib
 import io
 import json
+import marshal
 import math
 import os
 import sys
@@ -62,7 +64,8 @@ def main(arguments: list[str]) -> None:
     job = json.loads(received(stream, int(size)))
     try:
         prepare(job)
-        files = {name: loaded(name, path) for name, path in job.get("files", {}).items()}
+        for name, size in job.get("given", {}).items():
+            define(name, received(stream, size), is_compiled=job["compiled"])
         if sys.platform != "wasi":
             arm(job)
             lock(program)
@@ -73,12 +76,10 @@ def main(arguments: list[str]) -> None:
     code, raw = received(stream, job["code"]), [received(stream, job["data"])]
     if len(code) == job["code"] and len(raw[0]) == job["data"]:
         source = code.decode("utf-8", "surrogatepass")
-        if job["media"] == "program":
+        if job["media"] in ("program", "replay"):
             # The functions of this module, because the program gets a `__main__` of its own.
-            send(
-                status,
-                *files["replay"].run(sys.modules[__name__], status, files["check"], files["library"], source, raw),
-            )
+            replay = sys.modules["restgpt.tools.sandbox.replay"]
+            send(status, *replay.run(sys.modules[__name__], status, source, raw))
         else:
             send(status, *run(source, raw, job["media"]))
     _leave(0)
@@ -127,18 +128,10 @@ def load(names: list[str]) -> None:
             continue
 
 
-def loaded(name: str, path: str) -> Any:
-    """Return a module of this folder, loaded from its file, because the worker has no search path."""
-    from importlib.machinery import SourceFileLoader
-    from importlib.util import module_from_spec, spec_from_loader
-
-    loader = SourceFileLoader(name, path)
-    spec = spec_from_loader(name, loader)
-    if spec is None:
-        raise LockError(f"{path} cannot be loaded")
-    module = sys.modules[name] = module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+def define(name: str, raw: bytearray, *, is_compiled: bool) -> None:
+    """Define a module of the host from its compiled code, or from its source for another version of Python."""
+    module = sys.modules[name] = ModuleType(name)
+    exec(marshal.loads(raw) if is_compiled else compile(bytes(raw), name, "exec", dont_inherit=True), module.__dict__)
 
 
 def keep_zones() -> None:

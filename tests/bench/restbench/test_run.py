@@ -52,7 +52,7 @@ def successes(records: list[Record]) -> dict[str, bool]:
 @pytest.mark.slow
 def test_doing_all_right_scores_all_and_always_erring_nothing(tmp_path: Path) -> None:
     right = run(tmp_path / "right", settings(), concurrency=2)
-    wrong = run(tmp_path / "wrong", settings(model="scripted:erring"), concurrency=2)
+    wrong = run(tmp_path / "wrong", settings(method="calls", model="scripted:erring"), concurrency=2)
     assert score(right).success.hits == score(right).correct_path.hits == len(right) == 5
     assert score(right).delta == 0
     assert (score(wrong).success.hits, len(wrong)) == (0, 5)
@@ -66,7 +66,7 @@ def test_doing_all_right_scores_all_and_always_erring_nothing(tmp_path: Path) ->
 def test_every_method_can_be_done_right(suite: str, only: list[str], method: str, tmp_path: Path) -> None:
     records = run(tmp_path / "run", settings(suite=suite, method=method), only)
     assert successes(records) == dict.fromkeys(only, True)
-    assert all(record.subtasks for record in records) == (method == "restgpt")
+    assert all(record.subtasks for record in records) == (method == "calls")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -85,7 +85,7 @@ def test_every_ablation_can_be_done_right(ablation: str, tmp_path: Path) -> None
 
 def test_ablations_change_what_they_say(tmp_path: Path) -> None:
     whole, unparsed, unplanned = (
-        run(tmp_path / name, settings(suite="dev-tmdb", ablations=ablations), ["birthday"])[0]
+        run(tmp_path / name, settings(suite="dev-tmdb", method="calls", ablations=ablations), ["birthday"])[0]
         for name, ablations in (("whole", ()), ("parser", ("parser",)), ("planner", ("planner",)))
     )
     codes = [[request["code"] for step in record.steps for request in step["requests"]] for record in (whole, unparsed)]
@@ -108,14 +108,14 @@ def test_without_closure_search_goes_by_words_alone() -> None:
 
 @pytest.mark.parametrize("fault", ROLES)
 def test_a_role_that_errs_is_found_out(fault: str, tmp_path: Path) -> None:
-    chosen = settings(suite="dev-tmdb", model=f"scripted:erring-{fault}")
+    chosen = settings(suite="dev-tmdb", method="calls", model=f"scripted:erring-{fault}")
     record = run(tmp_path / "run", chosen, ["count"])[0]
     assert not record.success
     assert attribute(record).module == fault
 
 
 def test_the_record_holds_what_scoring_needs(tmp_path: Path) -> None:
-    record = run(tmp_path / "run", settings(suite="dev-spotify"), ["queue-top"])[0]
+    record = run(tmp_path / "run", settings(suite="dev-spotify", method="calls"), ["queue-top"])[0]
     read = RunFolder.read(tmp_path / "run").records()[0]
     assert read.to_json() == Record.from_json(record.to_json()).to_json()
     assert [entry["covers"] for entry in record.log] == [[step] for step in record.gold]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from board import served_board
+from board import CALLS, served_board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
@@ -76,7 +76,9 @@ def test_a_run_killed_between_a_result_and_its_checkpoint_is_unfinished_and_goes
     with served_board() as board:
         steps = {step}
         saver, store = _Dying(steps), InMemoryStore()
-        resources = Resources([board.api], model=ErrandModel.over(board_errand()), settings=Settings())
+        resources = Resources(
+            [board.api], model=ErrandModel.over(board_errand()), settings=Settings(), defaults=Context(**CALLS)
+        )
         context = Context(writes="allow", code=False)
         graph = build_graph(resources=resources, checkpointer=saver, store=store)
         agent = Agent(graph, resources, [board.api], context)

@@ -25,7 +25,7 @@ paths:
       operationId: get_person
       summary: Get a person
       parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
-      responses: {'200': {description: ok, content: {application/json: {schema: {$ref: '#/components/schemas/Person'}}}}}
+      responses: {'200': {description: a, content: {application/json: {schema: {$ref: '#/components/schemas/Person'}}}}}
 components:
   schemas:
     Page:

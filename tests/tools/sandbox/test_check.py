@@ -8,8 +8,6 @@ import json.decoder
 import json.encoder
 import json.scanner
 import json.tool
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -21,8 +19,9 @@ from hypothesis import given as given_by
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from restgpt.tools.sandbox import check, library
-from restgpt.tools.sandbox.check import problems, rewritten
+from restgpt.tools.sandbox import library, shapes
+from restgpt.tools.sandbox.check import problems
+from restgpt.tools.sandbox.gather import rewritten
 
 TEXT, INTEGER = {"type": "string"}, {"type": "integer"}
 MOVIE: dict[str, Any] = {
@@ -365,7 +364,7 @@ def test_counting_in_a_new_dict_keeps_the_check_of_fields() -> None:
 
 
 def test_the_check_and_the_library_know_the_same_envelopes() -> None:
-    assert check.LISTS == library.LISTS
+    assert shapes.LISTS == library.LISTS
 
 
 def test_the_shape_of_rows_is_what_rows_returns() -> None:
@@ -463,22 +462,6 @@ def test_long_and_deep_programs_are_checked() -> None:
     )
     cycle = "a = b\nb = a\nfor c in c: c['x']\n" + "\n".join(f"d = d['x{n}']" for n in range(500))
     assert found(cycle) == []
-
-
-LOADED = """
-import importlib.util, sys
-for path in sys.argv[1:]:
-    spec = importlib.util.spec_from_file_location("loaded", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-print(sorted({"typing", "inspect", "restgpt", "dataclasses", "decimal"} & set(sys.modules)))
-"""
-
-
-def test_both_modules_load_by_their_path_without_the_package() -> None:
-    paths = [str(module.__file__) for module in (check, library)]
-    command = [sys.executable, "-I", "-S", "-B", "-c", LOADED, *paths]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 SOURCES: tuple[ModuleType, ...] = (json, json.decoder, json.encoder, json.scanner, json.tool, difflib, argparse, ast)

@@ -19,6 +19,7 @@ from typing import Self
 
 import pytest
 
+from restgpt.tools.sandbox.program import run_program
 from restgpt.tools.sandbox.runner import Limits, Media, SandboxBackend, SandboxResult, Status, open_backend, run_python
 
 pytestmark = pytest.mark.slow
@@ -209,6 +210,30 @@ def test_hostile_snippets_reach_nothing_and_harm_no_later_run(name: str, canarie
         return problem(snippet, result, canaries) or (after(snippet) if name in ("escapes", "forgeries") else "")
 
     chosen = snippets(CORPUS / "hostile" / f"{name}.py")
+    check(complaint, chosen, threads=8)
+    assert not after(chosen[-1])
+
+
+# The data of a snippet, and the functions of a program beside it.
+AS_PROGRAM = "import json; data = json.loads({data!r}); call, others = get, gather; "
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_snippets_reach_nothing_as_programs(name: str, canaries: Canaries) -> None:
+    given = AS_PROGRAM.format(data=json.dumps(canaries.data))
+
+    def complaint(snippet: Snippet) -> str:
+        bounds = SHORT if "timeout" in snippet.label else NARROW
+        # A statement of the future has to come first.
+        first, _, rest = snippet.code.partition("\n")
+        is_first = first.startswith("from __future__")
+        code = f"{first}\n{given}\n{rest}" if is_first else f"{given}\n{snippet.code}"
+        run = run_program(code, functions=["get"], entries=(), clock=1.7e9, seed="", most=10, limits=bounds)
+        found = "asked for calls" if run.calls or run.kind == "calls" else ""
+        return problem(snippet, run.result, canaries) or found
+
+    # Sleeping moves the clock of a program without waiting.
+    chosen = [each for each in snippets(CORPUS / "hostile" / f"{name}.py") if each.title != "sleeping for an hour"]
     check(complaint, chosen, threads=8)
     assert not after(chosen[-1])
 

@@ -1,0 +1,128 @@
+"""Guards docs/programs.md: its example runs as shown, and what it promises is so."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from board import Agent, Board
+from langgraph.types import Command
+from roles import end, plan
+from scripted import Reply, ScriptedModel
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "programs.md").read_text(encoding="utf-8")
+NAMED = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", PAGE)
+APPROVED = {"type": "approve"}
+
+
+def program(code: str) -> Reply:
+    return {"thought": "", "decision": "program", "text": code}
+
+
+def block(language: str) -> str:
+    """Return the first code block of the page in a language."""
+    found = re.search(rf"^```{language}\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
+    assert found is not None
+    return found[1].strip()
+
+
+def asked(board: Board, instruction: str, *replies: Reply, **context: Any) -> Agent:
+    agent = board.agent(ScriptedModel(replies), context={"execution": "program"})
+    agent.ask(instruction, **context)
+    return agent
+
+
+def answered(agent: Agent, *decisions: dict[str, Any]) -> dict[str, Any]:
+    return agent.graph.invoke(Command(resume={"decisions": list(decisions)}), agent.config)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(("file", "name"), NAMED, ids=[name for _, name in NAMED])
+def test_a_promise_of_the_page_names_a_test_that_is_there(file: str, name: str) -> None:
+    assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_the_example_of_the_page_runs_as_shown(board: Board) -> None:
+    instruction = re.search(r"^> (.*)$", PAGE, flags=re.MULTILINE)
+    assert instruction is not None
+    agent = asked(board, instruction[1], program(block("python")))
+    again = answered(agent, APPROVED)
+    [pause] = again["__interrupt__"]
+    assert len(pause.value["action_requests"]) == 2
+    done = answered(agent, APPROVED, APPROVED)
+    assert done["answer"] == block("text")
+    assert len(agent.model.prompts) == 1
+    assert board.calls() == ["POST /projects 201", *["POST /projects/{project_id}/tasks 201"] * 2]
+
+
+def test_a_corrected_program_does_not_repeat_a_change(board: Board) -> None:
+    change = 'made = create_project(body={"name": "Moss"})\n'
+    replies = [program(f"{change}print(1 / 0)"), program(f'{change}print("Created", made["name"])')]
+    agent = asked(board, "Create Moss", *replies, writes="allow")
+    assert agent.state["answer"] == "Created Moss"
+    assert board.calls() == ["POST /projects 201"]
+
+
+def test_a_refusal_is_an_exception_that_the_program_can_catch(board: Board) -> None:
+    code = 'try:\n    create_project(body={"name": "Moss"})\nexcept Rejected:\n    print("Moss was not created.")'
+    agent = asked(board, "Create Moss", program(code), end("It was not created.", fulfilled=False))
+    answered(agent, {"type": "reject", "message": "No."})
+    assert "Moss was not created." in agent.state["steps"][0]["result"]
+    assert board.calls() == []
+
+
+def test_a_refusal_that_is_not_caught_ends_the_program(board: Board) -> None:
+    code = 'create_project(body={"name": "Moss"})\ncreate_project(body={"name": "Fern"})\nprint("Done.")'
+    agent = asked(board, "Create Moss and Fern", program(code), end("Nothing was created.", fulfilled=False))
+    answered(agent, {"type": "reject", "message": "No."})
+    assert agent.state["steps"][0]["program"]["end"] == "rejected"
+    assert board.calls() == []
+
+
+def test_an_id_that_nobody_gave_is_refused_before_anything_is_sent(board: Board) -> None:
+    agent = asked(board, "Delete a task", program("delete_task(task_id=987654)"), end("Which?"), writes="allow")
+    assert "no such value stands in the instruction or in an answer" in agent.state["steps"][0]["result"]
+    assert board.calls() == []
+
+
+def test_a_program_of_a_dry_run_ends_where_it_needs_an_answer_that_nobody_has(board: Board) -> None:
+    code = 'made = create_project(body={"name": "Moss"})\nprint("Its id is", made["id"])'
+    agent = asked(board, "Create Moss", program(code), writes="dry-run")
+    assert "What would come next is not known" in agent.state["answer"]
+    assert "POST" in agent.state["answer"]
+    assert not agent.state["answer"].startswith("Its id is")
+    assert board.calls() == []
+
+
+def test_a_program_that_calls_something_else_when_it_runs_again_is_an_error(board: Board) -> None:
+    # This generator is not one of Python's own, so the sandbox does not give it a seed.
+    chance = "__import__('_random').Random().random()"
+    code = f"find_tasks(text=str({chance}))\nlist_projects()\nprint('Done.')"
+    agent = asked(board, "Find it", program(code), end("No."))
+    assert "has other arguments than when the program ran before" in agent.state["steps"][0]["result"]
+    assert board.calls() == ["GET /tasks 200"]
+
+
+def test_after_three_programs_of_the_caller_the_calls_are_made_one_by_one(board: Board) -> None:
+    listed = {"operation": "list_projects", "purpose": "list them", "needs": []}
+    arguments = {"call": 1, "arguments": {}, "description": "all", "output_instruction": "names"}
+    replies = [
+        plan("List the projects."),
+        {"thought": "", "calls": [listed], "answer": ""},
+        *["print(1 / 0)"] * 3,
+        {"thought": "", "calls": [arguments], "missing": ""},
+        end("There are four."),
+    ]
+    agent = asked(board, "How many projects are there?", *replies)
+    first, second = agent.state["steps"]
+    assert (first["program"]["number"], first["program"]["end"]) == (3, "failed")
+    assert "program" not in second
+    assert second["requests"][0]["result"].count('"name"') == 4
+    assert board.calls() == ["GET /projects 200"]
+
+
+@pytest.mark.slow
+def test_a_program_that_runs_too_long_is_an_error_with_its_reason(board: Board) -> None:
+    agent = asked(board, "Wait", program("list_projects()\nwhile True: pass"), end("It took too long."))
+    assert "The program failed." in agent.state["steps"][0]["result"]
+    assert board.calls() == ["GET /projects 200"]

@@ -1,0 +1,154 @@
+"""Guards the pause of a program: its payload has the program beside the requests, and any client can answer it."""
+
+from typing import Any
+
+import pytest
+from board import Agent, Board
+from langchain.agents.middleware.human_in_the_loop import HITLRequest
+from langgraph.types import Command
+from pydantic import TypeAdapter
+from scripted import ScriptedModel
+
+from restgpt.nodes.program import written
+from restgpt.nodes.resources import Resources
+from restgpt.worlds import CREDENTIAL
+
+CODE = """names = ["Moss", "Fern"]
+made = gather(*[create_project(body={"name": name}) for name in names])
+print("Created", ", ".join(item["name"] for item in made))"""
+
+
+def program(code: str) -> dict[str, Any]:
+    return {"thought": "", "decision": "program", "text": code}
+
+
+def paused(board: Board, code: str, **context: Any) -> tuple[Agent, dict[str, Any]]:
+    """Run the planner's program up to its pause, and return the agent and the payload of the interrupt."""
+    agent = board.agent(ScriptedModel([program(code)]), context={"execution": "program"})
+    [pause] = agent.ask("Create Moss and Fern", **context)["__interrupt__"]
+    return agent, pause.value
+
+
+def test_the_payload_has_the_code_and_a_place_for_each_action_in_their_order(board: Board) -> None:
+    _, payload = paused(board, CODE)
+    assert payload["program"]["code"] == CODE
+    calls = payload["program"]["calls"]
+    assert [call["position"] for call in calls] == ["0.0.0", "0.1.0"]
+    assert {(call["line"], call["source"], call["operation"]) for call in calls} == {
+        (2, CODE.splitlines()[1], "create_project")
+    }
+    assert [action["args"]["body"]["name"] for action in payload["action_requests"]] == ["Moss", "Fern"]
+
+
+def test_the_description_of_each_action_says_which_line_makes_the_call(board: Board) -> None:
+    _, payload = paused(board, CODE)
+    line = f"Why: line 2 of the program calls it: {CODE.splitlines()[1]}"
+    assert all(line in action["description"].splitlines() for action in payload["action_requests"])
+
+
+def test_a_client_of_the_middleware_reads_and_answers_the_payload(board: Board) -> None:
+    agent, payload = paused(board, CODE)
+    read = TypeAdapter(HITLRequest).validate_python(payload)
+    assert len(read["action_requests"]) == 2
+    decisions = [{"type": "approve"}, {"type": "reject", "message": "No."}]
+    agent.model._replies = iter([{"thought": "", "decision": "end", "text": "Only Moss.", "fulfilled": False}])
+    done = agent.graph.invoke(Command(resume={"decisions": decisions}), agent.config)
+    assert done["answer"] == "Only Moss."
+    assert board.calls() == ["POST /projects 201"]
+
+
+def test_the_lines_of_a_fenced_program_are_those_of_the_shown_code(board: Board) -> None:
+    _, payload = paused(board, f"Here it is:\n```python\n{CODE}\n```")
+    assert payload["program"]["code"] == CODE
+    assert CODE.split("\n")[payload["program"]["calls"][0]["line"] - 1] == payload["program"]["calls"][0]["source"]
+
+
+def test_a_program_in_fences_within_fences_is_kept_as_it_runs(board: Board) -> None:
+    agent = board.agent(ScriptedModel([]))
+    run = Resources([board.api]).open(_Runtime(), agent.config)  # type: ignore[arg-type]
+    assert written(run, f"```\n```python\n{CODE}\n```\n```", writer="planner")["code"] == CODE
+
+
+class _Runtime:
+    """A runtime without a context and a store."""
+
+    context = None
+    store = None
+
+
+def test_the_payload_holds_no_credential_that_the_code_holds(board: Board) -> None:
+    code = f'create_project(body={{"name": "Moss"}}) if "{CREDENTIAL}" else None'
+    _, payload = paused(board, code)
+    assert CREDENTIAL not in str(payload)
+    assert "[redacted]" in payload["program"]["code"]
+
+
+def test_a_pause_without_a_program_has_no_such_key(board: Board) -> None:
+    replies = [
+        {"thought": "", "decision": "plan", "text": "Create the project Moss"},
+        {
+            "thought": "",
+            "calls": [{"operation": "create_project", "purpose": "create it", "needs": []}],
+            "answer": "",
+        },
+        {
+            "thought": "",
+            "calls": [
+                {"call": 1, "arguments": {"body": {"name": "Moss"}}, "description": "it", "output_instruction": "id"}
+            ],
+            "missing": "",
+        },
+    ]
+    agent = board.agent(ScriptedModel(replies))
+    [pause] = agent.ask("Create Moss", execution="calls")["__interrupt__"]
+    assert set(pause.value) == {"action_requests", "review_configs"}
+
+
+def test_a_second_pause_names_the_next_line_and_the_same_program(board: Board) -> None:
+    code = (
+        'first = create_project(body={"name": "Moss"})\nsecond = create_project(body={"name": "Fern"})\nprint("Done.")'
+    )
+    agent, payload = paused(board, code)
+    assert [call["line"] for call in payload["program"]["calls"]] == [1]
+    again = agent.graph.invoke(Command(resume={"decisions": [{"type": "approve"}]}), agent.config)
+    [pause] = again["__interrupt__"]
+    assert [call["line"] for call in pause.value["program"]["calls"]] == [2]
+    assert pause.value["program"]["code"] == code
+
+
+@pytest.mark.parametrize(
+    ("code", "end"),
+    [
+        ('print("Good morning.")', "report"),
+        ('stop("Which one?", [1, 2])', "stopped"),
+        ("print(1 / 0)", "failed"),
+        ("print(nothing_like_that())", "failed"),
+    ],
+)
+def test_the_record_says_how_a_program_ended(board: Board, code: str, end: str) -> None:
+    over = {"thought": "", "decision": "end", "text": "That is all.", "fulfilled": False}
+    agent = board.agent(ScriptedModel([program(code), over]), context={"execution": "program"})
+    agent.ask("Say something")
+    [step] = agent.state["steps"]
+    assert (step["program"]["status"], step["program"]["end"]) == ("over", end)
+
+
+def test_a_program_that_is_out_of_requests_says_so_with_its_line_and_the_number_left(board: Board) -> None:
+    over = {"thought": "", "decision": "end", "text": "Too many.", "fulfilled": False}
+    code = "gather(*[list_projects(archived=False) for _ in range(5)])"
+    agent = board.agent(ScriptedModel([program(code), over]), context={"execution": "program"})
+    agent.ask("Count", max_requests=2)
+    told = agent.state["steps"][0]["result"]
+    assert "Line 1: gather(" in told
+    assert "asks for more requests at once than the budget of this instruction leaves: 2." in told
+    assert board.calls() == []
+
+
+def test_a_program_that_is_out_of_time_is_stopped_with_a_sentence_that_the_answer_holds(board: Board) -> None:
+    agent = board.agent(ScriptedModel([program('print("Good morning.")')]), context={"execution": "program"})
+    agent.ask("Say something", max_seconds=0.001)
+    sentence = "The program was stopped, because the time for this instruction is used up: 0.001 s."
+    assert agent.state["steps"][0]["result"] == sentence
+    assert agent.state["steps"][0]["program"]["end"] == "budget"
+    assert sentence in agent.state["answer"]
+    assert agent.state["decision"]["fulfilled"] is False

@@ -1,0 +1,240 @@
+"""Guards programs on the command line: the pause shows where they stopped, the trace and the documents tell them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chatserver import ChatServer
+from cli import TOY, Cli, at
+
+from restgpt.worlds import CREDENTIAL, World
+from restgpt.worlds.server import WorldServer
+
+Write = Callable[..., ChatServer]
+
+TWO = """# Make two projects.
+names = ["Moss", "Fern"]
+made = gather(*[create_project(body={"name": name}) for name in names])
+print("Created", ", ".join(item["name"] for item in made))"""
+
+BARE = {
+    "openapi": "3.1.0",
+    "info": {"title": "Bare", "version": "1"},
+    "servers": [{"url": "http://127.0.0.1:1"}],
+    "paths": {
+        "/projects": {"get": {"operationId": "list_projects", "responses": {"200": {"description": "All projects."}}}}
+    },
+    "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "query", "name": "key"}}},
+    "security": [{"key": []}],
+}
+
+
+def program(code: str) -> dict[str, Any]:
+    return {"thought": "", "decision": "program", "text": code}
+
+
+@pytest.fixture
+def write(chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> Write:
+    """Script the model server with replies of the planner, in order."""
+
+    def start(*replies: Any) -> ChatServer:
+        chat.use(replies)
+        monkeypatch.setenv("OPENAI_BASE_URL", chat.url)
+        monkeypatch.setenv("RESTGPT_MODEL", "openai:scripted")
+        return chat
+
+    return start
+
+
+def names(world: World[Any]) -> list[str]:
+    return [item["name"] for item in world.call("GET /projects").body["items"]]
+
+
+def changes(world: World[Any]) -> list[str]:
+    return [f"{entry.method} {entry.template}" for entry in world.log if entry.method != "GET"]
+
+
+def test_the_pause_shows_each_request_and_the_program_with_the_line_that_waits(
+    cli: Cli, toy: WorldServer, write: Write
+) -> None:
+    write(program(f"```python\n{TWO}\n```"))
+    ran = cli("ask", "Create Moss and Fern", *at(toy), "--thread", "two")
+    assert ran.code == 3, ran.err
+    told = ran.err.partition("Paused for approval:")[2]
+    assert "The program waits at line 3:" in told
+    assert "→    3  made = gather(" in told
+    assert "     2  names = " in told
+    assert told.index("The program waits") < told.index("POST ")
+    assert told.count(f"POST {toy.url}/projects") == 2
+    assert told.count("Why: line 3 of the program calls it: made = gather(") == 2
+    assert changes(toy.world) == []
+    resumed = cli("resume", "two", "--approve")
+    assert (resumed.code, resumed.out) == (0, "Created Moss, Fern\n")
+    assert changes(toy.world) == ["POST /projects", "POST /projects"]
+
+
+def test_the_document_of_a_pause_holds_the_program_and_the_place_of_each_action(
+    cli: Cli, toy: WorldServer, write: Write
+) -> None:
+    write(program(TWO))
+    ran = cli("ask", "Create Moss and Fern", *at(toy), "--json", "--thread", "two")
+    [pause] = ran.document["pending"]
+    assert pause["program"]["code"] == TWO
+    calls = pause["program"]["calls"]
+    assert [call["line"] for call in calls] == [3, 3]
+    assert [call["operation"] for call in calls] == ["create_project", "create_project"]
+    assert len({call["position"] for call in calls}) == len(pause["actions"]) == 2
+    said = {key: ran.document["program"][key] for key in ("code", "writer", "number", "status")}
+    assert said == {"code": TWO, "writer": "planner", "number": 1, "status": "running"}
+    shown = cli("threads", "two", "--json").document
+    assert shown["program"] == ran.document["program"]
+    assert shown["pending"][0]["program"] == pause["program"]
+    done = cli("resume", "two", "--approve", "--json").document
+    assert (done["program"]["status"], done["program"]["end"]) == ("over", "report")
+    [step] = done["steps"]
+    assert step["program"]["code"] == TWO
+    assert [request["place"]["line"] for request in step["requests"]] == [3, 3]
+
+
+def test_a_person_at_a_terminal_sees_the_program_once_before_the_questions(
+    cli: Cli, toy: WorldServer, write: Write
+) -> None:
+    write(program(TWO))
+    code, screen = cli.on_a_terminal(
+        "ask", "Create Moss and Fern", *at(toy), prompt="[l]ater? ", answer=["approve", "approve"]
+    )
+    assert code == 0, screen
+    assert screen.count("The program waits at line 3:") == 1
+    assert screen.index("The program waits") < screen.index("Approval is needed.")
+    assert "Moss" in names(toy.world)
+
+
+def test_the_trace_tells_the_program_its_calls_by_line_and_its_report(cli: Cli, toy: WorldServer, write: Write) -> None:
+    write(program("found = list_projects()\nprint(len(rows(found)), 'projects')"))
+    ran = cli("ask", "How many projects are there?", *at(toy))
+    assert ran.code == 0, ran.err
+    flat = " ".join(ran.err.split())
+    assert "program found = list_projects()" in flat
+    assert "calls line 1: found = list_projects()" in flat
+    assert f"GET {toy.url}/projects (line 1) → 200" in flat
+    assert f"report {ran.out.strip()}" in flat
+    quiet = cli("threads", ran.err.split()[1])
+    lines = [line.split()[0] for line in quiet.out.splitlines() if line and not line.startswith(" ")]
+    assert lines[3:6] == ["program", "request", "report"]
+
+
+def test_the_trace_tells_an_error_with_its_line_and_the_corrected_program(
+    cli: Cli, toy: WorldServer, write: Write
+) -> None:
+    write(program("print(list_projcts())"), program("print(len(rows(list_projects())), 'projects')"))
+    ran = cli("ask", "How many projects are there?", *at(toy))
+    assert ran.code == 0, ran.err
+    flat = " ".join(ran.err.split())
+    assert "failed The program failed. Line 1: there is no function list_projcts" in flat
+    assert "program 2 print(len(rows(list_projects())), 'projects')" in flat
+
+
+def test_quiet_prints_nothing_but_the_report(cli: Cli, toy: WorldServer, write: Write) -> None:
+    write(program("print(len(rows(list_projects())) > 0)"))
+    ran = cli("ask", "Are there projects?", *at(toy), "--quiet")
+    assert (ran.code, ran.out, ran.err) == (0, "True\n", "")
+
+
+def test_a_thread_with_a_paused_program_shows_what_was_sent_and_what_waits(
+    cli: Cli, toy: WorldServer, write: Write
+) -> None:
+    write(program('found = rows(list_projects())\nmade = create_project(body={"name": "Moss"})\nprint(made["name"])'))
+    cli("ask", "Create Moss", *at(toy), "--thread", "moss")
+    shown = cli("threads", "moss")
+    assert shown.out.startswith("thread       moss (paused)")
+    assert "request      list_projects {} (line 1) → 200" in shown.out
+    assert "The program waits at line 2:" in shown.err
+    assert "moss           paused" in cli("threads").out
+
+
+def test_a_credential_in_the_code_and_hidden_characters_do_not_reach_the_terminal(
+    cli: Cli, toy: WorldServer, write: Write
+) -> None:
+    code = f'key = "{CREDENTIAL}"  # \u202e\x1b[2J\nprint(create_project(body={{"name": "Moss"}})["name"])'
+    write(program(code))
+    ran = cli("ask", "Create Moss", *at(toy), "--thread", "moss", "--quiet")
+    assert ran.code == 3, ran.err
+    assert CREDENTIAL not in ran.err
+    assert "\x1b" not in ran.err
+    assert "\\u202e" in ran.err
+
+
+def test_undo_reverses_the_changes_of_a_program_newest_first(cli: Cli, toy: WorldServer, write: Write) -> None:
+    before = names(toy.world)
+    write(
+        program(
+            'first = create_project(body={"name": "Moss"})\n'
+            'made = gather(*[create_project(body={"name": name}) for name in ["Fern", "Ivy"]])\n'
+            'print("Created three.")'
+        )
+    )
+    cli("ask", "Create Moss, Fern and Ivy", *at(toy), "--thread", "three", "--writes", "allow")
+    assert names(toy.world) == [*before, "Moss", "Fern", "Ivy"]
+    made = {item["name"]: item["id"] for item in toy.world.call("GET /projects").body["items"]}
+    ran = cli("undo", "three", "--yes", "--json")
+    assert ran.code == 0, ran.err
+    undone = [item["arguments"]["path"]["project_id"] for item in ran.document["undone"]]
+    assert undone == [made["Ivy"], made["Fern"], made["Moss"]]
+    assert names(toy.world) == before
+
+
+@pytest.mark.parametrize(
+    ("setting", "schema"), [("execution=calls", "PlannerReply"), ("express=false", "ProgramPlannerReply")]
+)
+def test_a_setting_of_the_command_line_turns_programs_of_the_planner_off(
+    setting: str, schema: str, cli: Cli, toy: WorldServer, write: Write
+) -> None:
+    server = write({"thought": "", "decision": "end", "text": "Good morning.", "fulfilled": True})
+    ran = cli("ask", "Good morning", *at(toy), "--set", setting)
+    assert (ran.code, ran.out) == (0, "Good morning.\n")
+    assert server.requests[0].schema == schema
+
+
+def test_the_budget_of_functions_is_a_setting_of_the_command_line(cli: Cli, toy: WorldServer, write: Write) -> None:
+    lengths = []
+    for budget in ("200", "3500"):
+        server = write({"thought": "", "decision": "end", "text": "Good morning.", "fulfilled": True})
+        assert cli("ask", "Good morning", *at(toy), "--set", f"functions_budget={budget}").code == 0
+        lengths.append(len(server.requests[0].texts[0]))
+    assert lengths[0] < lengths[1]
+
+
+def test_the_functions_of_an_instruction_are_shown_as_the_planner_sees_them(
+    cli: Cli, toy: WorldServer, write: Write
+) -> None:
+    server = write({"thought": "", "decision": "end", "text": "Good morning.", "fulfilled": True})
+    cli("ask", "Which tasks are open?", *at(toy))
+    shown = cli("api", "functions", "Which tasks are open?", *at(toy))
+    assert shown.code == 0, shown.err
+    assert "create_project(" in shown.out
+    assert shown.out.strip() in server.requests[0].text
+
+
+def test_one_function_is_shown_with_a_budget(cli: Cli, toy: WorldServer) -> None:
+    one = cli("api", "functions", "--spec", TOY, "-o", "list_projects", "--json").document["functions"]
+    assert one.startswith("list_projects(")
+    assert "create_project(" not in one
+    assert cli("api", "functions", "--spec", TOY, "-o", "list_projcts").code == 2
+
+
+def test_learned_shapes_are_shown_with_the_function_until_they_are_deleted(
+    cli: Cli, toy: WorldServer, write: Write, tmp_path: Path
+) -> None:
+    bare = tmp_path / "bare.json"
+    bare.write_text(json.dumps(BARE), encoding="utf-8")
+    where = ["--spec", str(bare), "--base-url", toy.url]
+    write(program("print(len(rows(list_projects())))"))
+    ran = cli("ask", "How many projects?", *where)
+    assert ran.code == 0, ran.err
+    show = ["api", "functions", *where, "-o", "list_projects"]
+    assert "seen: {items: [{" in cli(*show).out
+    assert cli("api", "forget-shapes").out == "The shapes of 1 operation were deleted.\n"
+    assert "seen:" not in cli(*show).out
+    assert cli("api", "forget-shapes", "--json").document == {"forgotten": 0}

@@ -1,0 +1,57 @@
+"""Guards the modules that the worker of a program gets: few, in an order in which they load, without the package."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from restgpt.tools.sandbox.modules import given_modules, needed_modules
+
+# Defines the modules as the worker does, in an interpreter without the package, and prints what they imported of it.
+DEFINING = """
+import json, marshal, sys
+from types import ModuleType
+given, compiled = json.loads(sys.stdin.read())
+for name, text in given.items():
+    module = sys.modules[name] = ModuleType(name)
+    raw = bytes.fromhex(text)
+    exec(marshal.loads(raw) if compiled else compile(raw, name, "exec"), module.__dict__)
+print(sorted(set(sys.modules) & {"restgpt", "typing", "random", "hashlib", "dataclasses"}))
+"""
+EVERYTHING = "gather(rows(1), field(2), table(3))"
+
+
+def short(code: str, media: str) -> list[str]:
+    return [name.rpartition(".")[2] for name in given_modules(code, media, compiled=True)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_given_modules_load_without_the_package_and_import_nothing_slow(compiled: bool) -> None:
+    given = given_modules(EVERYTHING, "program", compiled=compiled)
+    sent = json.dumps([{name: raw.hex() for name, raw in given.items()}, compiled])
+    base = str(getattr(sys, "_base_executable", sys.executable))
+    done = subprocess.run([base, "-I", "-S", "-B", "-c", DEFINING], input=sent, capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_a_replay_gets_only_the_modules_that_its_words_need() -> None:
+    assert short("print(get(1))", "replay") == ["digest", "determinism", "replay"]
+    assert short("print(rows(get(1)))", "replay") == ["digest", "determinism", "replay", "library"]
+    assert short("gather(get(1))", "replay") == ["digest", "determinism", "replay", "gather"]
+    assert "check" in short("print(1)", "program")
+
+
+def test_code_over_data_gets_no_module() -> None:
+    assert given_modules(EVERYTHING, "json", compiled=True) == {}
+    assert needed_modules(EVERYTHING, "json") == ()
+
+
+def test_the_standard_modules_that_a_function_of_the_library_imports_are_loaded() -> None:
+    assert "csv" in needed_modules("table(x)", "replay")
+    assert "difflib" in needed_modules("one(x)", "replay")
+    assert "csv" not in needed_modules("rows(x)", "replay")
+
+
+def test_names_outside_ascii_can_be_compiled() -> None:
+    assert "unicodedata" in needed_modules("größe = 1", "replay")
