@@ -280,6 +280,11 @@ def test_a_program_that_does_not_parse_fails_with_its_line() -> None:
         assert (run.kind, run.result.status, run.line) == ("failed", Status.SYNTAX_ERROR, 2)
 
 
+@pytest.mark.parametrize("code", ["open('/etc/hostname')", "input()", "missing_name"])
+def test_the_hints_for_a_program_do_not_mention_data(code: str) -> None:
+    assert "data" not in once(code).problem
+
+
 def test_an_error_names_the_line_of_the_program() -> None:
     run = once("def inner(x):\n    return x['missing']\ninner({})")
     assert (run.kind, run.line, run.source) == ("failed", 2, "return x['missing']")
