@@ -172,6 +172,7 @@ def test_other_arguments_at_an_answered_position_are_a_divergence() -> None:
         ("__import__('datetime').datetime(2026, 1, 2, 3)", "2026-01-02T03:00:00"),
         ("__import__('decimal').Decimal('1.50')", 1.5),
         ("__import__('decimal').Decimal(7)", 7),
+        ("__import__('uuid').UUID(int=1)", "00000000-0000-0000-0000-000000000001"),
         ("{'b', 'a'}", ["a", "b"]),
         ("(1, 2)", [1, 2]),
         ("(x for x in 'ab')", ["a", "b"]),
