@@ -8,7 +8,7 @@ program waits for a person, or survives a crash, like any other part of a run.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, Literal, cast
@@ -45,6 +45,9 @@ MAX_PROGRAMS = 3
 
 MAX_PAGES = 20
 """The maximum number of pages that one request may read."""
+
+MOST_ARGUMENTS = 5_000_000
+"""The maximum number of characters of the arguments of all calls of a sub-task's programs, as JSON."""
 
 MOST_DATA = LIMITS.data - (4 << 20)
 """The maximum number of bytes of all answers that a run of a program gets; the rest is for their headers and notes."""
@@ -185,7 +188,7 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
     return run_program(
         program["code"],
         functions=used,
-        entries=_offered(_entries(run, state, program, requests)),
+        entries=offered(_entries(run, state, program, requests)),
         clock=program["clock"],
         seed=program["seed"],
         most=_left(run, state),
@@ -195,14 +198,14 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
     )
 
 
-def _offered(entries: Iterator[tuple[Request, Entry]]) -> list[Entry]:
+def offered(entries: Iterable[tuple[Request, Entry]], *, most: int = MOST_DATA) -> list[Entry]:
     """Return the entries that a run gets: answers of earlier programs only as far as the sandbox can hold them.
 
     A read that does not fit is made again. A change is not, so only the body of its answer is left out.
     """
     listed = list(entries)
-    left = MOST_DATA - sum(len(entry.body) for _, entry in listed if entry.position)
-    offered = []
+    left = most - sum(len(entry.body) for _, entry in listed if entry.position)
+    found = []
     for request, entry in listed:
         if not entry.position:
             left -= len(entry.body)
@@ -211,8 +214,8 @@ def _offered(entries: Iterator[tuple[Request, Entry]]) -> list[Entry]:
                 if request["safe"]:
                     continue
                 entry = replace(entry, media="empty", body=b"", note="Its answer is too large to be read again.")
-        offered.append(entry)
-    return offered
+        found.append(entry)
+    return found
 
 
 def _entries(
@@ -291,6 +294,9 @@ def _handed_over(
             made.append(make(call, count))
         except (ArgumentError, ValueError) as error:
             problems.append(f"Line {call.line}: {call.source}\n{call.function}: {error}")
+    size = sum(len(json.dumps(request["arguments"])) for request in (*requests, *made))
+    if size > MOST_ARGUMENTS:
+        problems.append(f"The arguments of all calls are too large together: {size} characters of {MOST_ARGUMENTS}.")
     if problems:
         return _failed(run, state, program, requests, "\n".join(problems[:5]), None)
     return {"requests": [*requests, *made], "program": program, "usage": run.usage()}

@@ -105,3 +105,11 @@ def test_a_forged_source_line_is_not_shown(board: Board) -> None:
     [pause] = playing(board, forging(change)).ask("Make the project Roof")["__interrupt__"]
     assert "safe = 1" not in str(pause.value["action_requests"])
     assert [call["source"] for call in pause.value["program"]["calls"]] == [""]
+
+
+def test_arguments_of_megabytes_in_call_after_call_come_to_an_end(board: Board) -> None:
+    code = "for n in range(10, 60):\n    try: find_tasks(text=str(n) * 240_000)\n    except ApiError: pass"
+    agent = playing(board, code)
+    agent.ask("Find tasks")
+    assert "too large together" in agent.state["steps"][0]["result"]
+    assert len(board.calls()) < 50

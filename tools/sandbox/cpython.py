@@ -20,7 +20,7 @@ from pathlib import Path
 
 from restgpt.tools.sandbox.backend import SandboxUnavailableError
 from restgpt.tools.sandbox.code import CORE, missing_module, modules_for, needs_zones
-from restgpt.tools.sandbox.modules import given_modules, needed_modules
+from restgpt.tools.sandbox.modules import IMPORTED, given_modules, needed_modules
 from restgpt.tools.sandbox.record import LOCKED, Ending, ending_of, framed, refusal_of
 from restgpt.tools.sandbox.result import Limits, Media, SandboxResult, Status, printable, result_of
 from restgpt.tools.sandbox.seccomp import lock_program
@@ -406,7 +406,14 @@ def _interpreter() -> str:
 def _command(python: str, program: bytes) -> list[str]:
     # Not `-I`, which would ignore the fixed hash seed of `_ENVIRONMENT`.
     flags = ["-s", "-P", "-S", "-B", "-X", "utf8"]
-    return [python, *flags, str(_WORKER.resolve()), "{status}", program.hex(), ",".join((*CORE, *_LOCK_MODULES))]
+    return [
+        python,
+        *flags,
+        str(_WORKER.resolve()),
+        "{status}",
+        program.hex(),
+        ",".join((*CORE, *_LOCK_MODULES, *IMPORTED)),
+    ]
 
 
 def _widen(number: int, size: int) -> None:

@@ -87,6 +87,8 @@ def _as_json(value: Any) -> Any:
         return value.isoformat()
     if type(value).__name__ == "Decimal":
         return int(value) if value == int(value) else float(value)
+    if type(value).__name__ == "UUID":
+        return str(value)
     if hasattr(value, "__iter__"):
         return list(value)
     raise TypeError(f"{type(value).__name__} cannot be sent")

@@ -20,7 +20,9 @@ _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _ALWAYS = ("digest", "determinism", "replay")
 _FOR_CHECK = ("gather", "problem", "syntax", "calls", "shapes", "check")
 
-_IMPORTED = ("_sha2", "_sha256", "binascii")
+IMPORTED = ("_sha2", "_sha256", "binascii")
+"""The standard modules that all programs need; a waiting worker imports them before it gets a job."""
+
 _IMPORTED_FOR: dict[str, tuple[str, ...]] = {"table": ("csv",), "field": ("difflib",), "one": ("difflib",)}
 
 
@@ -47,7 +49,7 @@ def needed_modules(code: str, media: Media) -> tuple[str, ...]:
     if media not in ("program", "replay"):
         return ()
     words = set(_WORD.findall(code))
-    found = list(_IMPORTED)
+    found: list[str] = []
     for word in sorted(words & _IMPORTED_FOR.keys()):
         found.extend(_IMPORTED_FOR[word])
     if media == "program":

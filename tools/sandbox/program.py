@@ -214,7 +214,9 @@ class _Report:
                 return ProgramRun("finished", result, taken=taken)
             line = (result.error.line or 0) if result.error else 0
             source = self._source(line)
-            return ProgramRun("failed", result, taken=taken, problem=result.feedback(), line=line, source=source)
+            return ProgramRun(
+                "failed", result, taken=taken, problem=result.feedback(of_program=True), line=line, source=source
+            )
         line = self._line(report)
         run = ProgramRun("failed", result, taken=taken, line=line, source=self._source(line))
         match result.pause:

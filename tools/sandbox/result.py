@@ -92,8 +92,11 @@ class SandboxResult:
         """Whether the code ran to its end and printed something."""
         return self.status is Status.OK
 
-    def feedback(self) -> str:
-        """Return the text for the model: the output of a successful run, else the error, its place and a hint."""
+    def feedback(self, *, of_program: bool = False) -> str:
+        """Return the text for the model: the output of a successful run, else the error, its place and a hint.
+
+        The hints for a program do not mention `data`, which it does not have.
+        """
         if self.ok:
             return self.output
         parts = [_headline(self.status, self.error)]
@@ -101,7 +104,7 @@ class SandboxResult:
             parts.append(f"    {self.error.source_line}")
         if self.output.strip():
             parts.append(f"Output before that:\n{self.output.rstrip()}")
-        hint = _hint(self)
+        hint = _hint(self, _PROGRAM_HINTS if of_program else _ERROR_HINTS)
         if hint:
             parts.append(f"Hint: {hint}")
         return "\n".join(parts)
@@ -151,6 +154,7 @@ _HEADLINES: Mapping[Status, str] = {
     Status.INPUT_TOO_LARGE: "The response is too large for the sandbox.",
     Status.INPUT_TOO_DEEP: "The response is nested too deeply to be read as JSON.",
     Status.CRASHED: "The code ended its process before it finished.",
+    Status.PAUSED: "The program waits for answers, or was ended before it finished.",
     Status.UNSUPPORTED: "The code uses something that this Python does not have.",
     Status.SANDBOX_UNAVAILABLE: "Code cannot be run on this machine.",
     Status.INTERNAL_ERROR: "The sandbox failed.",
@@ -176,6 +180,11 @@ _ERROR_HINTS: Mapping[str, str] = {
     "NameError": "import what you use; the response is in `data`.",
 }
 
+_PROGRAM_HINTS: Mapping[str, str] = {
+    "PermissionError": "files, processes and the network are closed here; call the functions of the API.",
+    "EOFError": "there is no standard input; end with stop(text) to ask for something.",
+}
+
 
 def _headline(status: Status, error: CodeError | None) -> str:
     fixed = _HEADLINES.get(status)
@@ -188,8 +197,8 @@ def _headline(status: Status, error: CodeError | None) -> str:
     return f"{fixed} ({detail}{place})" if fixed else f"The code failed{place}: {detail}"
 
 
-def _hint(result: SandboxResult) -> str:
+def _hint(result: SandboxResult, hints: Mapping[str, str]) -> str:
     if result.status is not Status.RUNTIME_ERROR or result.error is None:
         return _HINTS.get(result.status, "")
-    known = _ERROR_HINTS.get(result.error.type)
+    known = hints.get(result.error.type)
     return known or (f"`data` is {result.shape}." if result.shape else "")

@@ -57,6 +57,7 @@ def main(arguments: list[str]) -> None:
     """Serve one job; `arguments` are the status descriptor, the seccomp program in hex, the modules to load at once."""
     status, program, core = int(arguments[1]), bytes.fromhex(arguments[2]), arguments[3]
     load(core.split(",") if core else [])
+    compile("", FILENAME, "exec")  # the first call sets up the compiler, which takes milliseconds
     stream = io.FileIO(0, closefd=False)
     size = received(stream, 10)
     if not size:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from programrun import once
 
 from restgpt.tools.sandbox.cpython import CPythonBackend
 from restgpt.tools.sandbox.runner import Limits, SandboxUnavailableError, Status, run_python
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the locked inte
 ROOT = Path(__file__).resolve().parents[3]
 BASE = str(getattr(sys, "_base_executable", sys.executable))
 PATIENT = Limits(wall=30.0, cpu=30.0)
+STUB = {"name": "get", "keywords": {"n": {}, "u": {}}, "body": None, "pages": False, "result": None}
 PRELUDE = f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom restgpt.tools.sandbox.runner import *\n"
 REPORT = "r = run_python('import statistics\\nprint(statistics.mean(data))', [1, 3], limits=Limits(wall=30, cpu=30))\n"
 REPORT += "print(r.status, r.output.strip(), r.error)\n"
@@ -353,6 +355,12 @@ def test_every_version_of_python_here_runs_the_worker() -> None:
         closed = run_python("open('/etc/hostname')", 1, backend=backend, limits=PATIENT)
         assert closed.error is not None, version
         assert closed.error.type == "PermissionError", version
+        for check in ("", "fields"):
+            program = "import random, uuid\nprint(gather(get(n=random.random(), u=uuid.uuid1())))"
+            given = {"check": check, "stubs": [STUB], "names": ["get"], "backend": backend}
+            first, second = once(program, **given), once(program, **given)
+            assert first.kind == "calls", (version, first.problem)
+            assert first.calls == second.calls, version
         backend.close()
 
 

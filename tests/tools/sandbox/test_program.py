@@ -172,6 +172,7 @@ def test_other_arguments_at_an_answered_position_are_a_divergence() -> None:
         ("__import__('datetime').datetime(2026, 1, 2, 3)", "2026-01-02T03:00:00"),
         ("__import__('decimal').Decimal('1.50')", 1.5),
         ("__import__('decimal').Decimal(7)", 7),
+        ("__import__('uuid').UUID(int=1)", "00000000-0000-0000-0000-000000000001"),
         ("{'b', 'a'}", ["a", "b"]),
         ("(1, 2)", [1, 2]),
         ("(x for x in 'ab')", ["a", "b"]),
@@ -278,6 +279,11 @@ def test_a_program_that_does_not_parse_fails_with_its_line() -> None:
     for check in ("", "fields"):
         run = once("x = 1\nif x\n    y", check=check)
         assert (run.kind, run.result.status, run.line) == ("failed", Status.SYNTAX_ERROR, 2)
+
+
+@pytest.mark.parametrize("code", ["open('/etc/hostname')", "input()", "missing_name"])
+def test_the_hints_for_a_program_do_not_mention_data(code: str) -> None:
+    assert "data" not in once(code).problem
 
 
 def test_an_error_names_the_line_of_the_program() -> None:
