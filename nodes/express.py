@@ -133,7 +133,7 @@ def functions_text(run: Run, instruction: str) -> str:
     each = room // max(1, len(operations))
     if each >= LEAST:
         return "\n".join(_signatures(run, operations, instruction, min(each, MOST)))
-    chosen = run.catalogue.offer(instruction, room)
+    chosen = run.catalogue.best(instruction, room)
     lines: list[str] = []
     left = room * TOKEN * (LINES_PART - 1) // LINES_PART
     shown = 0
@@ -143,19 +143,21 @@ def functions_text(run: Run, instruction: str) -> str:
             break
         lines.append(text)
         shown += 1
-    return "\n".join([*lines, *_rest(run, chosen[shown:], operations, room * TOKEN // LINES_PART, shown)])
+    known = set(map(id, chosen))
+    others = [*chosen[shown:], *(operation for operation in operations if id(operation) not in known)]
+    return "\n".join([*lines, *_rest(run, others, room * TOKEN // LINES_PART)])
 
 
-def _rest(run: Run, chosen: Sequence[Operation], operations: Sequence[Operation], room: int, shown: int) -> list[str]:
-    """Return lines of further functions, the best first, and how many there are besides."""
+def _rest(run: Run, others: Sequence[Operation], room: int) -> list[str]:
+    """Return lines of the functions that are not shown with their signatures, and how many there are besides."""
     lines: list[str] = []
-    for operation in chosen or operations:
+    for operation in others:
         line = f"- {run.catalogue.line(operation)}"
         room -= len(line) + 1
         if room < 0:
             break
         lines.append(line)
-    hidden = len(operations) - shown - len(lines)
+    hidden = len(others) - len(lines)
     more = (
         [f"… and {hidden} more functions; ask for them with `functions`, by what they should do."] if hidden > 0 else []
     )
