@@ -148,3 +148,11 @@ def test_a_plan_for_the_loop_may_follow_a_program_that_stopped(board: Board) -> 
     agent = board.agent(by_role(script), context={})
     assert agent.ask("How many tasks are there?")["answer"] == "24"
     assert "24 it is" in said(agent, "planner")
+
+
+def test_a_list_that_the_budget_cuts_short_goes_to_the_planner(board: Board) -> None:
+    script = {"express": [program("print(len(rows(find_tasks(pages=20))))")], "planner": [end("At least 20.")]}
+    agent = board.agent(by_role(script), context={"max_requests": 2})
+    assert agent.ask("How many tasks are there?")["answer"] == "At least 20."
+    assert agent.state["usage"]["requests"] == 2
+    assert "(The list may go on after these 2 pages.)" in agent.state["steps"][-1]["result"]

@@ -230,3 +230,22 @@ def test_a_program_runs_under_ainvoke_and_pauses_there(board: Board) -> None:
 
     assert asyncio.run(run())["answer"] == "Made ['Chairs', 'Tables']"
     assert board.calls() == [MADE, MADE]
+
+
+def test_a_change_that_is_asked_about_again_does_not_hold_up_the_calls_beside_it(board: Board) -> None:
+    code = """
+done = gather(
+    lambda: get_project(project_id=1),
+    lambda: update_project(project_id=2, body={"owner": "Noor"}),
+    lambda: update_project(project_id=3, body={"owner": "Noor"}),
+)
+print([project["owner"] for project in done[1:]])
+"""
+    agent = programmer(board, code)
+    agent.ask("Show project 1, and let Noor own the projects 2 and 3")
+    board.world.call("PATCH /projects/{project_id}", path={"project_id": 2}, body={"owner": "Ada"})
+    [again] = actions(decide(agent, "approve", "approve"))
+    assert again["args"]["path"] == {"project_id": 2}
+    assert board.world.dump()["projects"]["3"]["owner"] == "Noor"  # type: ignore[call-overload,index]
+    assert decide(agent, "approve")["answer"] == "['Noor', 'Noor']"
+    assert len(agent.model.prompts) == 1
