@@ -18,6 +18,7 @@ from restgpt.nodes.resources import Run
 from restgpt.nodes.results import bounded_results
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
+from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.interface import interface
 
 TOKEN = 4
@@ -28,6 +29,9 @@ MAX_LOOKS = 2
 
 MOST_SHOWN = 8
 """The maximum number of functions that such a question shows."""
+
+MOST_WHOLE = 3
+"""The maximum number of functions that such a question shows with their whole documentation."""
 
 LEAST, MOST = 45, 200
 """The fewest tokens for a function, types included, and the most of its signature; with fewer, the best are chosen."""
@@ -132,10 +136,12 @@ def functions_text(run: Run, instruction: str) -> str:
     room = run.context.functions_budget
     if room // max(1, len(operations)) >= LEAST:
         return _interface(run, operations, instruction, room)
-    chosen = run.catalogue.offer(instruction, room)
+    chosen = run.catalogue.best(instruction, room)
     count = room * (LINES_PART - 1) // LINES_PART // MOST
     text = _interface(run, chosen[:count], instruction, room * (LINES_PART - 1) // LINES_PART)
-    return "\n".join([text, *_rest(run, chosen[count:], operations, room * TOKEN // LINES_PART, len(chosen[:count]))])
+    known = set(map(id, chosen))
+    others = [*chosen[count:], *(operation for operation in operations if id(operation) not in known)]
+    return "\n".join([text, *_rest(run, others, room * TOKEN // LINES_PART)])
 
 
 def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: int) -> str:
@@ -166,16 +172,16 @@ def one_function(run: Run, operation: Operation, focus: str) -> str:
     return interface([operation], name_of, budget=budget, most=budget, focus=focus, seen=run.seen)
 
 
-def _rest(run: Run, chosen: Sequence[Operation], operations: Sequence[Operation], room: int, shown: int) -> list[str]:
-    """Return lines of further functions, the best first, and how many there are besides."""
+def _rest(run: Run, others: Sequence[Operation], room: int) -> list[str]:
+    """Return lines of the functions that are not shown with their signatures, and how many there are besides."""
     lines: list[str] = []
-    for operation in chosen or operations:
+    for operation in others:
         line = f"- {run.catalogue.line(operation)}"
         room -= len(line) + 1
         if room < 0:
             break
         lines.append(line)
-    hidden = len(operations) - shown - len(lines)
+    hidden = len(others) - len(lines)
     more = (
         [f"… and {hidden} more functions; ask for them with `functions`, by what they should do."] if hidden > 0 else []
     )
@@ -187,4 +193,12 @@ def _named(run: Run, text: str, instruction: str) -> str:
     known = run.catalogue.functions
     named = [known[word] for word in dict.fromkeys(_NAME.findall(text)) if word in known]
     found = named or run.catalogue.search(text, MOST_SHOWN)
-    return _interface(run, found[:MOST_SHOWN], f"{instruction} {text}", run.context.documentation_budget)
+    wanted = f"{instruction} {text}"
+    shown = _interface(run, found[:MOST_SHOWN], wanted, run.context.documentation_budget)
+    # Signatures cut deep bodies; who asks for few functions by name needs all of them.
+    whole = [
+        f"{run.catalogue.function_name(operation)}:\n"
+        f"{documentation(operation, budget=run.context.documentation_budget, focus=wanted)}"
+        for operation in named[:MOST_WHOLE]
+    ]
+    return "\n\n".join([shown, *(["Their documentation:", *whole] if whole else [])])

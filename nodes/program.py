@@ -285,13 +285,17 @@ def _handed_over(
     number = program["number"]
     known = {place["position"] for item in requests if (place := item.get("place")) and place["program"] == number}
     make = _maker(run, state, program, len(requests))
+    more_pages = _left(run, state) - len(calls)
     made: list[Request] = []
     problems: list[str] = []
     for count, call in enumerate(calls, 1):
         try:
             if call.position in known:
                 raise ValueError("the call at this place was answered already")
-            made.append(make(call, count))
+            request = make(call, count)
+            request["pages"] = min(request["pages"], 1 + max(0, more_pages))
+            more_pages -= request["pages"] - 1
+            made.append(request)
         except (ArgumentError, ValueError) as error:
             problems.append(f"Line {call.line}: {call.source}\n{call.function}: {error}")
     size = sum(len(json.dumps(request["arguments"])) for request in (*requests, *made))
@@ -376,7 +380,7 @@ def _finished(
     """End the round with the program's report, which is the answer if nothing speaks against it."""
     report = shortened(report, run.context.result_budget * 4)
     update = _closed(run, state, requests, report, program=program, end="report")
-    if not program["is_last"] or _doubts(requests):
+    if not program["is_last"] or _doubts(requests) or _is_cut(run, state, requests):
         return update
     steps = [*_of_turn(state), *update["steps"]]
     # What a program prints about changes that a dry run held back is not so.
@@ -387,6 +391,12 @@ def _finished(
 def _doubts(requests: Sequence[Request]) -> bool:
     """Return whether a change did not succeed, so that the planner has to word the answer."""
     return any(not (request["safe"] or succeeded(request) or request["status"] == "held") for request in requests)
+
+
+def _is_cut(run: Run, state: ProgramState, requests: Sequence[Request]) -> bool:
+    """Return whether a list goes on that the program wanted as a whole, or that the budget cut short."""
+    is_over = _left(run, state) == 0
+    return any((request["pages"] > 1 or is_over) and request["response"].get("notices") for request in requests)
 
 
 def _unknown(

@@ -100,6 +100,10 @@ class Catalogue:
         """Return all operations if their lines fit `budget` tokens, else the best that fit half of it, by rank."""
         if sum(len(self.line(item)) + 1 for item in self._operations) <= budget * TOKEN:
             return list(self._operations)
+        return self.best(text, budget)
+
+    def best(self, text: str, budget: int) -> list[Operation]:
+        """Return the operations that fit a text best, with their producers, whose lines fit half of `budget` tokens."""
         left = budget * TOKEN // SEARCHED_PART
         chosen: dict[int, Operation] = {}
         for found in self.search(text, max(10, budget // 8)):

@@ -284,7 +284,7 @@ class _Tree:
 
     def _entry(self, name: str, shape: Shape, depth: int, mark: str) -> _Entry:
         core, arrays = shape, 0
-        while core.items is not None and arrays < ARRAYS_MOST:
+        while core.kinds == ("array",) and core.items is not None and arrays < ARRAYS_MOST:
             core, arrays = core.items, arrays + 1
         rest = f"{'?' if shape.is_nullable else ''}{_default(shape) if self._request else ''}"
         return _Entry(name, mark, core, arrays, depth, rest, self._types.get(core.reference, ""))

@@ -83,6 +83,9 @@ def _list_of(answer: Mapping[str, Any]) -> list[Any] | None:
         raise LookupError(_several(lists))
     if lists:
         return next(iter(lists.values()))
+    only = next(iter(answer.values()), None)
+    if len(answer) == 1 and isinstance(only, list):
+        return only
     return [] if any(name in named and named[name] is None for name in LISTS) else None
 
 

@@ -1,0 +1,126 @@
+"""Guards express: the planner's first decision with the functions of the APIs in view."""
+
+from typing import Any
+
+import pytest
+from board import Agent, Board
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from roles import by_role, end, no_call, plan, program, prompts_of, select
+
+from restgpt.graph.build import build_graph
+from restgpt.specs import Api, load_api
+
+
+def functions(text: str) -> dict[str, str]:
+    return {"thought": "", "decision": "functions", "text": text}
+
+
+def expressed(board: Board, *replies: Any, **context: Any) -> Agent:
+    return board.agent(by_role({"express": list(replies)}), context=context)
+
+
+def large(count: int) -> Api:
+    """An API of many operations, of which one finds herons."""
+    paths = {
+        f"/{name}": {
+            "get": {
+                "operationId": f"list_{name}",
+                "summary": f"List {name}",
+                "responses": {"200": {"description": "."}},
+            }
+        }
+        for name in [*(f"shelf{number}" for number in range(count)), "herons"]
+    }
+    return load_api(
+        {"openapi": "3.1.0", "info": {"title": "Store", "version": "1"}, "paths": paths}, base_url="http://127.0.0.1:9"
+    )
+
+
+def test_all_functions_of_a_small_api_are_shown_with_their_arguments(board: Board) -> None:
+    agent = expressed(board, end("Nothing to do."))
+    agent.ask("Hello")
+    shown = str(prompts_of(agent.model, "express")[0][0].text)
+    for operation in board.api.operations:
+        assert f"{operation.name}(" in shown
+    assert "more functions" not in shown.partition("# The functions")[2]
+
+
+def test_the_planner_may_end_at_once(board: Board) -> None:
+    agent = expressed(board, end("I can look up projects and tasks.", fulfilled=False))
+    assert agent.ask("Sing a song")["answer"] == "I can look up projects and tasks."
+    assert agent.state["decision"]["fulfilled"] is False
+    assert board.calls() == []
+
+
+def test_the_planner_may_see_more_functions_before_it_writes(board: Board) -> None:
+    agent = expressed(
+        board, functions("find_tasks"), functions("change a project"), program("print(find_tasks()['total'])")
+    )
+    assert agent.ask("How many tasks are there?")["answer"] == "24"
+    named, searched = (str(prompts_of(agent.model, "express")[number][-1].text) for number in (1, 2))
+    assert named.startswith("More functions:")
+    assert "find_tasks(" in named
+    assert "get_task(" not in named
+    assert "update_project(" in searched
+    assert agent.state["usage"]["roles"]["planner"]["calls"] == 3
+
+
+def test_the_planner_must_decide_after_its_looks(board: Board) -> None:
+    agent = expressed(board, *[functions("find_tasks")] * 3, end("Enough."))
+    assert agent.ask("How many tasks are there?")["answer"] == "Enough."
+    assert "no more functions can be shown" in str(prompts_of(agent.model, "express")[3][-1].text)
+
+
+def test_a_plan_goes_to_the_loop_whose_planner_does_not_see_the_functions(board: Board) -> None:
+    script = {
+        "express": [plan("Count the tasks")],
+        "selector": [select("find_tasks")],
+        "program": ["print(find_tasks()['total'])"],
+        "planner": [end("There are 24.")],
+    }
+    agent = board.agent(by_role(script), context={})
+    assert agent.ask("How many tasks are there?")["answer"] == "There are 24."
+    assert "find_tasks(" not in str(prompts_of(agent.model, "planner")[0][0].text)
+
+
+@pytest.mark.parametrize("count", [100, 300, 2000])
+def test_a_large_api_shows_the_best_functions_then_lines_then_their_number(count: int) -> None:
+    model = by_role({"express": [end("Fine.")]})
+    graph = build_graph([large(count)], model=model, checkpointer=InMemorySaver(), store=InMemoryStore())
+    Agent(graph, model).ask("How many herons are there?")
+    shown = str(prompts_of(model, "express")[0][0].text).partition("# The functions")[2]
+    signatures, _, lines = shown.partition("Without their arguments:")
+    assert "list_herons(" in signatures
+    assert lines.count("\n- ") > 3
+    hidden = int(lines.partition("… and ")[2].split()[0]) if "… and " in lines else 0
+    assert signatures.count("list_") + lines.count("\n- ") + hidden == count + 1
+    assert "list_herons" not in lines
+    assert len(shown) < 3500 * 4 + 500
+
+
+def test_a_smaller_budget_shows_fewer_functions(board: Board) -> None:
+    sizes = []
+    for budget in (3500, 200):
+        agent = expressed(board, end("Fine."), functions_budget=budget)
+        agent.ask("How many tasks are there?")
+        sizes.append(len(str(prompts_of(agent.model, "express")[0][0].text)))
+    assert sizes[1] < sizes[0]
+
+
+def test_an_unreadable_reply_is_given_back(board: Board) -> None:
+    agent = expressed(board, "print(1)", end("Fine."))
+    assert agent.ask("How many?")["answer"] == "Fine."
+
+
+def test_a_reply_after_the_budget_of_steps_is_the_loops(board: Board) -> None:
+    script = {"express": [program("print(1 / 0)")], "planner": [end("It failed.", fulfilled=False)]}
+    agent = board.agent(by_role(script), context={"max_steps": 1})
+    assert agent.ask("How many tasks are there?")["answer"] == "It failed."
+    assert "1 API plans" in str(prompts_of(agent.model, "planner")[0][-1].text)
+
+
+def test_the_loop_may_find_that_no_call_is_needed_after_express(board: Board) -> None:
+    script = {"express": [plan("Say hello")], "selector": [no_call("Hello.")], "planner": [end("Hello.")]}
+    agent = board.agent(by_role(script), context={})
+    assert agent.ask("Say hello")["answer"] == "Hello."

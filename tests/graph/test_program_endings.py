@@ -1,0 +1,158 @@
+"""Guards the end of a program: its report is the answer, unless a change failed or it says that it cannot go on."""
+
+from typing import Any
+
+import pytest
+from board import Board
+from programs import decide, programmer, worker
+from roles import by_role, end, no_call, plan, program, prompts_of, select
+
+MADE = "POST /projects/{project_id}/tasks 201"
+CODE = 'create_task(project_id=1, body={"title": "Chairs"})\nprint("Chairs is there")'
+WISH = "Add the task Chairs to project 1"
+
+
+def said(agent: Any, role: str = "express") -> str:
+    return str(prompts_of(agent.model, role)[-1][-1].text)
+
+
+def test_the_report_of_a_program_is_the_answer_with_one_model_call(board: Board) -> None:
+    agent = programmer(board, CODE, writes="allow")
+    done = agent.ask(WISH)
+    assert (done["answer"], str(done["messages"][-1].text)) == ("Chairs is there", "Chairs is there")
+    assert agent.state["usage"]["roles"]["planner"]["calls"] == 1
+    assert agent.state["decision"] == {"kind": "end", "text": "Chairs is there", "fulfilled": True}
+    [step] = agent.state["steps"]
+    assert (step["kind"], step["plan"], len(step["requests"])) == ("program", WISH, 1)
+    assert [call["operation"] for call in step["api_plan"]["calls"]] == ["create_task"]
+
+
+def test_the_planner_words_the_answer_where_a_change_did_not_succeed(board: Board) -> None:
+    code = (
+        'try:\n    update_project(project_id=99, body={"owner": "Noor"})\nexcept ApiError:\n    pass\nprint("All done")'
+    )
+    agent = programmer(board, code, end("There is no project 99.", fulfilled=False), writes="allow")
+    assert agent.ask("Let Noor own project 99")["answer"] == "There is no project 99."
+    assert "status 404" in said(agent)
+    assert "All done" in said(agent)
+
+
+def test_a_denied_change_reaches_the_program_as_a_rejection(board: Board) -> None:
+    agent = programmer(board, CODE, end("It is not allowed.", fulfilled=False), writes="deny")
+    assert agent.ask(WISH)["answer"] == "It is not allowed."
+    assert "The program ended on line 1" in said(agent)
+    assert board.calls() == []
+
+
+def test_a_stop_shows_its_sentence_and_its_value_to_the_planner(board: Board) -> None:
+    code = 'found = list_projects()["items"]\nstop("Which of them?", [item["name"] for item in found])'
+    agent = programmer(board, code, end("Which project do you mean?"))
+    assert agent.ask("Delete the project")["answer"] == "Which project do you mean?"
+    assert "The program stopped: Which of them?\nIt shows: ['Winter timetable'" in said(agent)
+    assert "list_projects (status 200)" in said(agent)
+
+
+def test_a_name_that_fits_nothing_stops_the_program_before_the_change(board: Board) -> None:
+    code = 'found = one(list_projects()["items"], name="Moss")\ndelete_project(project_id=found["id"])\nprint("Gone")'
+    agent = programmer(board, code, end("There is no Moss."))
+    agent.ask("Delete the project Moss")
+    assert "The program stopped:" in said(agent)
+    assert "Moss" in said(agent)
+    assert board.calls() == ["GET /projects 200"]
+
+
+def test_the_last_sub_task_ends_with_its_report_and_without_a_closing_call(board: Board) -> None:
+    last = {**plan("Count the tasks"), "last": True}  # type: ignore[dict-item]
+    agent = worker(board, "print(find_tasks()['total'], 'tasks')", planner=[last])
+    assert agent.ask("How many tasks are there?")["answer"] == "24 tasks"
+    assert [len(prompts_of(agent.model, role)) for role in ("planner", "selector", "program")] == [1, 1, 1]
+    assert "your report is the answer to the user" in str(prompts_of(agent.model, "program")[0][1].text)
+
+
+def test_a_sub_task_that_is_not_the_last_goes_back_to_the_planner(board: Board) -> None:
+    agent = worker(board, "print(find_tasks()['total'], 'tasks')", planner=[plan("Count the tasks"), end("24.")])
+    assert agent.ask("How many tasks are there?")["answer"] == "24."
+    assert "24 tasks\nRead: find_tasks" in said(agent, "planner")
+
+
+def test_an_empty_report_of_a_planners_program_is_told_to_it(board: Board) -> None:
+    agent = programmer(board, "find_tasks()", "print(find_tasks()['total'])")
+    assert agent.ask("How many tasks are there?")["answer"] == "24"
+    assert "The program failed." in said(agent)
+    assert board.calls() == ["GET /tasks 200"]
+
+
+def test_a_dry_run_lists_all_changes_whose_answers_are_not_used(board: Board) -> None:
+    code = 'for number in (1, 2):\n    create_task(project_id=number, body={"title": "Chairs"})\nprint("Both are made")'
+    agent = programmer(board, code, writes="dry-run")
+    answer = agent.ask("Add the task Chairs to the projects 1 and 2")["answer"]
+    assert "Dry run: nothing was changed." in answer
+    assert [line[:2] for line in answer.splitlines() if "/tasks" in line] == ["1.", "2."]
+    assert "Both are made" not in answer
+    assert board.calls() == []
+
+
+def test_a_dry_run_says_where_it_does_not_know_what_comes_next(board: Board) -> None:
+    code = 'made = create_task(project_id=1, body={"title": "Chairs"})\n'
+    code += 'update_task(task_id=made["id"], body={"done": True})\nprint("Done")'
+    agent = programmer(board, code, writes="dry-run")
+    answer = agent.ask("Add the task Chairs to project 1 and mark it as done")["answer"]
+    assert answer.count("/tasks") == 1
+    assert "What would come next is not known: it depends on the answer to create_task" in answer
+    assert "line 2" in answer
+    assert board.calls() == []
+
+
+def test_a_dry_run_of_reads_reads_and_says_that_nothing_would_change(board: Board) -> None:
+    agent = programmer(board, "print(find_tasks()['total'])", writes="dry-run")
+    answer = agent.ask("How many tasks are there?")["answer"]
+    assert answer == "24\n\nDry run: no request that changes something was needed."
+
+
+def test_a_dry_run_follows_the_branches_that_do_not_need_the_answer(board: Board) -> None:
+    code = """
+made = gather(
+    lambda: create_task(project_id=1, body={"title": "Chairs"})["id"],
+    lambda: create_task(project_id=2, body={"title": "Tables"}),
+)
+print(made)
+"""
+    agent = programmer(board, code, writes="dry-run")
+    answer = agent.ask("Add Chairs to project 1 and Tables to project 2")["answer"]
+    assert ("Chairs" in answer, "Tables" in answer) == (True, True)
+    assert "it depends on the answer to create_task" in answer
+
+
+@pytest.mark.parametrize("setting", [{"express": False}, {"execution": "calls"}])
+def test_a_setting_takes_the_functions_out_of_the_planners_prompt(board: Board, setting: dict[str, Any]) -> None:
+    model = by_role({"planner": [plan("Look"), end("No.")], "selector": [no_call("Nothing fits.")]})
+    board.agent(model, context=setting).ask("Is it raining?")
+    assert "find_tasks" not in str(prompts_of(model, "planner")[0][0].text)
+
+
+def test_approved_changes_of_two_turns_are_each_asked_about(board: Board) -> None:
+    agent = programmer(board, CODE, CODE)
+    for count in (1, 2):
+        assert "__interrupt__" in agent.ask(WISH)
+        assert decide(agent, "approve")["answer"] == "Chairs is there"
+        assert board.calls() == [MADE] * count
+
+
+def test_a_plan_for_the_loop_may_follow_a_program_that_stopped(board: Board) -> None:
+    script = {
+        "express": [program('stop("Look first", find_tasks()["total"])'), plan("Count the tasks")],
+        "selector": [select("find_tasks")],
+        "program": ["print(find_tasks()['total'], 'it is')"],
+        "planner": [end("24")],
+    }
+    agent = board.agent(by_role(script), context={})
+    assert agent.ask("How many tasks are there?")["answer"] == "24"
+    assert "24 it is" in said(agent, "planner")
+
+
+def test_a_list_that_the_budget_cuts_short_goes_to_the_planner(board: Board) -> None:
+    script = {"express": [program("print(len(rows(find_tasks(pages=20))))")], "planner": [end("At least 20.")]}
+    agent = board.agent(by_role(script), context={"max_requests": 2})
+    assert agent.ask("How many tasks are there?")["answer"] == "At least 20."
+    assert agent.state["usage"]["requests"] == 2
+    assert "(The list may go on after these 2 pages.)" in agent.state["steps"][-1]["result"]

@@ -1,0 +1,196 @@
+"""Guards failing programs: the writer is told why, and a corrected program repeats no call that was answered."""
+
+from typing import Any
+
+import pytest
+from board import Board
+from programs import decide, programmer, worker
+from roles import by_role, call, end, no_call, plan, program, prompts_of, select
+
+from restgpt.worlds.faults import Fault, FaultKind
+
+MADE = "POST /projects/{project_id}/tasks 201"
+FOUND = "GET /tasks 200"
+WISH = "Add the task Chairs to project 1"
+
+
+def feedback(agent: Any, number: int = 1, role: str = "program") -> str:
+    """What the writer of a program is told before it writes again."""
+    return str(prompts_of(agent.model, role)[number][-1].text)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("print('never'", ["SyntaxError", "was never closed"]),
+        ("print(find_task())", ["Line 1", "find_task"]),
+        ("print(find_tasks(who='Ada'))", ["Line 1", "who"]),
+        ("print(create_task(project_id=1))", ["Line 1", "body"]),
+        ("print(find_tasks()['tasks'])", ["Line 1", "tasks", "items"]),
+        ("import socket\nprint(find_tasks())", ["Line 1", "socket"]),
+    ],
+)
+def test_a_program_that_cannot_work_is_given_back_before_any_request(board: Board, code: str, told: list[str]) -> None:
+    agent = worker(board, code, "print(find_tasks()['total'])")
+    agent.ask("How many tasks are there?")
+    assert [part for part in told if part not in feedback(agent)] == []
+    assert board.calls() == [FOUND]
+    assert "24" in agent.state["steps"][-1]["result"]
+
+
+def test_an_exception_is_told_with_its_line_the_output_and_the_shapes(board: Board) -> None:
+    code = "tasks = find_tasks()\nprint('so far', tasks['total'])\nprint(1 / (tasks['total'] - 24))"
+    agent = worker(board, code, "print(find_tasks()['total'])")
+    agent.ask("How many tasks are there?")
+    said = feedback(agent)
+    assert "ZeroDivisionError" in said
+    assert "print(1 / (tasks['total'] - 24))" in said
+    assert "so far 24" in said
+    assert "Shapes of the answers:\nfind_tasks (status 200):" in said
+    assert board.calls() == [FOUND]
+
+
+def test_an_api_error_that_is_not_caught_is_told_with_its_status_and_body(board: Board) -> None:
+    agent = worker(board, "print(get_project(project_id=99)['name'])", "print(get_project(project_id=1)['name'])")
+    agent.ask("Name project 99, or else project 1")
+    assert "ApiError" in feedback(agent)
+    assert "get_project answered 404" in feedback(agent)
+    assert board.calls() == ["GET /projects/{project_id} 404", "GET /projects/{project_id} 200"]
+
+
+def test_an_api_error_can_be_caught_and_read(board: Board) -> None:
+    code = (
+        "try:\n    get_project(project_id=99)\nexcept ApiError as error:\n    print(error.status, error.body['code'])"
+    )
+    agent = programmer(board, code)
+    assert agent.ask("Is there a project 99?")["answer"].startswith("404 ")
+
+
+def test_a_corrected_program_makes_no_change_twice(board: Board) -> None:
+    made = 'made = create_task(project_id=1, body={"title": "Chairs"})\n'
+    agent = worker(
+        board, f"{made}print(made['none'] if made.get('x') else 1 / 0)", f"{made}print('made', made['title'])"
+    )
+    agent.ask(WISH)
+    assert decide(agent, "approve")["answer"] == "Done."
+    assert board.calls() == [MADE]
+    assert "made Chairs" in agent.state["steps"][-1]["result"]
+
+
+def test_two_equal_creates_in_a_loop_are_both_made_and_neither_again(board: Board) -> None:
+    loop = 'made = [create_task(project_id=1, body={"title": "Chairs"})["id"] for _ in range(2)]\n'
+    agent = worker(board, f"{loop}raise ValueError(made)", f"{loop}print(len(set(made)), 'tasks')")
+    agent.ask("Add the task Chairs to project 1 twice", writes="allow")
+    assert board.calls() == [MADE, MADE]
+    assert "2 tasks" in agent.state["steps"][-1]["result"]
+
+
+def test_a_rejected_change_is_not_asked_about_again_by_a_corrected_program(board: Board) -> None:
+    made = 'try:\n    create_task(project_id=1, body={"title": "Chairs"})\n'
+    made += "except Rejected as refused:\n    print(refused)\n"
+    agent = worker(board, f"{made}print(1 / 0)", made)
+    agent.ask(WISH)
+    done = decide(agent, {"type": "reject", "message": "no chairs"})
+    assert done["answer"] == "Done."
+    assert "no chairs" in agent.state["steps"][-1]["result"]
+    assert board.calls() == []
+
+
+def test_a_change_of_unknown_outcome_is_not_made_again_by_a_corrected_program(board: Board) -> None:
+    board.world.faults.replace([Fault(FaultKind.RESET, applied=True)])
+    made = 'create_task(project_id=1, body={"title": "Chairs"})\nprint("made")'
+    careful = made.replace("create", "try:\n    create").replace(
+        "print", "except ApiError as error:\n    print(error)\n#"
+    )
+    agent = worker(board, made, careful)
+    assert agent.ask(WISH, writes="allow")["answer"] == "Done."
+    assert "create_task got no answer" in agent.state["steps"][-1]["result"]
+    assert board.calls() == [MADE]
+
+
+def test_after_three_programs_of_the_caller_the_sub_task_goes_on_call_by_call(board: Board) -> None:
+    code = "print(find_tasks()['total'])\nprint(1 / 0)"
+    agent = worker(board, code, code, code, selector=[select("find_tasks")], caller=[call({})], parser=["print(24)"])
+    done = agent.ask("How many tasks are there?")
+    assert done["answer"] == "Done."
+    assert "ZeroDivisionError" in str(prompts_of(agent.model, "caller")[0][1].text)
+    assert "ZeroDivisionError" in agent.state["steps"][0]["result"]
+    assert "Called find_tasks {}: status 200. 24" in agent.state["steps"][1]["result"]
+    assert board.calls() == [FOUND, FOUND]
+
+
+def test_after_three_programs_of_the_planner_the_loop_goes_on(board: Board) -> None:
+    code = "print(1 / 0)"
+    agent = board.agent(
+        by_role(
+            {
+                "express": [program(code)] * 3,
+                "planner": [plan("Count the tasks"), end("24")],
+                "selector": [no_call("There are 24.")],
+            }
+        ),
+        context={},
+    )
+    assert agent.ask("How many tasks are there?")["answer"] == "24"
+    assert "ZeroDivisionError" in str(prompts_of(agent.model, "planner")[0][-1].text)
+
+
+def test_an_endless_loop_of_calls_ends_at_the_budget_with_the_results_so_far(board: Board) -> None:
+    code = "number = 0\nwhile True:\n    number += 1\n    find_tasks(text=str(number))"
+    agent = board.agent(by_role({"express": [program(code)], "planner": [end("Five were found.")]}), context={})
+    done = agent.ask("Find tasks for ever", max_requests=5)
+    assert board.calls() == [FOUND] * 5
+    assert done["answer"] == "Five were found."
+    assert agent.state["usage"]["requests"] == 5
+    assert len(agent.state["steps"][-1]["requests"]) == 5
+
+
+def test_ten_thousand_calls_at_once_are_refused_with_what_is_left(board: Board) -> None:
+    agent = worker(
+        board, "print(len(gather(*[lambda n=n: find_tasks(text=str(n)) for n in range(10000)])))", "print(1)"
+    )
+    agent.ask("How many tasks are there?")
+    assert "more requests than the budget leaves: 60" in feedback(agent)
+    assert board.calls() == []
+
+
+@pytest.mark.slow
+def test_a_program_that_takes_too_long_is_told_so(board: Board) -> None:
+    agent = worker(board, "while True:\n    pass", "print(1)")
+    agent.ask("How many tasks are there?")
+    assert "took too long" in feedback(agent)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "find_tasks(text=str(id(object())))\nget_project(project_id=1)\nprint('done')",
+        "import os\nfind_tasks(text=str(os.getpid()))\nget_project(project_id=1)\nprint('done')",
+    ],
+)
+def test_a_program_that_is_another_one_in_every_run_is_told_so(board: Board, code: str) -> None:
+    agent = worker(board, code, "print('fine')")
+    agent.ask("Find something in project 1")
+    assert "other arguments than when the program ran before" in feedback(agent)
+    assert "fine" in agent.state["steps"][-1]["result"]
+
+
+def test_code_that_catches_everything_does_not_lose_a_call(board: Board) -> None:
+    code = "def find():\n    try:\n        return find_tasks()['total']\n    except BaseException:\n        return 0\n"
+    agent = worker(board, f"{code}print(gather(find, find))", "print('fine')")
+    agent.ask("How many tasks are there?")
+    said = feedback(agent) if len(prompts_of(agent.model, "program")) > 1 else agent.state["steps"][-1]["result"]
+    assert "never BaseException" in said or "[24, 24]" in said
+
+
+def test_megabytes_of_output_are_cut(board: Board) -> None:
+    agent = worker(board, "print('x' * 5_000_000)", "print('x' * 100)")
+    agent.ask("How many tasks are there?")
+    assert len(agent.state["steps"][-1]["result"]) < 20_000
+
+
+def test_an_empty_report_is_given_back(board: Board) -> None:
+    agent = worker(board, "find_tasks()", "print(find_tasks()['total'])")
+    agent.ask("How many tasks are there?")
+    assert "print" in feedback(agent)
+    assert board.calls() == [FOUND]

@@ -1,0 +1,136 @@
+"""Guards the values of programs: no invented ids, the origin of values in a question, learned shapes in prompts."""
+
+from typing import Any
+
+import pytest
+from board import TOY, Agent, Board
+from programs import actions, programmer, worker
+from roles import by_role, call, end, plan, program, prompts_of, select
+
+from restgpt.specs import load_api
+from restgpt.worlds import CREDENTIAL
+
+
+def said(agent: Any, number: int = -1) -> str:
+    return str(prompts_of(agent.model, "express")[number][-1].text)
+
+
+def test_an_invented_id_is_refused_before_anything_is_sent(board: Board) -> None:
+    agent = programmer(board, "print(get_task(task_id=117)['title'])", end("Which task?"))
+    agent.ask("Name a task")
+    assert "path.task_id = 117: no such value stands in the instruction or in an answer" in said(agent)
+    assert board.calls() == []
+
+
+def test_none_of_several_calls_is_sent_where_one_has_an_invented_id(board: Board) -> None:
+    code = "a, b = gather(lambda: find_tasks(), lambda: get_task(task_id=117))\nprint(a, b)"
+    agent = programmer(board, code, end("Which task?"))
+    agent.ask("Name a task")
+    assert "Line 1" in said(agent)
+    assert board.calls() == []
+
+
+def test_ids_of_the_instruction_and_of_answers_are_taken(board: Board) -> None:
+    code = (
+        "found = rows(find_tasks())[0]\nprint(get_task(task_id=found['id'])['title'], get_project(project_id=4)['id'])"
+    )
+    agent = programmer(board, code)
+    assert agent.ask("Name the first task and project 4")["answer"].endswith(" 4")
+
+
+def test_ids_may_be_invented_where_grounding_is_off(board: Board) -> None:
+    agent = programmer(board, "print(get_task(task_id=117)['id'])", grounding=False)
+    assert agent.ask("Name a task")["answer"] == "117"
+
+
+def test_the_question_says_where_the_values_of_a_program_come_from(board: Board) -> None:
+    code = """
+shed = get_project(project_id=2)
+hours = len(rows(find_tasks())) * 7
+create_task(project_id=shed["id"], body={"title": "Chairs", "assignee": shed["owner"], "hours": hours})
+print("There")
+"""
+    agent = programmer(board, code)
+    [action] = actions(agent.ask("Add the task Chairs to project 2, for its owner"))
+    text = action["description"]
+    assert action["args"]["body"] == {"title": "Chairs", "assignee": "Björn", "hours": 70}
+    assert "line 4 of the program" in text
+    assert "- body.assignee: an answer of the API held it" in text
+    assert "- body.hours: the program computed it" in text
+    origins = {item["pointer"]: item["origin"] for item in action["provenance"]}
+    assert origins == {
+        "/path/project_id": "user",
+        "/body/title": "user",
+        "/body/assignee": "response",
+        "/body/hours": "program",
+    }
+
+
+def learner(board: Board, **context: Any) -> Agent:
+    script = {
+        "express": [program("print(len(rows(find_tasks())))"), end("Fine.")],
+    }
+    return board.agent(by_role(script), context=context)
+
+
+@pytest.mark.parametrize("learned", [True, False])
+def test_learned_shapes_are_shown_where_the_document_says_nothing(board: Board, learned: bool) -> None:
+    agent = learner(Board(board.server, without_schemas(board)), learned_shapes=learned)
+    agent.ask("How many tasks?")
+    agent.ask("And now?")
+    first, second = (str(prompts_of(agent.model, "express")[number][0].text) for number in (0, 1))
+    assert "total" not in first
+    assert ("total" in second) is learned
+
+
+def without_schemas(board: Board) -> Any:
+    """The toy API with a document that says nothing about the answers of lists of tasks."""
+    text = TOY.read_text(encoding="utf-8")
+    begin, end = text.index("    TaskPage:\n"), text.index("    Error:\n      description")
+    bare = "    TaskPage:\n      description: Ten tasks.\n      content:\n        application/json: {}\n"
+    return load_api(text[:begin] + bare + text[end:], base_url=board.server.url, auth={"key": CREDENTIAL})
+
+
+def test_learned_shapes_hold_no_values(board: Board) -> None:
+    agent = learner(Board(board.server, without_schemas(board)))
+    agent.ask("How many tasks?")
+    agent.ask("And now?")
+    assert "Paint the shelves" not in str(prompts_of(agent.model, "express")[1][0].text)
+
+
+def test_the_caller_sees_learned_shapes_too(board: Board) -> None:
+    bare = Board(board.server, without_schemas(board))
+    code = "print(len(rows(find_tasks())))"
+    agent = worker(
+        bare,
+        code,
+        code,
+        planner=[plan("Count"), plan("Count again"), end("Done.")],
+        selector=[select("find_tasks")] * 2,
+    )
+    agent.ask("How many tasks?")
+    first, second = (str(prompts_of(agent.model, "program")[number][1].text) for number in (0, 1))
+    assert "total" not in first.partition("Functions:")[2]
+    assert "total" in second.partition("Functions:")[2]
+
+
+def test_a_round_that_began_call_by_call_goes_on_so_where_the_setting_changes(board: Board) -> None:
+    script = {
+        "planner": [plan("Look at project 2 and its tasks"), end("Done.")],
+        "selector": [select("get_project", ("list_project_tasks", [1]))],
+        "caller": [call({"path": {"project_id": 2}}), call({"path": {"project_id": 2}}, numbers=[2])],
+        "parser": ["print(1)"],
+    }
+    agent = board.agent(by_role(script))
+    agent.graph.invoke({"instruction": "Show project 2"}, agent.config, interrupt_before=["sender"])
+    other: Any = {"execution": "program", "express": False}
+    assert agent.graph.invoke(None, agent.config, context=other)["answer"] == "Done."
+    assert len(board.calls()) == 2
+
+
+def test_a_program_goes_on_where_the_setting_changes_to_calls(board: Board) -> None:
+    code = "first = get_project(project_id=1)\nprint(get_project(project_id=2)['id'])"
+    agent = programmer(board, code)
+    agent.graph.invoke({"instruction": "Show the projects 1 and 2"}, agent.config, interrupt_before=["sender"])
+    context: Any = {"execution": "calls"}
+    assert agent.graph.invoke(None, agent.config, context=context)["answer"] == "2"
