@@ -195,3 +195,12 @@ def test_an_empty_report_is_given_back(board: Board) -> None:
     agent.ask("How many tasks are there?")
     assert "print" in feedback(agent)
     assert board.calls() == [FOUND]
+
+
+def test_the_hints_for_a_program_do_not_speak_of_a_response_in_a_variable(board: Board) -> None:
+    agent = worker(
+        board, "found = find_tasks()\nif found['total']:\n    open('/etc/passwd')\nprint(1)", "print('fine')"
+    )
+    agent.ask("How many tasks are there?")
+    assert "`data`" not in feedback(agent)
+    assert "Hint:" in feedback(agent)

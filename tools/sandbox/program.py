@@ -145,7 +145,9 @@ def _read(result: SandboxResult) -> ProgramRun:
             return ProgramRun("finished", result, taken=taken)
         line = (result.error.line or 0) if result.error else 0
         source = result.error.source_line if result.error else ""
-        return ProgramRun("failed", result, taken=taken, problem=result.feedback(), line=line, source=source)
+        return ProgramRun(
+            "failed", result, taken=taken, problem=result.feedback(has_data=False), line=line, source=source
+        )
     report = _payload(result)
     line, source = _line(report), _text(report, "source", 300)
     match result.pause:

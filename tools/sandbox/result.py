@@ -91,8 +91,11 @@ class SandboxResult:
         """Whether the code ran to its end and printed something."""
         return self.status is Status.OK
 
-    def feedback(self) -> str:
-        """Return the text for the model: the output of a successful run, else the error, its place and a hint."""
+    def feedback(self, *, has_data: bool = True) -> str:
+        """Return the text for the model: the output of a successful run, else the error, its place and a hint.
+
+        `has_data` says whether the code read a response in `data`, which programs do not have.
+        """
         if self.ok:
             return self.output
         parts = [_headline(self.status, self.error)]
@@ -100,7 +103,7 @@ class SandboxResult:
             parts.append(f"    {self.error.source_line}")
         if self.output.strip():
             parts.append(f"Output before that:\n{self.output.rstrip()}")
-        hint = _hint(self)
+        hint = _hint(self, has_data=has_data)
         if hint:
             parts.append(f"Hint: {hint}")
         return "\n".join(parts)
@@ -153,6 +156,7 @@ _HEADLINES: Mapping[Status, str] = {
     Status.UNSUPPORTED: "The code uses something that this Python does not have.",
     Status.SANDBOX_UNAVAILABLE: "Code cannot be run on this machine.",
     Status.INTERNAL_ERROR: "The sandbox failed.",
+    Status.PAUSED: "The code waits for the answers to its calls.",
 }
 
 _HINTS: Mapping[Status, str] = {
@@ -170,9 +174,9 @@ _HINTS: Mapping[Status, str] = {
 }
 
 _ERROR_HINTS: Mapping[str, str] = {
-    "PermissionError": "files, processes and the network are closed here; the response is already in `data`.",
-    "EOFError": "there is no standard input; the response is already in `data`.",
-    "NameError": "import what you use; the response is in `data`.",
+    "PermissionError": "files, processes and the network are closed here",
+    "EOFError": "there is no standard input",
+    "NameError": "import what you use",
 }
 
 
@@ -187,8 +191,10 @@ def _headline(status: Status, error: CodeError | None) -> str:
     return f"{fixed} ({detail}{place})" if fixed else f"The code failed{place}: {detail}"
 
 
-def _hint(result: SandboxResult) -> str:
+def _hint(result: SandboxResult, *, has_data: bool) -> str:
     if result.status is not Status.RUNTIME_ERROR or result.error is None:
         return _HINTS.get(result.status, "")
     known = _ERROR_HINTS.get(result.error.type)
-    return known or (f"`data` is {result.shape}." if result.shape else "")
+    if known:
+        return f"{known}; the response is in `data`." if has_data else f"{known}."
+    return f"`data` is {result.shape}." if result.shape else ""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from restgpt.tools.sandbox.record import LOCKED, ending_of, refusal_of
+from restgpt.tools.sandbox.record import LOCKED, Ending, ending_of, refusal_of
 from restgpt.tools.sandbox.result import printable, result_of, shorten
 from restgpt.tools.sandbox.runner import CodeError, Limits, SandboxResult, Status
 
@@ -76,7 +76,7 @@ def test_memory_grows_with_the_data() -> None:
 
 def test_a_record_is_read_strictly() -> None:
     good = LOCKED + record(b"runtime_error", b"ValueError", b"no", b"7", b"f()", b"an empty dict")
-    assert ending_of(good) == (Status.RUNTIME_ERROR, CodeError("ValueError", "no", 7, "f()"), "an empty dict")
+    assert ending_of(good) == Ending(Status.RUNTIME_ERROR, CodeError("ValueError", "no", 7, "f()"), "an empty dict")
     done = record(b"done")
     for bad in (b"", LOCKED, done, done + LOCKED, LOCKED + done + done, LOCKED + done + b"x", LOCKED + done[:-1]):
         assert ending_of(bad)[0] is Status.CRASHED, bad
@@ -85,7 +85,7 @@ def test_a_record_is_read_strictly() -> None:
 
 
 def test_a_record_is_bounded_and_cleaned() -> None:
-    status, error, shape = ending_of(
+    status, error, shape, *_ = ending_of(
         LOCKED + record(b"runtime_error", b"\x1b[2JE" * 999, b"m" * 9999, b"\xb2", b"\x00s" * 999, b"\xff" * 999)
     )
     assert status is Status.RUNTIME_ERROR
