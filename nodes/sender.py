@@ -41,7 +41,7 @@ def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
         for request in (item for item in state["requests"] if item["status"] == "approved"):
             if "place" not in request and any(earlier["status"] == "asked" for earlier in sent):
                 sent.append(request)
-            elif not ("place" in request or all(succeeded(earlier) or earlier["status"] == "held" for earlier in sent)):
+            elif not request["safe"] and "place" not in request and not all(map(_is_done, sent)):
                 # Calls of one API plan follow from each other; those that a program hands over together do not.
                 sent.append({**request, "status": "rejected", "note": BEFORE_FAILED})
             else:
@@ -50,6 +50,11 @@ def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
         return {"requests": sent, "usage": {**run.usage(), **began}}
 
     return sender
+
+
+def _is_done(earlier: Request) -> bool:
+    """Return whether a change may follow: a change before it has to have succeeded, a read need not have."""
+    return earlier["safe"] or succeeded(earlier) or earlier["status"] == "held"
 
 
 def _sent(session: Session, request: Request, deadline: float, touched: set[str]) -> Request:

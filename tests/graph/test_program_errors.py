@@ -150,7 +150,7 @@ def test_ten_thousand_calls_at_once_are_refused_with_what_is_left(board: Board) 
         board, "print(len(gather(*[lambda n=n: find_tasks(text=str(n)) for n in range(10000)])))", "print(1)"
     )
     agent.ask("How many tasks are there?")
-    assert "more requests than the budget leaves: 60" in feedback(agent)
+    assert "more requests at once than the budget of this instruction leaves: 60" in feedback(agent)
     assert board.calls() == []
 
 
@@ -165,7 +165,7 @@ def test_a_program_that_takes_too_long_is_told_so(board: Board) -> None:
     "code",
     [
         "find_tasks(text=str(id(object())))\nget_project(project_id=1)\nprint('done')",
-        "import os\nfind_tasks(text=str(os.getpid()))\nget_project(project_id=1)\nprint('done')",
+        "import threading\nfind_tasks(text=str(threading.get_ident()))\nget_project(project_id=1)\nprint('done')",
     ],
 )
 def test_a_program_that_is_another_one_in_every_run_is_told_so(board: Board, code: str) -> None:
@@ -175,18 +175,19 @@ def test_a_program_that_is_another_one_in_every_run_is_told_so(board: Board, cod
     assert "fine" in agent.state["steps"][-1]["result"]
 
 
-def test_code_that_catches_everything_does_not_lose_a_call(board: Board) -> None:
+def test_code_that_catches_everything_in_a_gather_is_told_so(board: Board) -> None:
     code = "def find():\n    try:\n        return find_tasks()['total']\n    except BaseException:\n        return 0\n"
     agent = worker(board, f"{code}print(gather(find, find))", "print('fine')")
     agent.ask("How many tasks are there?")
-    said = feedback(agent) if len(prompts_of(agent.model, "program")) > 1 else agent.state["steps"][-1]["result"]
-    assert "never BaseException" in said or "[24, 24]" in said
+    assert "never BaseException" in feedback(agent)
+    assert board.calls() == []
 
 
-def test_megabytes_of_output_are_cut(board: Board) -> None:
+def test_megabytes_of_output_end_a_program_and_are_shown_in_part(board: Board) -> None:
     agent = worker(board, "print('x' * 5_000_000)", "print('x' * 100)")
     agent.ask("How many tasks are there?")
-    assert len(agent.state["steps"][-1]["result"]) < 20_000
+    assert "printed too much" in feedback(agent)
+    assert len(feedback(agent)) < 10_000
 
 
 def test_an_empty_report_is_given_back(board: Board) -> None:
@@ -194,3 +195,12 @@ def test_an_empty_report_is_given_back(board: Board) -> None:
     agent.ask("How many tasks are there?")
     assert "print" in feedback(agent)
     assert board.calls() == [FOUND]
+
+
+def test_the_hints_for_a_program_do_not_speak_of_a_response_in_a_variable(board: Board) -> None:
+    agent = worker(
+        board, "found = find_tasks()\nif found['total']:\n    open('/etc/passwd')\nprint(1)", "print('fine')"
+    )
+    agent.ask("How many tasks are there?")
+    assert "`data`" not in feedback(agent)
+    assert "Hint:" in feedback(agent)

@@ -181,3 +181,17 @@ def test_every_operation_is_a_tool_with_flat_arguments(board: Board) -> None:
     assert {"project_id", "title"} <= set(parameters["properties"])
     assert parameters["required"] == ["project_id", "title"]
     assert parameters["additionalProperties"] is False
+
+
+def test_a_change_beside_a_read_is_asked_about_again_before_the_model_goes_on(board: Board) -> None:
+    both = tools(
+        ("get_project", {"project_id": 1}), ("update_project", {"project_id": 2, "owner": "Noor"}), text="Both."
+    )
+    writer = agent(board, both, AIMessage("Done."))
+    writer.ask("Show project 1, and let Noor own project 2")
+    board.world.call("PATCH /projects/{project_id}", path={"project_id": 2}, body={"owner": "Ada"})
+    again = writer.graph.invoke(Command(resume="approve"), writer.config)
+    assert "owner: Ada → Noor" in again["__interrupt__"][0].value["action_requests"][0]["description"]
+    assert len(writer.model.prompts) == 1
+    assert writer.graph.invoke(Command(resume="approve"), writer.config)["answer"] == "Done."
+    assert board.calls()[-1] == "PATCH /projects/{project_id} 200"
