@@ -179,13 +179,18 @@ def _pages(session: Session, draft: Draft, first: Reply, deadline: float | None)
 def _kept(
     session: Session, operation: Operation, replies: Sequence[Reply], notices: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """The record of a reply whose body is in the store, or of its pages as one."""
+    """The record of a reply whose body is in the store, or of its pages as one.
+
+    `notices` say why a list is not whole; then `goes_on` is set.
+    """
+    goes_on = {"goes_on": True} if notices else {}
     if len(replies) == 1:
         record = session.responses.put(replies[0], operation).to_dict()
-        return {**record, "pages": 1, "notices": [*record["notices"], *notices]}
+        return {**record, "pages": 1, "notices": [*record["notices"], *notices], **goes_on}
     values = [reply.content.value() for reply in replies]
     elapsed = sum(reply.elapsed_ms for reply in replies)
     record = session.responses.put_value(merge_pages(values), replies[0].status, elapsed_ms=elapsed).to_dict()
     cut = [number for number, reply in enumerate(replies, 1) if reply.truncated]
     partly = [f"Of page {number} only the first part was read; the rest is missing." for number in cut]
-    return {**record, "truncated": bool(cut), "pages": len(replies), "notices": [*record["notices"], *partly, *notices]}
+    told = [*record["notices"], *partly, *notices]
+    return {**record, "truncated": bool(cut), "pages": len(replies), "notices": told, **goes_on}

@@ -396,7 +396,7 @@ def _doubts(requests: Sequence[Request]) -> bool:
 def _is_cut(run: Run, state: ProgramState, requests: Sequence[Request]) -> bool:
     """Return whether a list goes on that the program wanted as a whole, or that the budget cut short."""
     is_over = _left(run, state) == 0
-    return any((request["pages"] > 1 or is_over) and request["response"].get("notices") for request in requests)
+    return any((request["pages"] > 1 or is_over) and request["response"].get("goes_on") for request in requests)
 
 
 def _unknown(
