@@ -68,16 +68,25 @@ class ProgramState(RoundState):
 
 
 def written(
-    run: Run, code: str, *, writer: Literal["planner", "caller"], number: int = 1, is_last: bool = False
+    run: Run,
+    code: str,
+    *,
+    writer: Literal["planner", "caller"],
+    number: int = 1,
+    is_last: bool = False,
+    before: Program | None = None,
 ) -> Program:
-    """Return the record of a new program; its clock is the time of now, its seed a random one."""
+    """Return the record of a new program, with the clock and the seed of the program `before`, which it corrects.
+
+    Otherwise a change that contains the time or a random number would be another change, and be made once more.
+    """
     return {
         "code": storable_text(code),
         "writer": writer,
         "number": number,
         "is_last": is_last,
-        "clock": run.now(),
-        "seed": run.new_id(),
+        "clock": before["clock"] if before else run.now(),
+        "seed": before["seed"] if before else run.new_id(),
         "is_checked": False,
         "taken": {},
         "status": "running",
