@@ -22,7 +22,9 @@ class OrderedSaver(BaseCheckpointSaver[Any]):
         configurable = config.get("configurable", {})
         if configurable.get("checkpoint_id"):
             # A fork of an old checkpoint must become the newest one.
-            place = {name: configurable[name] for name in ("thread_id", "checkpoint_ns") if name in configurable}
+            place: dict[str, Any] = {
+                key: configurable[key] for key in ("thread_id", "checkpoint_ns") if key in configurable
+            }
             newest = super().get_tuple({"configurable": place})
         if newest is not None:
             continue_after(str(newest.config["configurable"]["checkpoint_id"]))
@@ -37,5 +39,6 @@ def continue_after(written: str) -> None:
         # The id of another version of LangGraph, which has another order.
         return
     if newest.version == 6:
-        last = checkpoint_id._last_v6_timestamp or 0
-        checkpoint_id._last_v6_timestamp = max(last, newest.time)
+        # The time of the last id that this process gave; LangGraph has no public way to set it.
+        clock: Any = checkpoint_id
+        clock._last_v6_timestamp = max(clock._last_v6_timestamp or 0, newest.time)

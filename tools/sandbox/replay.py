@@ -408,7 +408,7 @@ def fix_chance(seed: str) -> None:
     random._urandom = urandom  # type: ignore[attr-defined]
     random.Random.seed = seeded  # type: ignore[method-assign]
     # The functions of the module are bound methods of one instance, so `random.seed` is still the original method.
-    random.seed = random._inst.seed  # type: ignore[attr-defined]
+    random.seed = random._inst.seed
     random.seed()
 
 
