@@ -25,6 +25,7 @@ from restgpt.nodes.rounds import RoundState, step_of
 from restgpt.specs import Operation
 from restgpt.specs.docs.keyword import arguments_of
 from restgpt.specs.docs.stub import stub
+from restgpt.specs.status import is_success
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
 from restgpt.tools.response.store import Body, UnknownHandleError
@@ -199,7 +200,8 @@ def _entry(run: Run, request: Request, place: Place, position: str) -> Entry:
     response = request["response"]
     if status == "failed" or not response:
         return Entry(position, key, digest, "error", note=request["note"])
-    given: Literal["answer", "error"] = "answer" if response["status"] < 400 else "error"
+    # A redirect that is not followed is no success either.
+    given: Literal["answer", "error"] = "answer" if is_success(response["status"]) else "error"
     try:
         body = run.session.responses.open(response["handle"]) if response.get("handle") else None
     except UnknownHandleError:

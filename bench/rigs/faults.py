@@ -60,7 +60,7 @@ class Trouble:
 
 def troubles() -> list[Trouble]:
     """Every fault that the agent must survive."""
-    statuses = [400, 401, 403, 404, 405, 408, 409, 410, 415, 422, 429, 500, 501, 502, 503, 504]
+    statuses = [302, 307, 400, 401, 403, 404, 405, 408, 409, 410, 415, 422, 429, 500, 501, 502, 503, 504]
     found = [Trouble(f"status {status}", Fault(status=status)) for status in statuses]
     found += [Trouble(f"429, Retry-After {after}", Fault(status=429, retry_after=after)) for after in (0.05, 3600)]
     found.append(Trouble("503, Retry-After as a date", Fault(status=503, retry_after="Fri, 31 Dec 1999 23:59:59 GMT")))
