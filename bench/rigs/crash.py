@@ -45,7 +45,6 @@ from restgpt.tools.settings import Secret, Settings
 from restgpt.worlds import World, open_world, served_api
 from restgpt.worlds.server import WorldServer, serve
 
-THREAD = "errand.1"
 PATIENCE_S = 120.0
 MOST_QUESTIONS = 100
 """The maximum number of questions that a run may ask before the rig calls it endless."""
@@ -235,10 +234,12 @@ def carry_out(
     http = HttpClient(settings=settings, adapter=_DeadlyAdapter(kill))
     model = JobModel.over(task) if isinstance(task, Job) else ErrandModel.over(task)
     resources = Resources([served_api(task.world, url)], model=model, settings=settings, http=http)
-    with open_persistence(settings) as kept, kept.lock(THREAD):
+    # PostgreSQL's locks are those of a database, and the trials that run side by side share one.
+    thread = f"trial.{Path(home).name}"
+    with open_persistence(settings) as kept, kept.lock(thread):
         graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
         told.send("ready")
-        _drive(graph, task, writes, control_url, kill, told)
+        _drive(graph, thread, task, writes, control_url, kill, told)
 
 
 def settings_of(task: Task, writes: Writes) -> dict[str, Any]:
@@ -247,9 +248,11 @@ def settings_of(task: Task, writes: Writes) -> dict[str, Any]:
     return {**how, "writes": writes}
 
 
-def _drive(graph: Graph, task: Task, writes: Writes, control_url: str, kill: Kill, told: Connection) -> None:
+def _drive(
+    graph: Graph, thread: str, task: Task, writes: Writes, control_url: str, kill: Kill, told: Connection
+) -> None:
     """Run until the end, and answer all questions."""
-    config: Any = {"configurable": {"thread_id": THREAD}}
+    config: Any = {"configurable": {"thread_id": thread}}
     options: Any = {"context": settings_of(task, writes), "durability": "sync", "stream_mode": "updates"}
     nodes = 0
     for pauses in range(1, MOST_QUESTIONS + 1):
@@ -476,13 +479,16 @@ def pause_trials(tasks: Sequence[Task]) -> Iterator[Trial]:
 def _program_trials(driver: Driver, jobs: Sequence[Job], given: argparse.Namespace, lane: int) -> Iterator[Trial]:
     """Yield the trials of one lane, which has every nth job."""
     mine = jobs[lane :: given.lanes]
-    for job in [job for job in jobs[: given.borders] if job in mine]:
+    # A program with few changes has few positions.
+    short = sorted(jobs, key=lambda job: job.changes)[: given.borders]
+    for job in [job for job in short if job in mine]:
         found = driver.undisturbed(job)
         yield from border_trials(job, found.nodes, found.requests)
     if driver.stage.writes == "ask":
         yield from pause_trials([job for job in jobs[: given.pauses] if job in mine])
-    # The random moments of a database are shared by the policies.
-    count = len(range(lane, given.random // len(given.writes), given.lanes))
+    # The databases and policies share the random moments.
+    share = given.random // (len(given.writes) * len(given.databases))
+    count = len(range(lane, share, given.lanes))
     yield from random_trials(driver, mine, count, seed=given.seed + lane)
 
 
@@ -514,7 +520,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="crash-test", description=__doc__)
-    parser.add_argument("--random", type=int, default=200, help="how many random moments for calls, and for programs")
+    parser.add_argument(
+        "--random", type=int, default=200, help="random moments: of calls for each database; of programs in all"
+    )
     parser.add_argument("--programs", type=int, default=50, help="how many different programs")
     parser.add_argument("--borders", type=int, default=2, help="how many of these are killed at every position")
     parser.add_argument("--pauses", type=int, default=10, help="how many are paused and resumed a day later")
@@ -542,8 +550,8 @@ def _report(name: str, database: str | None, writes: Writes, given: argparse.Nam
 
 
 def _counted(chosen: Iterable[Trial], name: str) -> Iterator[Trial]:
-    """Print a line after every 25 trials."""
+    """Print a line after every ten trials."""
     for number, trial in enumerate(chosen, 1):
         yield trial
-        if number % 25 == 0:
+        if number % 10 == 0:
             print(f"  {name}: {number} trials", flush=True)
