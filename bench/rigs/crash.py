@@ -143,8 +143,8 @@ class Outcome:
         found = [] if self.answer.strip() == DONE else [f"it ended with {self.answer!r}"]
         lost, doubled = self.ledger.lost(wanted.ledger), self.ledger.doubled(wanted.ledger)
         found += [f"lost {change}" for change in lost] + [f"doubled {change}" for change in doubled]
-        # The calls of an API plan follow from each other: after a change of unknown outcome those behind it are dropped,
-        # planned anew and asked about again; and their order counts.
+        # The calls of an API plan follow from each other, so their order counts; and after a change of unknown outcome
+        # those behind it are dropped, planned anew and asked about again.
         found += [f"asked twice about {request}" for request in self.again if isinstance(task, Job)]
         is_same = self.ledger == wanted.ledger if isinstance(task, Job) else self._is_same(wanted)
         if not found and not is_same:
