@@ -45,11 +45,11 @@ test-all: $(READY) ## run the whole suite, with the tests that start servers, ki
 	$(PYTEST) --dist loadfile $(TESTS)
 
 .PHONY: crash-test
-crash-test: $(READY) ## kill a run at 200 random moments, nodes and requests (SQLite, PostgreSQL): no change lost or doubled
+crash-test: $(READY) ## kill runs at random moments, nodes and requests (SQLite, PostgreSQL): no change lost, doubled or asked twice
 	$(BIN)/python -c "import sys; from restgpt.bench.rigs.crash import main; sys.exit(main())"
 
 .PHONY: fault-test
-fault-test: $(READY) ## inject every fault at every call of three runs: no traceback, no hang, no wrong success
+fault-test: $(READY) ## inject every fault at every call of runs and programs: no traceback, no hang, no wrong success
 	$(BIN)/python -m restgpt.bench.rigs.faults
 
 .PHONY: lint

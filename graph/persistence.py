@@ -12,6 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.store.base import BaseStore
 
+from restgpt.graph.checkpoint_order import OrderedSaver
 from restgpt.tools.errors import SettingsError, StoppingError
 from restgpt.tools.settings import Settings
 
@@ -79,12 +80,15 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
     from langgraph.checkpoint.sqlite import SqliteSaver
     from langgraph.store.sqlite import SqliteStore
 
+    class OrderedSqliteSaver(OrderedSaver, SqliteSaver):
+        """LangGraph's checkpointer for SQLite, with ordered checkpoints."""
+
     path = home / FILE
     with ExitStack() as stack:
         try:
             _private(home, path)
             _refuse_foreign(path)
-            saver = SqliteSaver(stack.enter_context(closing(_connect(path, "DEFERRED"))), serde=_serializer())
+            saver = OrderedSqliteSaver(stack.enter_context(closing(_connect(path, "DEFERRED"))), serde=_serializer())
             store = SqliteStore(stack.enter_context(closing(_connect(path, None))))
             saver.setup()
             store.setup()
@@ -168,9 +172,13 @@ def _postgres(url: str) -> Iterator[Persistence]:
             "RESTGPT_DATABASE_URL is set, but the packages for PostgreSQL are not installed. Install them with "
             "pip install 'restgpt[postgres]', or unset the variable to save threads in a file."
         ) from None
+
+    class OrderedPostgresSaver(OrderedSaver, PostgresSaver):
+        """LangGraph's checkpointer for PostgreSQL, with ordered checkpoints."""
+
     with ExitStack() as stack:
         try:
-            saver = PostgresSaver(_postgres_connection(stack, url), serde=_serializer())
+            saver = OrderedPostgresSaver(_postgres_connection(stack, url), serde=_serializer())
             store = PostgresStore(_postgres_connection(stack, url))
             saver.setup()
             store.setup()

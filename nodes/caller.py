@@ -113,7 +113,7 @@ def _program(run: Run, state: CallerState) -> dict[str, Any]:
         prompt += [AIMessage(f"```python\n{before['code']}\n```"), HumanMessage(feedback)]
     code = run.read("caller", prompt)
     number = before["number"] + 1 if before else 1
-    program = written(run, code, writer="caller", number=number, is_last=is_last)
+    program = written(run, code, writer="caller", number=number, is_last=is_last, before=before)
     return {"program": program, "hint": "", "usage": run.usage()}
 
 

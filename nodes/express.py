@@ -99,13 +99,15 @@ def _check(reply: ExpressReply) -> None:
 
 def program_update(run: Run, state: ExpressState, steps: Sequence[Step], reply: ExpressReply) -> dict[str, Any]:
     """Return the update that has the parser run the planner's program."""
+    before = state.get("program") if steps else None
+    program = written(run, reply.text, writer="planner", number=len(steps) + 1, is_last=True, before=before)
     return {
         "decision": {"kind": "program", "text": reply.text, "thought": reply.thought, "last": True},
         "plan": state["instruction"],
         "task": state["task"] if steps else state["task"] + 1,
         "round": state["round"] + 1,
         "api_plan": {"calls": [], "reason": reply.thought},
-        "program": written(run, reply.text, writer="planner", number=len(steps) + 1, is_last=True),
+        "program": program,
         "hint": "",
         "usage": run.usage(),
     }

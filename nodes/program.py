@@ -28,6 +28,7 @@ from restgpt.nodes.rounds import RoundState, step_of
 from restgpt.specs import Operation
 from restgpt.specs.docs.keyword import arguments_of
 from restgpt.specs.docs.stub import stub
+from restgpt.specs.status import is_success
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
 from restgpt.tools.response.store import Body, UnknownHandleError
@@ -86,16 +87,25 @@ class ProgramState(Begun, RoundState):
 
 
 def written(
-    run: Run, code: str, *, writer: Literal["planner", "caller"], number: int = 1, is_last: bool = False
+    run: Run,
+    code: str,
+    *,
+    writer: Literal["planner", "caller"],
+    number: int = 1,
+    is_last: bool = False,
+    before: Program | None = None,
 ) -> Program:
-    """Return the record of a new program; its clock is the time of now, its seed a random one."""
+    """Return the record of a new program, with the clock and the seed of the program `before`, which it corrects.
+
+    Otherwise a change that contains the time or a random number would be another change, and be made once more.
+    """
     return {
         "code": _bare(storable_text(code)),
         "writer": writer,
         "number": number,
         "is_last": is_last,
-        "clock": run.now(),
-        "seed": run.new_id(),
+        "clock": before["clock"] if before else run.now(),
+        "seed": before["seed"] if before else run.new_id(),
         "is_checked": False,
         "taken": {},
         "status": "running",
@@ -258,7 +268,8 @@ def _entry(run: Run, request: Request, place: Place, position: str) -> Entry:
     response = request["response"]
     if status == "failed" or not response:
         return Entry(position, key, digest, "error", note=request["note"])
-    given: Literal["answer", "error"] = "answer" if response["status"] < 400 else "error"
+    # A redirect that is not followed is no success either.
+    given: Literal["answer", "error"] = "answer" if is_success(response["status"]) else "error"
     try:
         body = run.session.responses.open(response["handle"]) if response.get("handle") else None
     except UnknownHandleError:

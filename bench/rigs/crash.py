@@ -1,22 +1,26 @@
 """Kills an agent in the middle of its changes, resumes it, and compares the world: nothing lost, nothing doubled.
 
-A child process carries out an errand with five changes on the simulated Spotify, its threads in SQLite or PostgreSQL.
-The rig kills it with SIGKILL at random moments, after every node, and right before and after each request; then another
-child resumes the thread. The rig answers questions about changes of unknown outcome from the world's own log.
+A child process carries out a task on a simulated API, its threads in SQLite or PostgreSQL: an errand with five changes
+call by call, or a job by a program. The rig kills it with SIGKILL at random moments, after every node, and right before
+and after each request; then another child resumes the thread, in a part of the trials on a machine with another clock
+or another version. The rig answers questions about changes of unknown outcome from the world's own log.
 """
 
 import argparse
 import json
 import multiprocessing
 import os
+import pickle
 import random
 import signal
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +29,11 @@ from uuid import uuid4
 import requests
 from langgraph.types import Command
 
+import restgpt
 from restgpt.bench.errand import DONE, Errand, ErrandModel, playlist_errand
+from restgpt.bench.rigs.job import Job, JobModel, make_jobs
+from restgpt.bench.rigs.ledger import Ledger, ledger
+from restgpt.bench.rigs.machine import DAY_S, HERE, HOUR_S, Machine, run_on
 from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
 from restgpt.graph.build import Graph, build_graph
 from restgpt.graph.persistence import open_persistence
@@ -37,47 +45,157 @@ from restgpt.tools.settings import Secret, Settings
 from restgpt.worlds import World, open_world, served_api
 from restgpt.worlds.server import WorldServer, serve
 
-THREAD = "errand.1"
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
+MOST_QUESTIONS = 100
+"""The maximum number of questions that a run may ask before the rig calls it endless."""
 
-Moment = Literal["never", "after", "node", "send", "answer"]
+UNKNOWN = "may not have been"
+CHANGED = "The target has changed"
+OTHER_VERSION = "99.0"
+
+Moment = Literal["never", "after", "node", "send", "answer", "question"]
+Writes = Literal["ask", "allow"]
+Task = Errand | Job
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """The moment when a child dies: `after` some seconds, after the nth `node`, before or after the nth request."""
+    """The moment when a child dies, and the machine that it runs on.
+
+    It dies `after` some seconds, after the nth `node`, before or after the nth request, or at the nth `question`.
+    """
 
     moment: Moment = "never"
     number: float = 0
+    machine: Machine = HERE
 
     def __str__(self) -> str:
-        return f"{self.moment} {self.number:.3g}" if self.moment != "never" else "never"
+        when = f"{self.moment} {self.number:.3g}" if self.moment != "never" else "never"
+        return f"{when}{self.machine}"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A task and the ends of the children that carry it out; the last child lives, on the machine `last`."""
+
+    task: Task
+    kills: tuple[Kill, ...] = ()
+    last: Machine = HERE
+
+    def __str__(self) -> str:
+        kills = ", then ".join(map(str, self.kills)) or "never"
+        return f"killed {kills}{f', then never{self.last}' if self.last != HERE else ''}: {self.task.instruction}"
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The surroundings of trials: the served world, the errand, and the home of the threads."""
+    """The surroundings of trials: the served worlds, the policy for changes, and the home of the threads."""
 
-    server: WorldServer
-    errand: Errand
+    servers: Mapping[str, WorldServer]
+    writes: Writes
     home: str
     database: str | None
+
+    @property
+    def errand(self) -> Errand:
+        """The errand that is carried out call by call."""
+        return playlist_errand(self.servers["spotify"].world, looks=True)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a trial, and what its children told while they ran.
+
+    `asked` counts the questions that were answered, by request; `again` has those that came again without a reason.
+    """
+
+    answer: str = ""
+    version: str = ""
+    nodes: int = 0
+    requests: int = 0
+    killed: int = 0
+    seconds: float = 0.0
+    unknown: int = 0
+    changed: int = 0
+    asked: Counter[str] = field(default_factory=Counter)
+    again: list[str] = field(default_factory=list)
+    made: list[str] = field(default_factory=list)
+    state: Any = None
+    ledger: Ledger = field(default_factory=lambda: Ledger(Counter(), ""))
+
+    def hear(self, told: Any) -> None:
+        """Note one message of a child."""
+        match told:
+            case ("question", "unknown", _):
+                self.unknown += 1
+            case ("question", "changed", _):
+                self.changed += 1
+            case ("question", _, request) if self.asked[request]:
+                self.again.append(request)
+            case ("answered", request):
+                # An answer counts once its effect is saved: one that dies with its process has to be given again.
+                self.asked[request] += 1
+            case ("end", answer, nodes, version):
+                self.answer, self.nodes, self.version = answer, nodes, version
+
+    def faults(self, wanted: "Outcome", task: Task, last: Machine) -> list[str]:
+        """Return what is wrong with it beside an undisturbed outcome."""
+        found = [] if self.answer.strip() == DONE else [f"it ended with {self.answer!r}"]
+        lost, doubled = self.ledger.lost(wanted.ledger), self.ledger.doubled(wanted.ledger)
+        found += [f"lost {change}" for change in lost] + [f"doubled {change}" for change in doubled]
+        # The calls of an API plan follow from each other, so their order counts; and after a change of unknown outcome
+        # those behind it are dropped, planned anew and asked about again.
+        found += [f"asked twice about {request}" for request in self.again if isinstance(task, Job)]
+        is_same = self.ledger == wanted.ledger if isinstance(task, Job) else self._is_same(wanted)
+        if not found and not is_same:
+            found.append("the world is another one")
+        if self.version != (last.version or restgpt.__version__):
+            found.append(f"the version was {self.version}")
+        return found
+
+    def _is_same(self, wanted: "Outcome") -> bool:
+        return (self.made, self.state) == (wanted.made, wanted.state)
 
 
 @dataclass(slots=True)
 class Tally:
-    """The results of some trials; `wrong` has a line for each that lost or doubled a change."""
+    """The results of some trials; `wrong` has a line for each that lost or doubled a change, or asked twice."""
 
     trials: int = 0
     killed: int = 0
+    moved: int = 0
     questions: int = 0
+    asked: int = 0
+    changed: int = 0
     wrong: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
+    def add(self, outcome: Outcome, trial: Trial) -> None:
+        """Count a trial."""
+        self.trials += 1
+        self.killed += bool(outcome.killed)
+        self.moved += any(machine != HERE for machine in [trial.last, *(kill.machine for kill in trial.kills)])
+        self.questions += outcome.unknown
+        self.asked += sum(outcome.asked.values())
+        self.changed += outcome.changed
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(
+            self.trials + other.trials,
+            self.killed + other.killed,
+            self.moved + other.moved,
+            self.questions + other.questions,
+            self.asked + other.asked,
+            self.changed + other.changed,
+            self.wrong + other.wrong,
+            max(self.seconds, other.seconds),
+        )
+
     def __str__(self) -> str:
         return (
-            f"{self.trials} trials, {self.killed} killed in the middle, {self.questions} asked about a change of "
-            f"unknown outcome, {len(self.wrong)} wrong, {self.seconds:.0f} s"
+            f"{self.trials} trials, {self.killed} killed in the middle, {self.moved} went on with another clock or "
+            f"version; {self.asked} approvals asked for, {self.questions} of unknown outcome, {self.changed} because "
+            f"the target had changed; {len(self.wrong)} wrong; {self.seconds:.0f} s"
         )
 
 
@@ -91,57 +209,90 @@ class _DeadlyAdapter(GuardedAdapter):
 
     def send(self, *args: Any, **kwargs: Any) -> requests.Response:
         self._count += 1
-        if self._kill == Kill("send", self._count):
-            _die()
+        _die_at(self._kill, "send", self._count)
         response = super().send(*args, **kwargs)
-        if self._kill == Kill("answer", self._count):
-            _die()
+        _die_at(self._kill, "answer", self._count)
         return response
 
 
-def _die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+def _die_at(kill: Kill, moment: Moment, number: int) -> None:
+    if (kill.moment, kill.number) == (moment, number):
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def carry_out(
-    errand: Errand, url: str, control_url: str, home: str, database: str | None, kill: Kill, told: Connection
+    task: Task,
+    writes: Writes,
+    url: str,
+    control_url: str,
+    home: str,
+    database: str | None,
+    kill: Kill,
+    told: Connection,
 ) -> None:
-    """Carry the errand out as the child, from the last checkpoint of its thread, and send the outcome to the parent."""
+    """Carry the task out as the child, from the last checkpoint of its thread, and tell the parent what happens."""
     settings = Settings(home=Path(home), database_url=Secret(database) if database else None)
     http = HttpClient(settings=settings, adapter=_DeadlyAdapter(kill))
-    api = served_api(errand.world, url)
-    resources = Resources([api], model=ErrandModel.over(errand), settings=settings, http=http)
-    with open_persistence(settings) as kept, kept.lock(THREAD):
+    model = JobModel.over(task) if isinstance(task, Job) else ErrandModel.over(task)
+    resources = Resources([served_api(task.world, url)], model=model, settings=settings, http=http)
+    # PostgreSQL's locks are those of a database, and the trials that run side by side share one.
+    thread = f"trial.{Path(home).name}"
+    with open_persistence(settings) as kept, kept.lock(thread):
         graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
         told.send("ready")
-        told.send(_drive(graph, errand, control_url, kill))
+        _drive(graph, thread, task, writes, control_url, kill, told)
 
 
-def _drive(graph: Graph, errand: Errand, control_url: str, kill: Kill) -> dict[str, Any]:
-    """Run until the end: the answer, how many questions of unknown outcome were asked, how many nodes there were."""
-    config: Any = {"configurable": {"thread_id": THREAD}}
-    options: Any = {"context": {"execution": "calls", "code": False}, "durability": "sync", "stream_mode": "updates"}
-    nodes = questions = 0
-    while True:
+def settings_of(task: Task, writes: Writes) -> dict[str, Any]:
+    """Return the settings of a run of a task."""
+    how = {"execution": "program"} if isinstance(task, Job) else {"execution": "calls", "code": False}
+    return {**how, "writes": writes}
+
+
+def _drive(
+    graph: Graph, thread: str, task: Task, writes: Writes, control_url: str, kill: Kill, told: Connection
+) -> None:
+    """Run until the end, and answer all questions."""
+    config: Any = {"configurable": {"thread_id": thread}}
+    options: Any = {"context": settings_of(task, writes), "durability": "sync", "stream_mode": "updates"}
+    nodes = 0
+    for pauses in range(1, MOST_QUESTIONS + 1):
         snapshot = graph.get_state(config)
         # `next` leaves out a task whose result was saved before the kill and whose checkpoint was not; `tasks` has it.
         if not snapshot.tasks and snapshot.values.get("answer"):
-            return {"answer": snapshot.values["answer"], "questions": questions, "nodes": nodes}
-        given: Any = None if snapshot.tasks else {"instruction": errand.instruction}
+            told.send(("end", snapshot.values["answer"], nodes, restgpt.__version__))
+            return
+        given: Any = None if snapshot.tasks else {"instruction": task.instruction}
+        waiting: list[str] = []
         if snapshot.interrupts:
-            questions += sum("may not have been" in str(pause.value) for pause in snapshot.interrupts)
+            waiting = _tell(told, snapshot.interrupts)
+            _die_at(kill, "question", pauses)
             given = Command(resume={pause.id: _decide(pause.value, control_url) for pause in snapshot.interrupts})
         for _ in graph.stream(given, config, **options):
+            while waiting:
+                told.send(("answered", waiting.pop()))
             nodes += 1
-            if kill == Kill("node", nodes):
-                _die()
+            _die_at(kill, "node", nodes)
+    told.send(("end", f"no end after {MOST_QUESTIONS} questions", nodes, restgpt.__version__))
+
+
+def _tell(told: Connection, pauses: Iterable[Any]) -> list[str]:
+    """Tell the parent of all questions; returns the requests of those that must not be asked again."""
+    plain = []
+    for action in (action for pause in pauses for action in pause.value["action_requests"]):
+        reason = {UNKNOWN: "unknown", CHANGED: "changed"}
+        why = next((name for words, name in reason.items() if words in action["description"]), "")
+        request = json.dumps([action["request"][name] for name in ("method", "url", "body")])
+        told.send(("question", why, request))
+        plain += [] if why else [request]
+    return plain
 
 
 def _decide(payload: Any, control_url: str) -> dict[str, Any]:
     """Approve, except what the world's log says was carried out already."""
     decisions = []
     for action in payload["action_requests"]:
-        unsure = "may not have been" in action["description"]
+        unsure = UNKNOWN in action["description"]
         done = unsure and _was_carried_out(action["request"], control_url)
         decisions.append({"type": "reject" if done else "approve"})
     return {"decisions": decisions}
@@ -168,53 +319,67 @@ class Driver:
         self.stage = stage
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["restgpt.bench.rigs.crash"])
+        self._wanted: dict[str, Outcome] = {}
 
-    def run(self, kills: list[Kill]) -> tuple[dict[str, Any], int, list[str]]:
-        """One trial: a fresh world and thread, a child for each kill, then one that lives.
-
-        Returns the outcome of the last child, the number of killed ones, and the successful changes in the world's log.
-        """
-        world = self.stage.server.world
+    def run(self, trial: Trial) -> Outcome:
+        """Run a trial: a fresh world and thread, a child for each kill, then one that lives."""
+        world = self.stage.servers[trial.task.world].world
         world.reset()
         home = f"{self.stage.home}/{uuid4().hex}"
-        outcome, killed = None, 0
-        for kill in [*kills, Kill()]:
-            outcome = self._child(kill, home)
-            if outcome is not None:
+        outcome = Outcome()
+        for kill in [*trial.kills, Kill(machine=trial.last)]:
+            if self._child(trial.task, kill, home, outcome):
                 break
-            killed += 1
-        return outcome or {"answer": "", "questions": 0}, killed, _changes(world)
-
-    def _child(self, kill: Kill, home: str) -> dict[str, Any] | None:
-        """Run a child until it ends or is killed; returns its outcome, or None if it was killed."""
-        server, stage = self.stage.server, self.stage
-        ours, theirs = self._context.Pipe(duplex=False)
-        database = None if stage.database is None else self._database(home)
-        arguments = (stage.errand, server.url, server.control_url, home, database, kill, theirs)
-        child = self._context.Process(target=carry_out, args=arguments, daemon=True)
-        child.start()
-        theirs.close()
-        try:
-            if not ours.poll(PATIENCE_S) or ours.recv() != "ready":
-                raise RuntimeError("a child did not start")
-            if kill.moment == "after" and not ours.poll(kill.number):
-                child.kill()
-            child.join(PATIENCE_S)
-            if child.is_alive():
-                child.kill()
-                raise RuntimeError(f"a child did not end within {PATIENCE_S:.0f} s")
-            outcome: dict[str, Any] | None = ours.recv() if ours.poll() else None
-        except EOFError:
-            outcome = None
-        child.join(PATIENCE_S)
-        # The next child asks the world's log what was carried out, so nothing may still be under way.
-        server.settle()
-        if outcome is None and child.exitcode != -signal.SIGKILL:
-            raise RuntimeError(f"a child failed with exit code {child.exitcode}")
+            outcome.killed += 1
+        outcome.requests, outcome.made, outcome.state = len(world.log), _changes(world), world.snapshot()
+        outcome.ledger = ledger(world)
         return outcome
 
+    def undisturbed(self, task: Task) -> Outcome:
+        """Return the outcome of an undisturbed run, made once; the very first run is slower and does not count."""
+        if task.instruction not in self._wanted:
+            if not self._wanted:
+                self.run(Trial(task))
+            started = time.monotonic()
+            outcome = self.run(Trial(task))
+            outcome.seconds = time.monotonic() - started
+            if outcome.answer != DONE:
+                raise RuntimeError(f"the undisturbed run ended with {outcome.answer!r}: {task.instruction}")
+            self._wanted[task.instruction] = outcome
+        return self._wanted[task.instruction]
+
+    def _child(self, task: Task, kill: Kill, home: str, outcome: Outcome) -> bool:
+        """Run a child until it ends or is killed; returns whether it ended."""
+        server, stage = self.stage.servers[task.world], self.stage
+        ours, theirs = self._context.Pipe(duplex=False)
+        database = None if stage.database is None else self._database(home)
+        arguments = (task, stage.writes, server.url, server.control_url, home, database, kill)
+        child = self._process(kill.machine, arguments, theirs)
+        child.start()
+        theirs.close()
+        if not ours.poll(PATIENCE_S) or _received(ours) != "ready":
+            raise RuntimeError("a child did not start")
+        if kill.moment == "after" and not _listen(ours, kill.number, outcome):
+            child.kill()
+        is_over = _listen(ours, PATIENCE_S, outcome)
+        child.kill()
+        child.join(PATIENCE_S)
+        if not is_over:
+            raise RuntimeError(f"a child did not end within {PATIENCE_S:.0f} s")
+        # The next child asks the world's log what was carried out, so nothing may still be under way.
+        server.settle()
+        if not outcome.answer and child.exitcode != -signal.SIGKILL:
+            raise RuntimeError(f"a child failed with exit code {child.exitcode}")
+        return bool(outcome.answer)
+
+    def _process(self, machine: Machine, arguments: tuple[Any, ...], told: Connection) -> Any:
+        if machine == HERE:
+            return self._context.Process(target=carry_out, args=(*arguments, told), daemon=True)
+        call = pickle.dumps((carry_out, arguments))
+        return multiprocessing.get_context("spawn").Process(target=run_on, args=(machine, call, told), daemon=True)
+
     def _database(self, home: str) -> str:
-        """A schema of its own for each trial, so that trials share nothing."""
+        """Make a schema of its own for each trial, so that trials share nothing."""
         import psycopg
 
         url = str(self.stage.database)
@@ -224,8 +389,27 @@ class Driver:
         return f"{url}?options=-csearch_path%3D{schema}"
 
 
+def _received(connection: Connection) -> Any:
+    """Return the next message, or None after the last one."""
+    try:
+        return connection.recv()
+    except EOFError:
+        return None
+
+
+def _listen(connection: Connection, seconds: float, outcome: Outcome) -> bool:
+    """Note what a child tells for some seconds; returns whether it has ended."""
+    ends = time.monotonic() + seconds
+    while connection.poll(max(0.0, ends - time.monotonic())):
+        message = _received(connection)
+        if message is None:
+            return True
+        outcome.hear(message)
+    return False
+
+
 def _changes(world: World[Any]) -> list[str]:
-    """The changes that the world carried out, in order."""
+    """Return the changes that the world carried out, in order."""
     return [
         f"{entry.method} {entry.path} {json.dumps(entry.query)} {json.dumps(entry.body)}"
         for entry in world.log
@@ -234,96 +418,141 @@ def _changes(world: World[Any]) -> list[str]:
 
 
 @contextmanager
-def open_stage(*, database: str | None = None) -> Iterator[Stage]:
-    """Serve a Spotify for trials, with a folder for their threads."""
-    world = open_world("spotify")
-    with tempfile.TemporaryDirectory(prefix="restgpt-crash-") as home, serve(world) as server:
-        yield Stage(server, playlist_errand(world, looks=True), home, database)
+def open_stage(*, database: str | None = None, writes: Writes = "ask") -> Iterator[Stage]:
+    """Serve the worlds for trials, with a folder for their threads."""
+    with tempfile.TemporaryDirectory(prefix="restgpt-crash-") as home, ExitStack() as stack:
+        servers = {name: stack.enter_context(serve(open_world(name))) for name in ("spotify", "toy")}
+        yield Stage(servers, writes, home, database)
 
 
-def trials(stage: Stage, kills: list[list[Kill]], *, say: Callable[[str], None] = lambda text: None) -> Tally:
-    """Run trials, each with its kills, and compare each world with that of an undisturbed run."""
+def trials(driver: Driver, chosen: Iterable[Trial], *, say: Callable[[str], None] = lambda text: None) -> Tally:
+    """Run trials, and compare each world with that of an undisturbed run."""
     started = time.monotonic()
-    driver, tally = Driver(stage), Tally()
-    told, _, wanted = driver.run([])
-    state = stage.server.world.snapshot()
-    if told["answer"] != DONE:
-        raise RuntimeError("the undisturbed run did not succeed")
-    for trial in kills:
-        told, killed, made = driver.run(trial)
-        while not killed and trial[0].moment == "after":
+    tally = Tally()
+    for trial in chosen:
+        wanted = driver.undisturbed(trial.task)
+        outcome = driver.run(trial)
+        while trial.kills and not outcome.killed and trial.kills[0].moment == "after":
             # The run ended before the kill, because the machine is less busy than when it was measured.
-            trial = [Kill("after", 0.7 * kill.number) for kill in trial]
-            told, killed, made = driver.run(trial)
-        tally.trials += 1
-        tally.killed += bool(killed)
-        tally.questions += told["questions"]
-        if told["answer"] != DONE or made != wanted or stage.server.world.snapshot() != state:
-            lost, doubled = len(set(wanted) - set(made)), len(made) - len(set(made))
-            tally.wrong.append(f"killed {', '.join(map(str, trial))}: {lost} lost, {doubled} doubled")
+            trial = replace(trial, kills=tuple(replace(kill, number=0.7 * kill.number) for kill in trial.kills))
+            outcome = driver.run(trial)
+        tally.add(outcome, trial)
+        if found := outcome.faults(wanted, trial.task, trial.last):
+            tally.wrong.append(f"{trial}\n  {'; '.join(found)}")
             say(tally.wrong[-1])
     tally.seconds = time.monotonic() - started
     return tally
 
 
-def random_kills(count: int, longest: float, *, seed: int = 0) -> list[list[Kill]]:
-    """Random moments within a run; every fourth trial is killed twice."""
+def random_trials(driver: Driver, tasks: Sequence[Task], count: int, *, seed: int = 0) -> Iterator[Trial]:
+    """Kill at random moments of the tasks in turn; every fourth trial is killed twice.
+
+    Of the trials of programs, every fourth goes on with a clock that is an hour behind.
+    """
     chance = random.Random(seed)
-    return [
-        [Kill("after", chance.uniform(0, longest)) for _ in range(2 if number % 4 == 3 else 1)]
-        for number in range(count)
-    ]
+    for number in range(count):
+        task = tasks[number % len(tasks)]
+        longest = 0.8 * driver.undisturbed(task).seconds
+        moments = [chance.uniform(0, longest) for _ in range(3)]
+        behind = Machine(ahead=-HOUR_S)
+        if isinstance(task, Job) and number % 4 == 1:
+            kills = (Kill("after", moments[0]), Kill("after", moments[1], behind))
+            yield Trial(task, kills, last=chance.choice([behind, HERE]))
+        else:
+            yield Trial(task, tuple(Kill("after", moment) for moment in moments[: 2 if number % 4 == 3 else 1]))
 
 
-def border_kills(nodes: int, requests: int) -> list[list[Kill]]:
-    """A kill after each node, and before and after each request."""
+def border_trials(task: Task, nodes: int, requests: int) -> list[Trial]:
+    """Kill after each node, and before and after each request."""
     moments: list[Moment] = ["send", "answer"]
     kills = [Kill("node", number) for number in range(1, nodes + 1)]
     kills += [Kill(moment, number) for number in range(1, requests + 1) for moment in moments]
-    return [[kill] for kill in kills]
+    return [Trial(task, (kill,)) for kill in kills]
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """An undisturbed run: its nodes, its requests, and its seconds without the start of the process."""
-
-    nodes: int
-    requests: int
-    seconds: float
+def pause_trials(tasks: Sequence[Task]) -> Iterator[Trial]:
+    """End the process at a question, and answer it a day later in another version of the package."""
+    later = Machine(ahead=DAY_S, version=OTHER_VERSION)
+    for number, task in enumerate(tasks):
+        yield Trial(task, (Kill("question", 2 + number % 2),), last=later)
 
 
-def measure(stage: Stage) -> Measure:
-    """Measure an undisturbed run; the first one is slower and does not count."""
-    driver = Driver(stage)
-    driver.run([])
-    started = time.monotonic()
-    told, _, _ = driver.run([])
-    return Measure(told["nodes"], len(stage.server.world.log), time.monotonic() - started)
+def _program_trials(driver: Driver, jobs: Sequence[Job], given: argparse.Namespace, lane: int) -> Iterator[Trial]:
+    """Yield the trials of one lane, which has every nth job."""
+    mine = jobs[lane :: given.lanes]
+    # A program with few changes has few positions.
+    short = sorted(jobs, key=lambda job: job.changes)[: given.borders]
+    for job in [job for job in short if job in mine]:
+        found = driver.undisturbed(job)
+        yield from border_trials(job, found.nodes, found.requests)
+    if driver.stage.writes == "ask":
+        yield from pause_trials([job for job in jobs[: given.pauses] if job in mine])
+    # The databases and policies share the random moments.
+    share = given.random // (len(given.writes) * len(given.databases))
+    count = len(range(lane, share, given.lanes))
+    yield from random_trials(driver, mine, count, seed=given.seed + lane)
 
 
-def main() -> int:
-    """Run all trials on SQLite, and on PostgreSQL where there is one; 1 if anything was lost or doubled."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--random", type=int, default=200, help="how many random moments")
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+def _call_trials(driver: Driver, given: argparse.Namespace, lane: int) -> Iterator[Trial]:
+    errand = driver.stage.errand
+    found = driver.undisturbed(errand)
+    yield from border_trials(errand, found.nodes, found.requests)[lane :: given.lanes]
+    yield from random_trials(driver, [errand], len(range(lane, given.random, given.lanes)), seed=given.seed + lane)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run all trials on SQLite, and on PostgreSQL where there is one; 1 if any trial went wrong."""
+    given = _options().parse_args(arguments)
     wrong = 0
-    for name in ("SQLite", "PostgreSQL"):
+    for name in given.databases:
         with ExitStack() as stack:
             try:
-                database = stack.enter_context(postgres_server()) if name == "PostgreSQL" else None
+                database = stack.enter_context(postgres_server()) if name == "postgresql" else None
             except (NoPostgresError, ImportError) as error:
                 print(f"{name}: skipped, {error}")
                 continue
-            stage = stack.enter_context(open_stage(database=database))
-            wrong += _report(name, stage, given.random, given.seed)
+            if given.only != "programs":
+                wrong += _report(f"{name}, ask, call by call", database, "ask", given, [])
+            jobs = make_jobs(given.programs, seed=given.seed)
+            for writes in given.writes if given.only != "calls" else ():
+                wrong += _report(f"{name}, {writes}, {len(jobs)} programs", database, writes, given, jobs)
     return 1 if wrong else 0
 
 
-def _report(name: str, stage: Stage, count: int, seed: int) -> int:
-    found = measure(stage)
-    borders = trials(stage, border_kills(found.nodes, found.requests), say=print)
-    print(f"{name}, every border: {borders}", flush=True)
-    moments = trials(stage, random_kills(count, 0.8 * found.seconds, seed=seed), say=print)
-    print(f"{name}, random moments: {moments}", flush=True)
-    return len(borders.wrong) + len(moments.wrong)
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="crash-test", description=__doc__)
+    parser.add_argument(
+        "--random", type=int, default=200, help="random moments: of calls for each database; of programs in all"
+    )
+    parser.add_argument("--programs", type=int, default=50, help="how many different programs")
+    parser.add_argument("--borders", type=int, default=2, help="how many of these are killed at every position")
+    parser.add_argument("--pauses", type=int, default=10, help="how many are paused and resumed a day later")
+    parser.add_argument("--only", choices=["calls", "programs"], help="leave the other trials out")
+    parser.add_argument("--databases", nargs="+", default=["sqlite", "postgresql"], choices=["sqlite", "postgresql"])
+    parser.add_argument("--writes", nargs="+", default=["ask", "allow"], choices=["ask", "allow"])
+    parser.add_argument("--lanes", type=int, default=2, help="how many trials at a time")
+    parser.add_argument("--seed", type=int, default=0)
+    return parser
+
+
+def _report(name: str, database: str | None, writes: Writes, given: argparse.Namespace, jobs: Sequence[Job]) -> int:
+    """Run the trials of one line of the result, and print it."""
+    with ExitStack() as stack, ThreadPoolExecutor(given.lanes) as pool:
+        stages = [stack.enter_context(open_stage(database=database, writes=writes)) for _ in range(given.lanes)]
+
+        def run(lane: int) -> Tally:
+            driver = Driver(stages[lane])
+            chosen = _program_trials(driver, jobs, given, lane) if jobs else _call_trials(driver, given, lane)
+            return trials(driver, _counted(chosen, f"{name}, lane {lane + 1}"), say=print)
+
+        tally = sum(pool.map(run, range(given.lanes)), Tally())
+    print(f"{name}: {tally}", flush=True)
+    return len(tally.wrong)
+
+
+def _counted(chosen: Iterable[Trial], name: str) -> Iterator[Trial]:
+    """Print a line after every ten trials."""
+    for number, trial in enumerate(chosen, 1):
+        yield trial
+        if number % 10 == 0:
+            print(f"  {name}: {number} trials", flush=True)

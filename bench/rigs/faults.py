@@ -1,8 +1,8 @@
-"""Lets an API fail in every way, at every call of three runs: no traceback, no hang past the budget, no wrong success.
+"""Lets an API fail in every way, at every call of some runs: no traceback, no hang past the budget, no wrong success.
 
-A fault strikes once or from a call on for ever. A run must end with everything done, and the world as it should be; or
-say that not everything could be done, with nothing made twice; or stop with an error that is foreseen, and then go on
-to such an end once the API is well again.
+Three runs go call by call, the others are programs. A fault strikes once or from a call on for ever. A run must end
+with everything done, and the world as it should be; or say that not everything could be done, with nothing made twice;
+or stop with an error that is foreseen, and then go on to such an end once the API is well again.
 """
 
 import argparse
@@ -22,6 +22,9 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
 from restgpt.bench.errand import DONE, UNDONE, Errand, ErrandModel, board_errand, playlist_errand, reading_errand
+from restgpt.bench.rigs.crash import settings_of
+from restgpt.bench.rigs.job import Job, JobModel, make_jobs
+from restgpt.bench.rigs.ledger import ledger, unstamped
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.resources import Resources
 from restgpt.tools.errors import ConnectFault, HttpFault, ResolveFault, RestgptError, TlsFault
@@ -36,6 +39,12 @@ LIMITS = HttpLimits(
     connect_seconds=0.5, read_seconds=0.5, total_seconds=1.5, longest_wait=0.3, backoff_seconds=0.02, attempts=3
 )
 BUDGET_S = 8.0
+PROGRAM_BUDGET_S = 30.0
+"""The budget of a program, which runs in the sandbox once more for each change and so needs more of a busy machine."""
+
+FEW = 5
+"""The maximum number of changes of a job under faults."""
+
 SLACK_S = 4.0
 """The seconds that a run may take past its budget, for the request under way and a busy machine."""
 
@@ -51,7 +60,7 @@ class Trouble:
 
 def troubles() -> list[Trouble]:
     """Every fault that the agent must survive."""
-    statuses = [400, 401, 403, 404, 405, 408, 409, 410, 415, 422, 429, 500, 501, 502, 503, 504]
+    statuses = [302, 307, 400, 401, 403, 404, 405, 408, 409, 410, 415, 422, 429, 500, 501, 502, 503, 504]
     found = [Trouble(f"status {status}", Fault(status=status)) for status in statuses]
     found += [Trouble(f"429, Retry-After {after}", Fault(status=429, retry_after=after)) for after in (0.05, 3600)]
     found.append(Trouble("503, Retry-After as a date", Fault(status=503, retry_after="Fri, 31 Dec 1999 23:59:59 GMT")))
@@ -153,9 +162,9 @@ class Tally:
 
 
 class Proving:
-    """Runs one errand under faults on one served world, and judges how it ends."""
+    """Runs one errand or job under faults on one served world, and judges how it ends."""
 
-    def __init__(self, errand: Errand, server: WorldServer, limits: HttpLimits, budget: float) -> None:
+    def __init__(self, errand: Errand | Job, server: WorldServer, limits: HttpLimits, budget: float) -> None:
         self.errand = errand
         self.server = server
         self.limits = limits
@@ -171,7 +180,7 @@ class Proving:
         answer, _ = self.run(Case(Trouble("nothing"), 1, 0))
         if answer != DONE:
             raise RuntimeError(f"the undisturbed run ended with: {answer}")
-        self._wanted = self.server.world.snapshot()
+        self._wanted = self._state()
         return len(self.server.world.log)
 
     def run(self, case: Case) -> tuple[str, bool]:
@@ -182,7 +191,8 @@ class Proving:
             world.faults.replace([replace(case.trouble.fault, nth=case.call, times=case.times)])
         adapter = TroubledAdapter(case.trouble.network, case.call, case.times, self.limits.connect_seconds)
         http = HttpClient(settings=Settings(), limits=self.limits, adapter=adapter)
-        model = ErrandModel.over(self.errand, keep=True)
+        errand = self.errand
+        model = JobModel.over(errand, keep=True) if isinstance(errand, Job) else ErrandModel.over(errand, keep=True)
         resources = Resources([self._api], model=model, settings=Settings(), http=http)
         graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
         try:
@@ -196,7 +206,7 @@ class Proving:
 
     def _drive(self, graph: Graph, given: Any) -> str:
         config: Any = {"configurable": {"thread_id": "errand"}}
-        context: Any = {"execution": "calls", "writes": "allow", "code": False, "max_seconds": self.budget}
+        context: Any = {**settings_of(self.errand, "allow"), "max_seconds": self.budget}
         while True:
             result = graph.invoke(given, config, context=context)
             if "__interrupt__" not in result:
@@ -217,7 +227,7 @@ class Proving:
         wrong = []
         if took > (self.budget + SLACK_S) * (1 + stopped):
             wrong.append(f"took {took:.1f} s")
-        if is_done and self.server.world.snapshot() != self._wanted:
+        if is_done and self._state() != self._wanted:
             wrong.append("said that everything is done, and it is not")
         if not is_done and not answer.startswith(UNDONE) and "budget" not in answer:
             wrong.append(f"ended with {answer!r}")
@@ -226,8 +236,14 @@ class Proving:
         if wrong:
             tally.wrong.append(f"{self.errand.world}, {case}: {'; '.join(wrong)}")
 
+    def _state(self) -> Any:
+        """Return the state of the world; that of a job independent of the order of changes and of new ids."""
+        world = self.server.world
+        return ledger(world).state if isinstance(self.errand, Job) else world.snapshot()
+
     def _doubled(self) -> list[str]:
-        made = [f"{entry.path} {entry.body}" for entry in self.server.world.log if entry.method == "POST" and entry.ok]
+        log = self.server.world.log
+        made = [unstamped(f"{entry.path} {entry.body}") for entry in log if entry.method == "POST" and entry.ok]
         return sorted({change for change in made if made.count(change) > 1})
 
 
@@ -243,21 +259,29 @@ def cases(requests_made: int, *, every: int = 1) -> list[Case]:
 
 
 def errands() -> list[Errand]:
-    """The three runs."""
+    """The three runs that go call by call."""
     return [playlist_errand(open_world("spotify")), board_errand(), reading_errand()]
 
 
+def jobs(count: int, *, seed: int = 0) -> list[Job]:
+    """Return jobs with few changes, so that a fault at each of their calls does not take long; the worlds in turn."""
+    few = [job for job in make_jobs(20 * count, seed=seed) if job.changes <= FEW]
+    worlds = [[job for job in few if job.world == name] for name in ("toy", "spotify")]
+    return [job for pair in zip(*worlds, strict=False) for job in pair][:count]
+
+
 @contextmanager
-def proving(errand: Errand, *, limits: HttpLimits = LIMITS, budget: float = BUDGET_S) -> Iterator[Proving]:
+def proving(errand: Errand | Job, *, limits: HttpLimits = LIMITS, budget: float = BUDGET_S) -> Iterator[Proving]:
     """Serve the world of an errand and prove it there, with runs of `budget` seconds."""
     with serve(open_world(errand.world)) as server:
         yield Proving(errand, server, limits, budget)
 
 
-def prove_all(errand: Errand, *, every: int = 1, jobs: int = 1) -> Tally:
+def prove_all(errand: Errand | Job, *, every: int = 1, jobs: int = 1) -> Tally:
     """Prove an errand under every nth case, `jobs` at a time, each on a world of its own."""
     with ExitStack() as stack:
-        proofs = [stack.enter_context(proving(errand)) for _ in range(jobs)]
+        budget = PROGRAM_BUDGET_S if isinstance(errand, Job) else BUDGET_S
+        proofs = [stack.enter_context(proving(errand, budget=budget)) for _ in range(jobs)]
         chosen = cases(proofs[0].requests, every=every)
         with ThreadPoolExecutor(jobs) as pool:
             tallies = list(pool.map(_prove, proofs, (chosen[start::jobs] for start in range(jobs))))
@@ -282,11 +306,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1, help="run every nth case only")
     parser.add_argument("--jobs", type=int, default=6, help="how many runs at a time; they mostly wait")
+    parser.add_argument("--programs", type=int, default=2, help="how many programs")
+    parser.add_argument("--only", choices=["calls", "programs"], help="leave the other runs out")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the programs")
     given = parser.parse_args()
     # The command line does the same: after parallel reads that fail together, LangGraph's pool logs a callback error.
     logging.getLogger("concurrent.futures").setLevel(logging.CRITICAL)
     wrong = 0
-    for errand in errands():
+    chosen: list[Errand | Job] = [] if given.only == "programs" else [*errands()]
+    chosen += [] if given.only == "calls" else jobs(given.programs, seed=given.seed)
+    for errand in chosen:
         tally = prove_all(errand, every=given.every, jobs=given.jobs)
         print(f"{errand.instruction}\n  {tally}", *tally.wrong, sep="\n  ", flush=True)
         wrong += len(tally.wrong)

@@ -1,15 +1,30 @@
 """Guards changes against kills: at every request and at random moments, nothing is lost and nothing is made twice."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from board import CALLS, served_board
+from board import served_board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
+from restgpt import __version__
 from restgpt.bench.errand import DONE, ErrandModel, board_errand
-from restgpt.bench.rigs.crash import Kill, Stage, border_kills, measure, open_stage, random_kills, trials
+from restgpt.bench.rigs.crash import (
+    Driver,
+    Kill,
+    Outcome,
+    Trial,
+    border_trials,
+    open_stage,
+    pause_trials,
+    random_trials,
+    trials,
+)
+from restgpt.bench.rigs.job import make_jobs
+from restgpt.bench.rigs.ledger import Ledger
+from restgpt.bench.rigs.machine import HERE, HOUR_S, Machine
 from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
 from restgpt.commands.agent import Agent
 from restgpt.graph.build import build_graph
@@ -17,31 +32,75 @@ from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.tools.settings import Settings
 
+JOBS = make_jobs(2)
+
 
 @pytest.fixture(scope="module")
-def stage() -> Iterator[Stage]:
-    with open_stage() as opened:
-        yield opened
+def driver() -> Iterator[Driver]:
+    with open_stage() as stage:
+        yield Driver(stage)
+
+
+@pytest.fixture(scope="module")
+def trusting() -> Iterator[Driver]:
+    with open_stage(writes="allow") as stage:
+        yield Driver(stage)
 
 
 @pytest.mark.slow
-def test_a_run_killed_around_its_changes_goes_on_with_none_lost_and_none_doubled(stage: Stage) -> None:
-    kills = [[Kill("answer", 2)], [Kill("answer", 3), Kill("answer", 1)], [Kill("send", 3)]]
-    tally = trials(stage, kills)
+def test_a_run_killed_around_its_changes_goes_on_with_none_lost_and_none_doubled(driver: Driver) -> None:
+    kills = [(Kill("answer", 2),), (Kill("answer", 3), Kill("answer", 1)), (Kill("send", 3),)]
+    tally = trials(driver, [Trial(driver.stage.errand, kill) for kill in kills])
     assert tally.wrong == []
     assert tally.killed == len(kills)
     assert tally.questions >= 2
 
 
 @pytest.mark.slow
-def test_a_run_killed_at_random_moments_goes_on(stage: Stage) -> None:
-    found = measure(stage)
-    assert trials(stage, random_kills(3, found.seconds, seed=1)).wrong == []
+def test_a_run_killed_at_random_moments_goes_on(driver: Driver) -> None:
+    assert trials(driver, random_trials(driver, [driver.stage.errand], 3, seed=1)).wrong == []
+
+
+@pytest.mark.slow
+def test_a_program_killed_around_its_changes_goes_on_and_asks_about_none_twice(driver: Driver) -> None:
+    spotify, board = JOBS
+    chosen = [
+        Trial(spotify, (Kill("answer", 3),)),
+        Trial(spotify, (Kill("node", 7), Kill("question", 2))),
+        Trial(board, (Kill("answer", 4), Kill("send", 2))),
+    ]
+    tally = trials(driver, chosen)
+    assert tally.wrong == []
+    assert tally.killed == len(chosen)
+    assert tally.questions >= 1
+
+
+@pytest.mark.slow
+def test_a_program_goes_on_after_the_clock_was_set_back(trusting: Driver) -> None:
+    behind = Machine(ahead=-HOUR_S)
+    tally = trials(trusting, [Trial(JOBS[1], (Kill("node", 8), Kill("node", 12, behind)))])
+    assert tally.wrong == []
+    assert tally.moved == 1
+
+
+@pytest.mark.slow
+def test_a_program_answered_a_day_later_by_another_version_completes(driver: Driver) -> None:
+    tally = trials(driver, pause_trials(JOBS[:1]))
+    assert tally.wrong == []
+    assert tally.killed == tally.moved == 1
+
+
+@pytest.mark.slow
+def test_programs_killed_at_random_moments_go_on(trusting: Driver) -> None:
+    tally = trials(trusting, random_trials(trusting, JOBS, 2, seed=1))
+    assert tally.wrong == []
+    assert tally.killed == 2
 
 
 def test_the_borders_are_all_nodes_and_both_sides_of_all_requests() -> None:
-    assert len(border_kills(nodes=3, requests=2)) == 3 + 2 * 2
-    assert [Kill("answer", 2)] in border_kills(nodes=3, requests=2)
+    borders = border_trials(JOBS[0], nodes=3, requests=2)
+    assert len(borders) == 3 + 2 * 2
+    assert Trial(JOBS[0], (Kill("answer", 2),)) in borders
 
 
 @pytest.mark.slow
@@ -49,9 +108,32 @@ def test_on_postgresql_a_killed_run_goes_on_too() -> None:
     pytest.importorskip("psycopg", reason="PostgreSQL's packages are not installed")
     try:
         with postgres_server() as url, open_stage(database=url) as stage:
-            assert trials(stage, [[Kill("answer", 2)]]).wrong == []
+            chosen = [Trial(stage.errand, (Kill("answer", 2),)), Trial(JOBS[1], (Kill("answer", 4),))]
+            assert trials(Driver(stage), chosen).wrong == []
     except NoPostgresError as error:
         pytest.skip(str(error))
+
+
+def _judged(outcome: Outcome) -> list[str]:
+    wanted = Outcome(DONE, __version__, ledger=Ledger(Counter({"POST a": 1, "POST b": 1}), "state"))
+    return outcome.faults(wanted, JOBS[0], HERE)
+
+
+def test_the_judge_sees_changes_that_are_lost_or_doubled() -> None:
+    made = Ledger(Counter({"POST a": 2}), "another state")
+    assert _judged(Outcome(DONE, __version__, ledger=made)) == ["lost POST b", "doubled POST a"]
+
+
+def test_the_judge_sees_a_question_that_was_asked_twice_unless_its_answer_died_with_the_process() -> None:
+    outcome = Outcome(DONE, __version__, ledger=Ledger(Counter({"POST a": 1, "POST b": 1}), "state"))
+    outcome.hear(("question", "", "POST a"))
+    outcome.hear(("question", "", "POST a"))
+    assert _judged(outcome) == []
+    outcome.hear(("answered", "POST a"))
+    outcome.hear(("question", "unknown", "POST a"))
+    assert _judged(outcome) == []
+    outcome.hear(("question", "", "POST a"))
+    assert _judged(outcome) == ["asked twice about POST a"]
 
 
 class _KilledError(Exception):
@@ -76,10 +158,8 @@ def test_a_run_killed_between_a_result_and_its_checkpoint_is_unfinished_and_goes
     with served_board() as board:
         steps = {step}
         saver, store = _Dying(steps), InMemoryStore()
-        resources = Resources(
-            [board.api], model=ErrandModel.over(board_errand()), settings=Settings(), defaults=Context(**CALLS)
-        )
-        context = Context(writes="allow", code=False)
+        resources = Resources([board.api], model=ErrandModel.over(board_errand()), settings=Settings())
+        context = Context(writes="allow", code=False, execution="calls")
         graph = build_graph(resources=resources, checkpointer=saver, store=store)
         agent = Agent(graph, resources, [board.api], context)
         given: Any = {"instruction": board_errand().instruction}

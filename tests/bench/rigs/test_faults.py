@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from restgpt.bench.rigs.faults import LIMITS, Case, Tally, Trouble, cases, errands, proving, troubles
+from restgpt.bench.rigs.faults import LIMITS, Case, Tally, Trouble, cases, errands, jobs, proving, troubles
 from restgpt.worlds.faults import Fault, FaultKind
 
 # No case here waits for time to pass, so a busy machine may take all that it needs.
@@ -27,6 +27,17 @@ CASES = [
 def test_a_run_under_faults_ends_well_or_says_so(number: int) -> None:
     tally = Tally()
     with proving(errands()[number], limits=PATIENT, budget=300) as proof:
+        for case in CASES:
+            proof.prove(case, tally)
+    assert tally.wrong == []
+    assert tally.runs == len(CASES)
+    assert tally.done > 0
+
+
+@pytest.mark.slow
+def test_a_program_under_faults_ends_well_or_says_so() -> None:
+    tally = Tally()
+    with proving(jobs(1)[0], limits=PATIENT, budget=300) as proof:
         for case in CASES:
             proof.prove(case, tally)
     assert tally.wrong == []

@@ -1,0 +1,98 @@
+"""Guards the order of checkpoints if the clock was set back between two processes: the newest is the last written."""
+
+import operator
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.base.id import UUID, uuid6
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+from typing_extensions import TypedDict
+
+from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
+from restgpt.graph.checkpoint_order import continue_after
+from restgpt.graph.persistence import Persistence, open_persistence
+from restgpt.tools.settings import Secret, Settings
+
+AN_HOUR = 3600 * 10**7 >> 12
+"""An hour in the unit of the upper 48 bits of such an id."""
+
+THREAD: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+
+
+class Log(TypedDict):
+    """The state of a small graph."""
+
+    lines: Annotated[list[str], operator.add]
+
+
+def _graph(kept: Persistence) -> Any:
+    builder = StateGraph(Log)
+    builder.add_node("first", lambda state: {"lines": ["first"]})
+    builder.add_node("second", lambda state: {"lines": [interrupt("go on?")]})
+    builder.add_edge(START, "first")
+    builder.add_edge("first", "second")
+    builder.add_edge("second", END)
+    return builder.compile(checkpointer=kept.checkpointer)
+
+
+def _later(hours: int) -> str:
+    """Return an id that a process with a clock some hours ahead gives."""
+    return str(UUID(int=uuid6().int + (hours * AN_HOUR << 80)))
+
+
+def _write(kept: Persistence, written: str) -> None:
+    """Write a checkpoint as a process with another clock does."""
+    kept.checkpointer.put(
+        THREAD, {**empty_checkpoint(), "id": written}, {"source": "loop", "step": 0, "parents": {}}, {}
+    )
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Persistence]:
+    with open_persistence(Settings(home=tmp_path)) as opened:
+        yield opened
+
+
+def test_a_run_goes_on_after_checkpoints_of_a_clock_that_was_ahead(kept: Persistence) -> None:
+    _write(kept, _later(hours=1))
+    graph = _graph(kept)
+    graph.invoke({"lines": []}, THREAD)
+    assert graph.get_state(THREAD).next == ("second",)
+    assert graph.invoke(Command(resume="yes"), THREAD) == {"lines": ["first", "yes"]}
+    assert graph.get_state(THREAD).values == {"lines": ["first", "yes"]}
+
+
+def test_a_fork_of_an_old_checkpoint_becomes_the_newest(kept: Persistence) -> None:
+    graph = _graph(kept)
+    graph.invoke({"lines": []}, THREAD)
+    old = graph.get_state(THREAD).config
+    _write(kept, _later(hours=1000))
+    graph.update_state(old, {"lines": ["forked"]}, as_node="second")
+    assert graph.get_state(THREAD).values == {"lines": ["first", "forked"]}
+
+
+@pytest.mark.slow
+def test_postgresql_has_the_same_order(tmp_path: Path) -> None:
+    pytest.importorskip("psycopg", reason="PostgreSQL's packages are not installed")
+    try:
+        with (
+            postgres_server() as url,
+            open_persistence(Settings(home=tmp_path, database_url=Secret(url))) as kept,
+        ):
+            _write(kept, _later(hours=1_000_000))
+            graph = _graph(kept)
+            graph.invoke({"lines": []}, THREAD)
+            assert graph.get_state(THREAD).next == ("second",)
+    except NoPostgresError as error:
+        pytest.skip(str(error))
+
+
+def test_ids_of_another_kind_are_left_alone() -> None:
+    before = str(uuid6())
+    continue_after("no id")
+    continue_after("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+    assert before < str(uuid6())
