@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 TODAY = "2023-12-01"
 """The date that the simulated APIs use as today; the agent uses the same."""
 
-SETTINGS = {"today": TODAY, "execution": "calls"}
-"""The settings of the agent; the recorded replies are those of sub-tasks carried out call by call."""
+SETTINGS = {"today": TODAY}
+"""The settings of the agent."""
 
 MODEL_TIMEOUT_S = 1800.0
 """The timeout of one model reply, in seconds: a person may write the replies of a recording by hand."""
