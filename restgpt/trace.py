@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 SHOWN = 700
 """The number of characters of a text that one line shows."""
 
+SHOWN_PROGRAM = 3000
+"""The number of characters of a program that its lines show."""
+
 STYLES = {
     "plan": "bold cyan",
     "continue": "bold cyan",
@@ -230,7 +233,7 @@ class Trace:
         return {**update, "requests": requests}
 
     def print(self, line: Line) -> None:
-        """Print one line: the label, then the text, indented and cut to `SHOWN` characters."""
+        """Print one line: the label, then the text, indented and cut to `SHOWN` or `SHOWN_PROGRAM` characters."""
         from rich.table import Table
         from rich.text import Text
 
@@ -239,8 +242,9 @@ class Trace:
         if not text:
             self._console.print(Text(line.label, style=style))
             return
-        if len(text) > SHOWN:
-            text = f"{text[:SHOWN]}… ({len(text) - SHOWN} more characters)"
+        most = SHOWN_PROGRAM if line.label.startswith("program") else SHOWN
+        if len(text) > most:
+            text = f"{text[:most]}… ({len(text) - most} more characters)"
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(width=LABEL_WIDTH, no_wrap=True)
         table.add_column(overflow="fold")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from restgpt.tools.sandbox.backend import SandboxBackend
 from restgpt.tools.sandbox.cpython import CPythonBackend
-from restgpt.tools.sandbox.digest import call_text, digest_of
+from restgpt.tools.sandbox.guest.digest import call_text, digest_of
 from restgpt.tools.sandbox.program import Entry, run_program
 from restgpt.tools.sandbox.result import Limits
 from restgpt.tools.sandbox.runner import run_python

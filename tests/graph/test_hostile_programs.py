@@ -8,7 +8,7 @@ from langgraph.types import Command
 from programrun import FORGE
 from scripted import ScriptedModel
 
-from restgpt.tools.sandbox.digest import call_text, digest_of
+from restgpt.tools.sandbox.guest.digest import call_text, digest_of
 
 CREATE = 'print("Made", create_project(body={"name": "Roof"})["name"])'
 ASKED = call_text("create_project", [], {"body": {"name": "Roof"}})

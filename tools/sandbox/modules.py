@@ -1,4 +1,4 @@
-"""The modules that the host gives to the worker of a program: those of this package, compiled once per process.
+"""The modules that the host gives to the worker of a program: those of `guest`, compiled once per process.
 
 The worker needs no search path and no bytecode files for them, so it starts as fast in a read-only installation. The
 code of a program decides by its words which of them it gets.
@@ -10,10 +10,10 @@ from functools import lru_cache
 from importlib.abc import InspectLoader
 from importlib.util import find_spec
 
-from restgpt.tools.sandbox.replay import LIBRARY
+from restgpt.tools.sandbox.guest.replay import LIBRARY
 from restgpt.tools.sandbox.result import Media
 
-_PACKAGE = "restgpt.tools.sandbox"
+_PACKAGE = "restgpt.tools.sandbox.guest"
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 # In an order in which each module comes after those that it imports.

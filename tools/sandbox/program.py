@@ -14,8 +14,8 @@ from typing import Any, Literal, NoReturn
 
 from restgpt.tools.sandbox.backend import SandboxBackend
 from restgpt.tools.sandbox.code import OFFERED, clean_code
-from restgpt.tools.sandbox.digest import call_text, digest_of
-from restgpt.tools.sandbox.replay import MOST_POSITION, SHOWN, SOURCE
+from restgpt.tools.sandbox.guest.digest import call_text, digest_of
+from restgpt.tools.sandbox.guest.replay import MOST_POSITION, SHOWN, SOURCE
 from restgpt.tools.sandbox.result import CodeError, Limits, SandboxResult, Status, printable
 from restgpt.tools.sandbox.runner import run_python
 

@@ -79,7 +79,7 @@ def main(arguments: list[str]) -> None:
         source = code.decode("utf-8", "surrogatepass")
         if job["media"] in ("program", "replay"):
             # The functions of this module, because the program gets a `__main__` of its own.
-            replay = sys.modules["restgpt.tools.sandbox.replay"]
+            replay = sys.modules["restgpt.tools.sandbox.guest.replay"]
             send(status, *replay.run(sys.modules[__name__], status, source, raw))
         else:
             send(status, *run(source, raw, job["media"]))

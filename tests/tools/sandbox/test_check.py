@@ -19,9 +19,9 @@ from hypothesis import given as given_by
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from restgpt.tools.sandbox import library, shapes
-from restgpt.tools.sandbox.check import problems
-from restgpt.tools.sandbox.gather import rewritten
+from restgpt.tools.sandbox.guest import library, shapes
+from restgpt.tools.sandbox.guest.check import problems
+from restgpt.tools.sandbox.guest.gather import rewritten
 
 TEXT, INTEGER = {"type": "string"}, {"type": "integer"}
 MOVIE: dict[str, Any] = {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from programrun import CLOCK, FORGE, Failure, Host, entry, once
 
-from restgpt.tools.sandbox.digest import call_text, digest_of
+from restgpt.tools.sandbox.guest.digest import call_text, digest_of
 from restgpt.tools.sandbox.program import Entry
 from restgpt.tools.sandbox.result import Limits, Status
 
@@ -715,8 +715,8 @@ def test_a_second_record_is_a_crash() -> None:
         "driver._leave = print",
         "driver.__class__ = dict",
         "get.__closure__[0].cell_contents.__dict__.clear()",
-        "sys.modules['restgpt.tools.sandbox.replay'].call_text = lambda *a: '[0, [], {\"n\": 0}]'",
-        "sys.modules['restgpt.tools.sandbox.replay'].digest_of = lambda text: '0' * 64",
+        "sys.modules['restgpt.tools.sandbox.guest.replay'].call_text = lambda *a: '[0, [], {\"n\": 0}]'",
+        "sys.modules['restgpt.tools.sandbox.guest.replay'].digest_of = lambda text: '0' * 64",
     ],
 )
 def test_a_program_that_changes_its_driver_deceives_only_itself(change: str) -> None:

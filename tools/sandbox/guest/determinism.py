@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from restgpt.tools.sandbox.digest import digest_of
+from restgpt.tools.sandbox.guest.digest import digest_of
 
 TYPE_CHECKING = False  # a name for type checkers; the import of `typing` would cost every worker milliseconds
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ import os
 import sys
 from types import ModuleType
 
-from restgpt.tools.sandbox.determinism import fix
-from restgpt.tools.sandbox.digest import call_text, digest_of
+from restgpt.tools.sandbox.guest.determinism import fix
+from restgpt.tools.sandbox.guest.digest import call_text, digest_of
 
 TYPE_CHECKING = False  # a name for type checkers; the import of `typing` would cost every worker milliseconds
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
     view = memoryview(raw.pop())
     size = 10 + int(bytes(view[:10]))
     job = _loads(bytes(view[10:size]))
-    library = sys.modules.get("restgpt.tools.sandbox.library")
+    library = sys.modules.get("restgpt.tools.sandbox.guest.library")
 
     def leave(kind: str, payload: dict[str, Any]) -> None:
         text = _dumps(payload).encode()
@@ -373,7 +373,7 @@ def _compiled(job: Mapping[str, Any], code: str, leave: Callable[..., Any]) -> A
 
     A program without `gather` is compiled as text, because the types of syntax trees take milliseconds to load.
     """
-    check, gather = (sys.modules.get(f"restgpt.tools.sandbox.{name}") for name in ("check", "gather"))
+    check, gather = (sys.modules.get(f"restgpt.tools.sandbox.guest.{name}") for name in ("check", "gather"))
     if gather is None:
         return builtins.compile(code, FILENAME, "exec", dont_inherit=True)
     import ast

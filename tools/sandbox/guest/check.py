@@ -10,10 +10,10 @@ from __future__ import annotations
 import builtins
 from functools import partial
 
-from restgpt.tools.sandbox.calls import Call
-from restgpt.tools.sandbox.problem import Problem, near_names, rendered, short
-from restgpt.tools.sandbox.shapes import Shapes, missing_fields
-from restgpt.tools.sandbox.syntax import Program
+from restgpt.tools.sandbox.guest.calls import Call
+from restgpt.tools.sandbox.guest.problem import Problem, near_names, rendered, short
+from restgpt.tools.sandbox.guest.shapes import Shapes, missing_fields
+from restgpt.tools.sandbox.guest.syntax import Program
 
 TYPE_CHECKING = False  # a name for type checkers; the import of `typing` would cost every worker milliseconds
 if TYPE_CHECKING:

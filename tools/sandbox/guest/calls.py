@@ -9,8 +9,8 @@ import ast
 import re
 from functools import partial
 
-from restgpt.tools.sandbox.problem import Problem, json_text, listed, nearest, short
-from restgpt.tools.sandbox.syntax import constant_text
+from restgpt.tools.sandbox.guest.problem import Problem, json_text, listed, nearest, short
+from restgpt.tools.sandbox.guest.syntax import constant_text
 
 TYPE_CHECKING = False  # a name for type checkers; the import of `typing` would cost every worker milliseconds
 if TYPE_CHECKING:

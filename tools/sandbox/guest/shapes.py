@@ -9,10 +9,10 @@ import ast
 import re
 from functools import partial
 
-from restgpt.tools.sandbox.calls import literal_of
-from restgpt.tools.sandbox.gather import branches
-from restgpt.tools.sandbox.problem import MOST_TEXT, Problem, listed, nearest, short
-from restgpt.tools.sandbox.syntax import ITERATING, Binding, Program, Read, Scope, constant_text, keyword_of
+from restgpt.tools.sandbox.guest.calls import literal_of
+from restgpt.tools.sandbox.guest.gather import branches
+from restgpt.tools.sandbox.guest.problem import MOST_TEXT, Problem, listed, nearest, short
+from restgpt.tools.sandbox.guest.syntax import ITERATING, Binding, Program, Read, Scope, constant_text, keyword_of
 
 TYPE_CHECKING = False  # a name for type checkers; the import of `typing` would cost every worker milliseconds
 if TYPE_CHECKING:
