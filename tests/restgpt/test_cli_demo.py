@@ -7,34 +7,22 @@ from typing import Any
 import pytest
 from chatserver import ChatServer
 from cli import Cli
-from roles import call, end, plan, select
+from roles import end, program
 
 from restgpt.commands.demo import recorded
 from restgpt.worlds import World, open_world
 
 Model = Callable[[Mapping[str, Any]], ChatServer]
 
-SCRIPT = {
-    "planner": [
-        plan("Find the id of Sofia Coppola."),
-        end("She directed some."),
-        end("Somebody did."),
-        plan("Find out who I am."),
-        plan("Create the playlist."),
-        end("It is there."),
-    ],
-    "selector": [select("search_person"), select("GET /me"), select("create_playlist")],
-    "parser": ["print(data['results'][0]['id'])", "print(data['id'])", "print(data['id'])", "print(data['id'])"],
-}
+PROGRAMS = (
+    'search_person(query="Sofia Coppola")\nprint("She directed some.")',
+    'print("Somebody did.")',
+    'create_playlist(user_id=get_my_profile()["id"], body={"name": "Love Mariah"})\nprint("It is there.")',
+)
 
 needs_recording = pytest.mark.skipif(
     not Path(recorded().removeprefix("recorded:")).is_file(), reason="the demo's replies are not recorded yet"
 )
-
-
-def calls_for(user: str) -> list[Any]:
-    playlist = {"path": {"user_id": user}, "body": {"name": "Love Mariah"}}
-    return [call({"query": {"query": "Sofia Coppola"}}), call({}), call(playlist)]
 
 
 def get(world: World[Any], operation: str, **arguments: Any) -> Any:
@@ -48,14 +36,14 @@ def directors(credits: Any) -> list[dict[str, Any]]:
 
 
 def test_the_write_is_approved_in_sight_and_only_answers_are_on_stdout(cli: Cli, model: Model) -> None:
-    user = get(open_world("spotify"), "/me")["id"]
-    model({**SCRIPT, "caller": calls_for(user)})
+    model({"express": [program(code) for code in PROGRAMS]})
     ran = cli("demo", "--model", "openai:scripted")
     assert ran.code == 0, ran.err
     assert "The model is openai:scripted" in ran.err
     shown, approved = ran.err.index("Approval is needed."), ran.err.index("approved by the demo")
     assert "POST http://127.0.0.1" in ran.err[shown:approved]
     assert '"Love Mariah"' in ran.err[shown:approved]
+    assert "The program waits at line 1" in ran.err[shown:approved]
     assert "→ 201" in ran.err[approved:]
     assert [line.strip() for line in ran.out.splitlines()[1::2]] == [
         "She directed some.",
@@ -65,7 +53,7 @@ def test_the_write_is_approved_in_sight_and_only_answers_are_on_stdout(cli: Cli,
 
 
 def test_json_holds_every_run(cli: Cli, model: Model) -> None:
-    model({"planner": [end("One."), end("Two."), end("Three.")]})
+    model({"express": [end("One."), end("Two."), end("Three.")]})
     document = cli("demo", "--model", "openai:scripted", "--json").document
     assert (document["recorded"], document["model"]) == (False, "openai:scripted")
     assert [run["answer"] for run in document["runs"]] == ["One.", "Two.", "Three."]
