@@ -12,7 +12,7 @@ from restgpt.nodes.resources import Run
 from restgpt.tools.response.store import UnknownHandleError
 
 MAX_TRACED = 30
-"""The maximum number of responses that are searched for the origin of an argument."""
+"""The maximum number of responses that are searched for the origin of an argument of a single call."""
 
 MAX_TRACED_SIZE = 4_000_000
 """The maximum size of a response that is searched for that, in bytes."""
@@ -33,11 +33,11 @@ def said(state: ConversationState) -> str:
     return "\n".join([state["instruction"], *texts])
 
 
-def responses(run: Run, state: ConversationState) -> Iterator[tuple[str, Any]]:
-    """Yield the saved responses of the thread, newest first, up to `MAX_TRACED` and without binary and large ones."""
+def responses(run: Run, state: ConversationState, *, most: int = MAX_TRACED) -> Iterator[tuple[str, Any]]:
+    """Yield the saved responses of the thread, newest first, up to `most` and without binary and large ones."""
     requests = [*(request for step in state["steps"] for request in step["requests"]), *state["requests"]]
     handles = dict.fromkeys(request["response"].get("handle") for request in reversed(requests))
-    for handle in islice(filter(None, handles), MAX_TRACED):
+    for handle in islice(filter(None, handles), most):
         try:
             body = run.session.responses.open(handle)
         except UnknownHandleError:

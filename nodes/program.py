@@ -53,6 +53,9 @@ MOST_ARGUMENTS = 5_000_000
 MOST_DATA = LIMITS.data - (4 << 20)
 """The maximum number of bytes of all answers that a run of a program gets; the rest is for their headers and notes."""
 
+MOST_TRACED = 1000
+"""The maximum number of responses whose values a program's calls may use."""
+
 SHOWN_BODY = 300
 """The maximum number of characters of a change's response in a result."""
 
@@ -166,6 +169,8 @@ def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
             return _closed(run, state, requests, said_last, end="stopped")
         case "unknown":
             return _unknown(run, state, program, requests, found)
+    if found.result.pause == "many" and not _left(run, state):
+        return _closed(run, state, requests, found.problem, program=program, end="budget")
     refusal = _refusal(found, requests)
     if refusal:
         return _closed(run, state, requests, refusal, end="rejected")
@@ -323,14 +328,16 @@ def _maker(run: Run, state: ProgramState, program: Program, before: int) -> Call
 
     @cache
     def found() -> list[tuple[str, Any]]:
-        return list(responses(run, state))
+        # A program may use any of its answers, also the first of many.
+        return list(responses(run, state, most=MOST_TRACED))
 
     def values() -> Iterator[Any]:
         for _, value in found():
             yield value
 
-    results = [step["result"] for step in state["steps"]]
-    evidence = Sources(Evidence(texts, *results), Answers(values()))
+    # Not the results of steps: they hold what models wrote, such as the arguments of calls that were refused.
+    answered = (request for step in state["steps"] for request in step["requests"] if succeeded(request))
+    evidence = Sources(Evidence(texts, *(request["result"] for request in answered)), Answers(values()))
 
     def make(call: WantedCall, number: int) -> Request:
         operation = run.catalogue.functions.get(call.function)

@@ -30,6 +30,23 @@ def test_none_of_several_calls_is_sent_where_one_has_an_invented_id(board: Board
     assert board.calls() == []
 
 
+def test_an_id_stays_invented_when_the_next_program_repeats_it(board: Board) -> None:
+    code = "print(get_task(task_id=117)['title'])"
+    agent = programmer(board, code, f"print('again')\n{code}", end("Which task?"))
+    agent.ask("Name a task")
+    assert "Line 2" in said(agent)
+    assert "path.task_id = 117: no such value stands" in said(agent)
+    assert board.calls() == []
+
+
+def test_the_first_of_many_answers_still_gives_ids(board: Board) -> None:
+    code = (
+        "ids = [task['id'] for task in rows(find_tasks())]\n"
+        "words = [find_tasks(text=f'word {n}') for n in range(35)]\nprint(get_task(task_id=ids[3])['id'] == ids[3])"
+    )
+    assert programmer(board, code).ask("Look for words")["answer"] == "True"
+
+
 def test_ids_of_the_instruction_and_of_answers_are_taken(board: Board) -> None:
     code = (
         "found = rows(find_tasks())[0]\nprint(get_task(task_id=found['id'])['title'], get_project(project_id=4)['id'])"
