@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from restgpt.calling.call import Ask, Done, Draft, Held, Ready, Refused
 from restgpt.calling.decision import EDITED, decide
@@ -144,12 +144,19 @@ def _read(session: Session, ready: Ready, deadline: float | None) -> Done | Held
         if isinstance(fault, UNREACHABLE) or not (fault.repairable or isinstance(fault, REFUSED)):
             raise
         return Done(draft, "failed", str(fault))
-    replies, notices = _pages(session, draft, first, deadline)
-    return Done(draft, "sent", response=_kept(session, draft.operation, replies, notices), reply=first)
+    replies, rest = _pages(session, draft, first, deadline)
+    return Done(draft, "sent", response=_kept(session, draft.operation, replies, rest), reply=first)
 
 
-def _pages(session: Session, draft: Draft, first: Reply, deadline: float | None) -> tuple[list[Reply], list[str]]:
-    """The first page and those after it as far as wanted, and what has to be said of a list that is not whole."""
+class Rest(NamedTuple):
+    """Why a list is not whole: its next page `failed`, or was left `unread`; and the words for it."""
+
+    kind: Literal["failed", "unread"]
+    notice: str
+
+
+def _pages(session: Session, draft: Draft, first: Reply, deadline: float | None) -> tuple[list[Reply], Rest | None]:
+    """The first page and those after it as far as wanted, and why the list is not whole, if it is not."""
     operation = draft.operation
     asked: list[Mapping[str, Any]] = [draft.arguments]
     failed = ""
@@ -168,29 +175,25 @@ def _pages(session: Session, draft: Draft, first: Reply, deadline: float | None)
     except (HttpFault, ArgumentError) as fault:
         failed = str(fault)
     if failed:
-        return replies, [f"Page {len(replies) + 1} failed ({failed}): the list is not whole."]
+        return replies, Rest("failed", f"Page {len(replies) + 1} failed ({failed}): the list is not whole.")
     if next_request(operation, asked[len(replies) - 1], replies[-1]) is None:
-        return replies, []
+        return replies, None
     if len(replies) > 1:
-        return replies, [f"The list may go on after these {len(replies)} pages."]
-    return replies, ["The list goes on: this is its first page only."]
+        return replies, Rest("unread", f"The list may go on after these {len(replies)} pages.")
+    return replies, Rest("unread", "The list goes on: this is its first page only.")
 
 
-def _kept(
-    session: Session, operation: Operation, replies: Sequence[Reply], notices: Sequence[str] = ()
-) -> dict[str, Any]:
-    """The record of a reply whose body is in the store, or of its pages as one.
-
-    `notices` say why a list is not whole; then `goes_on` is set.
-    """
-    goes_on = {"goes_on": True} if notices else {}
+def _kept(session: Session, operation: Operation, replies: Sequence[Reply], rest: Rest | None = None) -> dict[str, Any]:
+    """The record of a reply whose body is in the store, or of its pages as one; `rest` is that of a list."""
+    notices = [rest.notice] if rest else []
+    cut_short = {"rest": rest.kind} if rest else {}
     if len(replies) == 1:
         record = session.responses.put(replies[0], operation).to_dict()
-        return {**record, "pages": 1, "notices": [*record["notices"], *notices], **goes_on}
+        return {**record, "pages": 1, "notices": [*record["notices"], *notices], **cut_short}
     values = [reply.content.value() for reply in replies]
     elapsed = sum(reply.elapsed_ms for reply in replies)
     record = session.responses.put_value(merge_pages(values), replies[0].status, elapsed_ms=elapsed).to_dict()
     cut = [number for number, reply in enumerate(replies, 1) if reply.truncated]
     partly = [f"Of page {number} only the first part was read; the rest is missing." for number in cut]
     told = [*record["notices"], *partly, *notices]
-    return {**record, "truncated": bool(cut), "pages": len(replies), "notices": told, **goes_on}
+    return {**record, "truncated": bool(cut), "pages": len(replies), "notices": told, **cut_short}

@@ -412,9 +412,10 @@ def _doubts(requests: Sequence[Request]) -> bool:
 
 
 def _is_cut(run: Run, state: ProgramState, requests: Sequence[Request]) -> bool:
-    """Return whether a list goes on that the program wanted as a whole, or that the budget cut short."""
+    """Return whether a list is not whole that the program wanted whole: a page failed, or the limits cut it short."""
     is_over = _left(run, state) == 0
-    return any((request["pages"] > 1 or is_over) and request["response"].get("goes_on") for request in requests)
+    rests = [(request["response"].get("rest"), request["pages"] >= MAX_PAGES or is_over) for request in requests]
+    return any(rest == "failed" or (rest == "unread" and is_limited) for rest, is_limited in rests)
 
 
 def _unknown(
