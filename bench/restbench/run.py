@@ -60,7 +60,9 @@ def check_settings(settings: RunSettings) -> None:
         raise SuiteError(f"There is no ablation {unknown[0]}. There are: {', '.join(ABLATIONS)}.")
     if "planner" in settings.ablations and settings.method not in PLANNED:
         raise SuiteError(f"Only {' and '.join(PLANNED)} have a planner to leave out, not {settings.method}.")
-    make_context(settings)
+    context = make_context(settings)
+    if "parser" in settings.ablations and settings.method == "restgpt" and context.execution == "program":
+        raise SuiteError("Programs read the answers, so there is no parser to leave out. Use the method calls.")
 
 
 def make_context(settings: RunSettings) -> Context:

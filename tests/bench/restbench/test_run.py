@@ -78,7 +78,7 @@ def test_every_method_can_err(method: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("ablation", ABLATIONS)
 def test_every_ablation_can_be_done_right(ablation: str, tmp_path: Path) -> None:
-    chosen = settings(suite="dev-spotify", ablations=(ablation,), context={"result_budget": 200_000})
+    chosen = settings(suite="dev-spotify", method="calls", ablations=(ablation,), context={"result_budget": 200_000})
     records = run(tmp_path / "run", chosen, SPOTIFY)
     assert successes(records) == dict.fromkeys(SPOTIFY, True)
 
@@ -224,6 +224,7 @@ def test_published_instructions_run_as_well(tmp_path: Path, data_folder: Path) -
         ({"ablations": ("brain",)}, "grounding"),
         ({"context": {"max_stepz": 3}}, "max_stepz"),
         ({"method": "react", "ablations": ("planner",)}, "no planner|Only restgpt"),
+        ({"ablations": ("parser",)}, "Use the method calls"),
     ],
 )
 def test_settings_that_do_not_exist_are_named(wrong: dict[str, Any], named: str) -> None:
