@@ -13,7 +13,9 @@ from restgpt.calling.draft import draft
 from restgpt.calling.grounding import ungrounded
 from restgpt.nodes.context import Context
 from restgpt.nodes.conversation import responses, said
-from restgpt.nodes.program import MAX_PAGES, ProgramState, may_write, written
+from restgpt.nodes.program import may_write, written
+from restgpt.nodes.program_calls import MAX_PAGES
+from restgpt.nodes.program_log import ProgramState
 from restgpt.nodes.records import PlannedCall, Request, placed, spent_since
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import NOTHING_YET, background, result_of

@@ -12,7 +12,8 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from restgpt.nodes.program import MAX_PROGRAMS, Begun, uses_programs, written
+from restgpt.nodes.program import MAX_PROGRAMS, uses_programs, written
+from restgpt.nodes.program_log import Begun
 from restgpt.nodes.records import Program, Step, Usage
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import bounded_results

@@ -13,7 +13,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from restgpt.nodes.context import Context
-from restgpt.nodes.program import ProgramState, advanced_program, is_running
+from restgpt.nodes.program import advanced_program, is_running
+from restgpt.nodes.program_log import ProgramState
 from restgpt.nodes.records import Request
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import result_of

@@ -8,34 +8,24 @@ program waits for a person, or survives a crash, like any other part of a run.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import cache
+from collections.abc import Sequence
 from typing import Any, Literal, cast
 
-from langchain_core.messages import AnyMessage
-from typing_extensions import TypedDict
-
-from restgpt.calling.call import Problems, succeeded
-from restgpt.calling.draft import draft
-from restgpt.calling.grounding import Answers, Sources, ungrounded
+from restgpt.calling.call import succeeded
 from restgpt.nodes.answer import ended
-from restgpt.nodes.conversation import responses, said
-from restgpt.nodes.records import Place, Program, ProgramEnd, Request, Step, Usage, placed, spent_since
+from restgpt.nodes.program_calls import MAX_PAGES, maker
+from restgpt.nodes.program_log import Begun, ProgramState, entries, offered
+from restgpt.nodes.records import Program, ProgramEnd, Request, Step, spent_since
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import result_of, shortened
-from restgpt.nodes.rounds import RoundState, step_of
-from restgpt.specs import Operation
-from restgpt.specs.docs.keyword import arguments_of
+from restgpt.nodes.rounds import step_of
 from restgpt.specs.docs.stub import stub
-from restgpt.specs.status import is_success
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.evidence import Evidence
-from restgpt.tools.response.store import Body, UnknownHandleError
+from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.code import clean_code
-from restgpt.tools.sandbox.program import LIMITS, Entry, ProgramRun, WantedCall, run_program
+from restgpt.tools.sandbox.program import ProgramRun, WantedCall, run_program
 from restgpt.tools.sandbox.result import SandboxResult, Status
-from restgpt.tools.storable import storable_text, storable_value
+from restgpt.tools.storable import storable_text
 from restgpt.tools.telemetry import annotate
 
 PROGRAMS_SINCE = 3
@@ -44,17 +34,8 @@ PROGRAMS_SINCE = 3
 MAX_PROGRAMS = 3
 """The maximum number of programs for one sub-task; then the calls are made one by one."""
 
-MAX_PAGES = 20
-"""The maximum number of pages that one request may read."""
-
 MOST_ARGUMENTS = 5_000_000
 """The maximum number of characters of the arguments of all calls of a sub-task's programs, as JSON."""
-
-MOST_DATA = LIMITS.data - (4 << 20)
-"""The maximum number of bytes of all answers that a run of a program gets; the rest is for their headers and notes."""
-
-MOST_TRACED = 1000
-"""The maximum number of responses whose values a program's calls may use."""
 
 SHOWN_BODY = 300
 """The maximum number of characters of a change's response in a result."""
@@ -69,24 +50,6 @@ _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 UNREPAIRABLE = frozenset({Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR, Status.UNSUPPORTED})
 """Sandbox failures that another program cannot avoid."""
-
-
-class Begun(TypedDict):
-    """The state key that tells which version began the turn."""
-
-    format: int
-
-
-class ProgramState(Begun, RoundState):
-    """The state keys that a run of a program reads."""
-
-    messages: list[AnyMessage]
-    instruction: str
-    requests: list[Request]
-    steps: list[Step]
-    usage: Usage
-    baseline: Usage
-    program: Program | None
 
 
 def written(
@@ -203,7 +166,7 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
     return run_program(
         program["code"],
         functions=used,
-        entries=offered(_entries(run, state, program, requests)),
+        entries=offered(entries(run, state, program, requests)),
         clock=program["clock"],
         seed=program["seed"],
         most=_left(run, state),
@@ -213,94 +176,13 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
     )
 
 
-def offered(entries: Iterable[tuple[Request, Entry]], *, most: int = MOST_DATA) -> list[Entry]:
-    """Return the entries that a run gets: answers of earlier programs only as far as the sandbox can hold them.
-
-    A read that does not fit is made again. A change is not, so only the body of its answer is left out.
-    """
-    listed = list(entries)
-    left = most - sum(len(entry.body) for _, entry in listed if entry.position)
-    found = []
-    for request, entry in listed:
-        if not entry.position:
-            left -= len(entry.body)
-            if left < 0:
-                left += len(entry.body)
-                if request["safe"]:
-                    continue
-                entry = replace(entry, media="empty", body=b"", note="Its answer is too large to be read again.")
-        found.append(entry)
-    return found
-
-
-def _entries(
-    run: Run, state: ProgramState, program: Program, requests: Sequence[Request]
-) -> Iterator[tuple[Request, Entry]]:
-    """Yield the answers of the program's own calls, and those of earlier programs of the sub-task that it may take."""
-    earlier = [*_earlier(state), *requests]
-    positions = {key: position for position, key in program["taken"].items()}
-    for request in earlier:
-        place = request.get("place")
-        if place is None or request["status"] in ("planned", "asked", "approved"):
-            continue
-        is_own = request in requests and place["program"] == program["number"]
-        if is_own:
-            yield request, _entry(run, request, place, place["position"])
-        elif request["id"] in positions or _is_settled(request):
-            yield request, _entry(run, request, place, positions.get(request["id"], ""))
-
-
-def _earlier(state: ProgramState) -> list[Request]:
-    """Return the requests of earlier rounds of the current sub-task."""
-    here = (state["turn"], state["task"])
-    return [request for step in state["steps"] if (step["turn"], step["task"]) == here for request in step["requests"]]
-
-
-def _is_settled(request: Request) -> bool:
-    """Return whether a corrected program must get the same answer, instead of making the same call once more.
-
-    A change that was rejected, or whose outcome is not known, must not be asked about or made again.
-    """
-    return succeeded(request) or request["status"] == "held" or (not request["safe"] and not request["response"])
-
-
-def _entry(run: Run, request: Request, place: Place, position: str) -> Entry:
-    key, digest, status = request["id"], place["digest"], request["status"]
-    if status == "held":
-        return Entry(position, key, digest, "held")
-    if status == "rejected":
-        return Entry(position, key, digest, "rejected", note=request["note"])
-    response = request["response"]
-    if status == "failed" or not response:
-        return Entry(position, key, digest, "error", note=request["note"])
-    # A redirect that is not followed is no success either.
-    given: Literal["answer", "error"] = "answer" if is_success(response["status"]) else "error"
-    try:
-        body = run.session.responses.open(response["handle"]) if response.get("handle") else None
-    except UnknownHandleError:
-        return Entry(position, key, digest, "error", note="The body of this response is no longer kept.")
-    media, raw = _content(body)
-    headers = response.get("headers") or {}
-    return Entry(position, key, digest, given, response["status"], headers, media, raw)
-
-
-def _content(body: Body | None) -> tuple[Literal["json", "text", "binary", "empty"], bytes]:
-    if body is None or not body.size:
-        return "empty", b""
-    if body.is_binary:
-        return "binary", body.raw
-    if body.kind == "json-lines":
-        return "json", json.dumps(body.value).encode()
-    return ("json" if body.is_json else "text"), body.raw
-
-
 def _handed_over(
     run: Run, state: ProgramState, program: Program, requests: Sequence[Request], calls: Sequence[WantedCall]
 ) -> dict[str, Any]:
     """Draft the calls that the program waits for; if one cannot be made, none is made, and the program has failed."""
     number = program["number"]
     known = {place["position"] for item in requests if (place := item.get("place")) and place["program"] == number}
-    make = _maker(run, state, program, len(requests))
+    make = maker(run, state, program, len(requests))
     more_pages = _left(run, state) - len(calls)
     made: list[Request] = []
     problems: list[str] = []
@@ -320,76 +202,6 @@ def _handed_over(
     if problems:
         return _failed(run, state, program, requests, "\n".join(problems[:5]), None)
     return {"requests": [*requests, *made], "program": program, "usage": run.usage()}
-
-
-def _maker(run: Run, state: ProgramState, program: Program, before: int) -> Callable[[WantedCall, int], Request]:
-    """Return a function that drafts calls of the program; it reads the responses once, if a call needs their values."""
-    texts = said(state)
-
-    @cache
-    def found() -> list[tuple[str, Any]]:
-        # A program may use any of its answers, also the first of many.
-        return list(responses(run, state, most=MOST_TRACED))
-
-    def values() -> Iterator[Any]:
-        for _, value in found():
-            yield value
-
-    # Not the results of steps: they hold what models wrote, such as the arguments of calls that were refused.
-    answered = (request for step in state["steps"] for request in step["requests"] if succeeded(request))
-    evidence = Sources(Evidence(texts, *(request["result"] for request in answered)), Answers(values()))
-
-    def make(call: WantedCall, number: int) -> Request:
-        operation = run.catalogue.functions.get(call.function)
-        if operation is None:
-            raise ValueError(f"there is no function {call.function}")
-        keywords = dict(call.keywords)
-        pages = _pages(keywords.pop("pages", 1))
-        arguments = storable_value(arguments_of(operation, keywords, call.positional, name=call.function))
-        is_traced = _is_traced(run, operation)
-        drafted = draft(
-            operation,
-            arguments,
-            id=f"{run.new_id()}.0",
-            name=run.catalogue.name_of(operation),
-            said=texts if is_traced else None,
-            found=found() if is_traced else (),
-            code=program["code"],
-            pages=pages,
-            description=_reason(call),
-        )
-        if isinstance(drafted, Problems):
-            raise drafted.error
-        if run.context.grounding and (invented := ungrounded(operation, drafted.arguments, evidence)):
-            raise ValueError(
-                f"{'; '.join(invented)}: no such value stands in the instruction or in an answer. Take it from the "
-                "answer of a call that gives it."
-            )
-        place: Place = {
-            "position": call.position,
-            "line": call.line,
-            "source": storable_text(call.source),
-            "program": program["number"],
-            "digest": call.digest,
-        }
-        return placed(drafted.to_json(), round_number=state["round"], call=before + number, place=place)
-
-    return make
-
-
-def _reason(call: WantedCall) -> str:
-    """Return why a call is made, for the person who is asked; code made by `exec` has no line in the program."""
-    return f"line {call.line} of the program calls it: {call.source}" if call.line else "the program calls it"
-
-
-def _is_traced(run: Run, operation: Operation) -> bool:
-    return not operation.is_safe or run.session.rules.restricts(operation)
-
-
-def _pages(given: Any) -> int:
-    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
-        raise ValueError(f"pages is a number from 1 to {MAX_PAGES}")
-    return min(given, MAX_PAGES)
 
 
 def _finished(

@@ -42,7 +42,8 @@ def test_an_id_stays_invented_when_the_next_program_repeats_it(board: Board) -> 
 def test_the_first_of_many_answers_still_gives_ids(board: Board) -> None:
     code = (
         "ids = [task['id'] for task in rows(find_tasks())]\n"
-        "words = [find_tasks(text='nothing', page=n) for n in range(1, 36)]\nprint(get_task(task_id=ids[3])['id'] == ids[3])"
+        "words = [find_tasks(text='nothing', page=n) for n in range(1, 36)]\n"
+        "print(get_task(task_id=ids[3])['id'] == ids[3])"
     )
     assert programmer(board, code).ask("Look for words")["answer"] == "True"
 

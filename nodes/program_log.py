@@ -1,0 +1,119 @@
+"""The log of a program: the answers that a run of it gets, of its own calls and of those of earlier programs."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from langchain_core.messages import AnyMessage
+from typing_extensions import TypedDict
+
+from restgpt.calling.call import succeeded
+from restgpt.nodes.records import Place, Program, Request, Step, Usage
+from restgpt.nodes.resources import Run
+from restgpt.nodes.rounds import RoundState
+from restgpt.specs.status import is_success
+from restgpt.tools.response.store import Body, UnknownHandleError
+from restgpt.tools.sandbox.program import LIMITS, Entry
+
+MOST_DATA = LIMITS.data - (4 << 20)
+"""The maximum number of bytes of all answers that a run of a program gets; the rest is for their headers and notes."""
+
+
+class Begun(TypedDict):
+    """The state key that tells which version began the turn."""
+
+    format: int
+
+
+class ProgramState(Begun, RoundState):
+    """The state keys that a run of a program reads."""
+
+    messages: list[AnyMessage]
+    instruction: str
+    requests: list[Request]
+    steps: list[Step]
+    usage: Usage
+    baseline: Usage
+    program: Program | None
+
+
+def offered(found: Iterable[tuple[Request, Entry]], *, most: int = MOST_DATA) -> list[Entry]:
+    """Return the entries that a run gets: answers of earlier programs only as far as the sandbox can hold them.
+
+    A read that does not fit is made again. A change is not, so only the body of its answer is left out.
+    """
+    listed = list(found)
+    left = most - sum(len(entry.body) for _, entry in listed if entry.position)
+    given = []
+    for request, entry in listed:
+        if not entry.position:
+            left -= len(entry.body)
+            if left < 0:
+                left += len(entry.body)
+                if request["safe"]:
+                    continue
+                entry = replace(entry, media="empty", body=b"", note="Its answer is too large to be read again.")
+        given.append(entry)
+    return given
+
+
+def entries(
+    run: Run, state: ProgramState, program: Program, requests: Sequence[Request]
+) -> Iterator[tuple[Request, Entry]]:
+    """Yield the answers of the program's own calls, and those of earlier programs of the sub-task that it may take."""
+    earlier = [*_earlier(state), *requests]
+    positions = {key: position for position, key in program["taken"].items()}
+    for request in earlier:
+        place = request.get("place")
+        if place is None or request["status"] in ("planned", "asked", "approved"):
+            continue
+        is_own = request in requests and place["program"] == program["number"]
+        if is_own:
+            yield request, _entry(run, request, place, place["position"])
+        elif request["id"] in positions or _is_settled(request):
+            yield request, _entry(run, request, place, positions.get(request["id"], ""))
+
+
+def _earlier(state: ProgramState) -> list[Request]:
+    """Return the requests of earlier rounds of the current sub-task."""
+    here = (state["turn"], state["task"])
+    return [request for step in state["steps"] if (step["turn"], step["task"]) == here for request in step["requests"]]
+
+
+def _is_settled(request: Request) -> bool:
+    """Return whether a corrected program must get the same answer, instead of making the same call once more.
+
+    A change that was rejected, or whose outcome is not known, must not be asked about or made again.
+    """
+    return succeeded(request) or request["status"] == "held" or (not request["safe"] and not request["response"])
+
+
+def _entry(run: Run, request: Request, place: Place, position: str) -> Entry:
+    key, digest, status = request["id"], place["digest"], request["status"]
+    if status == "held":
+        return Entry(position, key, digest, "held")
+    if status == "rejected":
+        return Entry(position, key, digest, "rejected", note=request["note"])
+    response = request["response"]
+    if status == "failed" or not response:
+        return Entry(position, key, digest, "error", note=request["note"])
+    # A redirect that is not followed is no success either.
+    given: Literal["answer", "error"] = "answer" if is_success(response["status"]) else "error"
+    try:
+        body = run.session.responses.open(response["handle"]) if response.get("handle") else None
+    except UnknownHandleError:
+        return Entry(position, key, digest, "error", note="The body of this response is no longer kept.")
+    media, raw = _content(body)
+    headers = response.get("headers") or {}
+    return Entry(position, key, digest, given, response["status"], headers, media, raw)
+
+
+def _content(body: Body | None) -> tuple[Literal["json", "text", "binary", "empty"], bytes]:
+    if body is None or not body.size:
+        return "empty", b""
+    if body.is_binary:
+        return "binary", body.raw
+    if body.kind == "json-lines":
+        return "json", json.dumps(body.value).encode()
+    return ("json" if body.is_json else "text"), body.raw
