@@ -59,7 +59,7 @@ def _names(state: Any) -> dict[Any, str]:
 
 def _text(value: Any, labels: dict[Any, str]) -> str:
     """Return a JSON value as text, with names in place of new ids, lists sorted and stamps removed."""
-    return unstamped(json.dumps(_plain(value, labels), sort_keys=True, ensure_ascii=False))
+    return json.dumps(_plain(value, labels), sort_keys=True, ensure_ascii=False)
 
 
 def unstamped(text: str) -> str:
@@ -72,4 +72,7 @@ def _plain(value: Any, labels: dict[Any, str]) -> Any:
         return {labels.get(key, key): _plain(item, labels) for key, item in value.items()}
     if isinstance(value, list):
         return sorted((_plain(item, labels) for item in value), key=lambda item: json.dumps(item, sort_keys=True))
-    return labels.get(value, value) if isinstance(value, int | str) and not isinstance(value, bool) else value
+    if isinstance(value, str):
+        # Before lists are sorted, or the order of their items would depend on the stamps.
+        return unstamped(labels.get(value, value))
+    return labels.get(value, value) if isinstance(value, int) and not isinstance(value, bool) else value
