@@ -104,7 +104,7 @@ def _program(run: Run, state: CallerState) -> dict[str, Any]:
                 sub_task=_sub_task(state).strip().removeprefix("Sub-task: "),
                 last=f"\n{render('caller_program_last')}\n" if is_last else "",
                 calls="\n".join(
-                    f"{number}. {call['operation']}: {call['purpose']}" for number, call in enumerate(planned, 1)
+                    f"{number}. {_function(run, call)}: {call['purpose']}" for number, call in enumerate(planned, 1)
                 ),
                 functions=fenced("document", _functions(run, planned)),
             )
@@ -117,6 +117,11 @@ def _program(run: Run, state: CallerState) -> dict[str, Any]:
     number = before["number"] + 1 if before else 1
     program = written(run, code, writer="caller", number=number, is_last=is_last, before=before)
     return {"program": program, "hint": "", "usage": run.usage()}
+
+
+def _function(run: Run, call: PlannedCall) -> str:
+    """Return the name of the function of a planned call; an operation's own name may be no name of Python."""
+    return run.catalogue.function_name(run.catalogue.operation(call["operation"]))
 
 
 def _functions(run: Run, planned: Sequence[PlannedCall]) -> str:

@@ -321,6 +321,9 @@ def _express(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
     unseen = [name for name in dict.fromkeys(names) if f"\n{name}(" not in text]
     if unseen and "\nMore functions:" not in f"\n{text}":
         return {"decision": "functions", "text": ", ".join(unseen)}
+    if unseen:
+        # Another document names its functions otherwise; the selector's list tells operations by method and path.
+        return {"decision": "plan", "text": script.purpose(1)}
     return {"decision": "program", "text": _program(script, names, range(1, len(script.steps) + 1), {}, script.answer)}
 
 

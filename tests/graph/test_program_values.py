@@ -152,3 +152,14 @@ def test_a_program_goes_on_where_the_setting_changes_to_calls(board: Board) -> N
     agent.graph.invoke({"instruction": "Show the projects 1 and 2"}, agent.config, interrupt_before=["sender"])
     context: Any = {"execution": "calls"}
     assert agent.graph.invoke(None, agent.config, context=context)["answer"] == "2"
+
+
+def test_the_caller_sees_the_names_that_a_program_can_call(board: Board) -> None:
+    text = TOY.read_text(encoding="utf-8").replace("operationId: find_tasks", "operationId: find-tasks")
+    api = load_api(text, base_url=board.server.url, auth={"key": CREDENTIAL})
+    agent = worker(Board(board.server, api), "print(find_tasks()['total'])", selector=[select("find-tasks")])
+    agent.ask("How many tasks?")
+    prompt = str(prompts_of(agent.model, "program")[0][-1].text)
+    assert "1. find_tasks: use find-tasks" in prompt
+    assert "find_tasks(" in prompt
+    assert agent.state["steps"][0]["result"].startswith("24")
