@@ -8,11 +8,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from restgpt.calling.call import Problems, succeeded
-from restgpt.calling.draft import draft
-from restgpt.calling.grounding import ungrounded
+from restgpt.calling.call import succeeded
 from restgpt.nodes.context import Context
-from restgpt.nodes.conversation import responses, said
+from restgpt.nodes.conversation import grounded_draft, responses, said
 from restgpt.nodes.program import may_write, written
 from restgpt.nodes.program_calls import MAX_PAGES
 from restgpt.nodes.program_log import ProgramState
@@ -21,6 +19,7 @@ from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import NOTHING_YET, background, result_of
 from restgpt.nodes.rounds import MAX_REPAIRS, latest, lineage, next_calls, step_of, to_repair
 from restgpt.prompts import fenced, render
+from restgpt.specs import Operation
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.interface import interface
 from restgpt.tools.errors import ArgumentError
@@ -127,10 +126,13 @@ def _function(run: Run, call: PlannedCall) -> str:
 def _functions(run: Run, planned: Sequence[PlannedCall]) -> str:
     """Return the signatures of the planned operations; their purposes select the fields of the answers."""
     operations = [run.catalogue.operation(name) for name in dict.fromkeys(call["operation"] for call in planned)]
-    focus = " ".join(call["purpose"] for call in planned)
+    return functions_of(run, operations, " ".join(call["purpose"] for call in planned))
+
+
+def functions_of(run: Run, operations: Sequence[Operation], focus: str) -> str:
+    """Write operations as typed functions within the budget of the caller; words of `focus` select fields."""
     budget = run.context.documentation_budget
-    name_of = run.catalogue.function_name
-    return interface(operations, name_of, budget=budget, most=budget, focus=focus, seen=run.seen)
+    return interface(operations, run.catalogue.function_name, budget=budget, most=budget, focus=focus, seen=run.seen)
 
 
 def _evidence(state: CallerState, requests: Sequence[Request]) -> Evidence:
@@ -200,24 +202,19 @@ def _request(
     operation = run.catalogue.operation(planned["operation"])
     attempt = before["attempt"] + 1 if before else 0
     part = lineage(before) if before else run.new_id()
-    is_traced = not operation.is_safe or run.session.rules.restricts(operation)
-    drafted = draft(
+    drafted = grounded_draft(
+        run,
         operation,
         storable_value(call.arguments),
         id=f"{part}.{attempt}",
         name=planned["operation"],
-        said=said(state) if is_traced else None,
+        said=said(state),
         found=responses(run, state),
+        evidence=evidence,
+        remedy="a result. Copy it exactly, or leave out this entry and say in `missing` which value is not known.",
         pages=call.pages,
         description=call.description,
     )
-    if isinstance(drafted, Problems):
-        raise drafted.error
-    if run.context.grounding and (invented := ungrounded(operation, drafted.arguments, evidence)):
-        raise ValueError(
-            f"{'; '.join(invented)}: no such value stands in the instruction or in a result. Copy it exactly, or leave "
-            "out this entry and say in `missing` which value is not known."
-        )
     return placed(
         drafted.to_json(),
         round_number=state["round"],

@@ -1,14 +1,21 @@
-"""The conversation of a thread as the source of arguments: the user's words, and the responses received so far."""
+"""The conversation of a thread as the source of arguments: the user's words, and the responses received so far.
 
-from collections.abc import Iterator
+A call is drafted with the origin of its arguments, and refused if it has an id that neither of the two contains.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from langchain_core.messages import AnyMessage, HumanMessage
 from typing_extensions import TypedDict
 
+from restgpt.calling.call import Draft, Problems
+from restgpt.calling.draft import draft
+from restgpt.calling.grounding import Source, ungrounded
 from restgpt.nodes.records import Request, Step
 from restgpt.nodes.resources import Run
+from restgpt.specs import Operation
 from restgpt.tools.response.store import UnknownHandleError
 
 MAX_TRACED = 30
@@ -44,3 +51,41 @@ def responses(run: Run, state: ConversationState, *, most: int = MAX_TRACED) -> 
             continue
         if not body.is_binary and body.size <= MAX_TRACED_SIZE:
             yield handle, body.value if body.is_json else body.text()
+
+
+def grounded_draft(
+    run: Run,
+    operation: Operation,
+    arguments: Mapping[str, Any],
+    *,
+    id: str,
+    name: str,
+    said: str,
+    found: Iterable[tuple[str, Any]],
+    evidence: Source,
+    remedy: str,
+    code: str | None = None,
+    pages: int = 1,
+    description: str = "",
+) -> Draft:
+    """Draft a call as `draft` does, with origins only where a rule or a person may need them.
+
+    Raises `ArgumentError`, and `ValueError` for ids that `evidence` does not contain; `remedy` ends its message.
+    """
+    is_traced = not operation.is_safe or run.session.rules.restricts(operation)
+    drafted = draft(
+        operation,
+        arguments,
+        id=id,
+        name=name,
+        said=said if is_traced else None,
+        found=found,
+        code=code,
+        pages=pages,
+        description=description,
+    )
+    if isinstance(drafted, Problems):
+        raise drafted.error
+    if run.context.grounding and (invented := ungrounded(operation, drafted.arguments, evidence)):
+        raise ValueError(f"{'; '.join(invented)}: no such value stands in the instruction or in {remedy}")
+    return drafted

@@ -4,7 +4,6 @@ Its report is the answer, so an instruction can take a single model call. Errors
 after `MAX_PROGRAMS` programs, or with the decision `plan`, the planner goes on with the paper's loop.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -16,14 +15,11 @@ from restgpt.nodes.program import MAX_PROGRAMS, uses_programs, written
 from restgpt.nodes.program_log import Begun
 from restgpt.nodes.records import Program, Step, Usage
 from restgpt.nodes.resources import Run
-from restgpt.nodes.results import bounded_results
+from restgpt.nodes.results import bounded_results, decision_message
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
-from restgpt.specs.docs.documentation import documentation
+from restgpt.specs.docs.documentation import TOKEN, documentation
 from restgpt.specs.docs.interface import interface
-
-TOKEN = 4
-"""The characters of a token, on average."""
 
 MAX_LOOKS = 2
 """How often the planner may ask for more functions before it decides."""
@@ -71,9 +67,10 @@ def is_open(run: Run, state: ExpressState, steps: Sequence[Step]) -> bool:
     """Return whether the planner may write a program: only programs of its own, and not too many, came before."""
     if not (run.context.express and uses_programs(run, state)):
         return False
+    # A program that no other one could correct has the greatest number at once.
     program = state.get("program")
-    failed = program is not None and program["writer"] == "planner" and program["number"] >= MAX_PROGRAMS
-    return all(step["kind"] == "program" for step in steps) and len(steps) < MAX_PROGRAMS and not (steps and failed)
+    number = max(len(steps), program["number"] if program and steps else 0)
+    return number < MAX_PROGRAMS and all(step["kind"] == "program" for step in steps)
 
 
 def ask_express(run: Run, state: ExpressState, steps: Sequence[Step], turn: HumanMessage) -> ExpressReply:
@@ -127,9 +124,7 @@ def _prompt(run: Run, state: ExpressState, steps: Sequence[Step], turn: HumanMes
         turn,
     ]
     for step, result in zip(steps, bounded_results(steps), strict=True):
-        said = {"thought": step.get("thought", ""), "decision": step["kind"], "text": step["said"]}
-        again = render("express_again", result=fenced("result", result))
-        prompt += [AIMessage(json.dumps(said, ensure_ascii=False)), HumanMessage(again)]
+        prompt += [decision_message(step), HumanMessage(render("express_again", result=fenced("result", result)))]
     return prompt
 
 
@@ -166,13 +161,6 @@ def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: in
     if len(run.catalogue.apis) == 1:
         return "\n".join(texts)
     return "\n\n".join(f"# {title}\n{text}" for title, text in zip(groups, texts, strict=True))
-
-
-def one_function(run: Run, operation: Operation, focus: str) -> str:
-    """Write one function as the caller sees it."""
-    budget = run.context.documentation_budget
-    name_of = run.catalogue.function_name
-    return interface([operation], name_of, budget=budget, most=budget, focus=focus, seen=run.seen)
 
 
 def _rest(run: Run, others: Sequence[Operation], room: int) -> list[str]:

@@ -1,10 +1,9 @@
 """The planner P: decides on the next sub-task, on its continuation, or on the final answer (paper, section 3.2)."""
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
@@ -16,7 +15,7 @@ from restgpt.nodes.express import ExpressState, ask_express, is_open, program_up
 from restgpt.nodes.program import uses_programs
 from restgpt.nodes.records import Decision, Step, spent_since
 from restgpt.nodes.resources import Resources, Run
-from restgpt.nodes.results import bounded_results, results_of
+from restgpt.nodes.results import bounded_results, decision_message, results_of
 from restgpt.prompts import fenced, render
 
 CONVERSATION_BUDGET = 6000
@@ -67,7 +66,7 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
         if not over and is_open(run, state, steps):
             return _express(run, state, steps)
         prompt = _prompt(run, state, steps, over)
-        schema = ProgramPlannerReply if run.context.execution == "program" else PlannerReply
+        schema = ProgramPlannerReply if uses_programs(run, state) else PlannerReply
         reply = run.ask("planner", prompt, schema)
         if reply.decision == "end":
             return ended(run, steps, reply.text, fulfilled=reply.fulfilled)
@@ -126,8 +125,7 @@ def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> 
         _turn(run, state),
     ]
     for step, result in zip(steps, bounded_results(steps), strict=True):
-        said = {"thought": step.get("thought", ""), "decision": step["kind"], "text": step["said"]}
-        prompt += [AIMessage(json.dumps(said, ensure_ascii=False)), HumanMessage(fenced("result", result))]
+        prompt += [decision_message(step), HumanMessage(fenced("result", result))]
     if over:
         last = fenced("result", steps[-1]["result"]) if steps else ""
         prompt[-1] = HumanMessage(render("planner_last", result=last, reason=over))

@@ -4,14 +4,12 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from restgpt.calling.call import Problems, succeeded
-from restgpt.calling.draft import draft
-from restgpt.calling.grounding import Answers, Sources, ungrounded
-from restgpt.nodes.conversation import responses, said
+from restgpt.calling.call import succeeded
+from restgpt.calling.grounding import Answers, Sources
+from restgpt.nodes.conversation import grounded_draft, responses, said
 from restgpt.nodes.program_log import ProgramState
 from restgpt.nodes.records import Place, Program, Request, placed
 from restgpt.nodes.resources import Run
-from restgpt.specs import Operation
 from restgpt.specs.docs.keyword import arguments_of
 from restgpt.tools.evidence import Evidence
 from restgpt.tools.sandbox.program import WantedCall
@@ -33,13 +31,14 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
         # A program may use any of its answers, also the first of many.
         return list(responses(run, state, most=MOST_TRACED))
 
-    def values() -> Iterator[Any]:
-        for _, value in found():
-            yield value
+    def answers() -> Iterator[tuple[str, Any]]:
+        yield from found()
 
     # Not the results of steps: they hold what models wrote, such as the arguments of calls that were refused.
     answered = (request for step in state["steps"] for request in step["requests"] if succeeded(request))
-    evidence = Sources(Evidence(texts, *(request["result"] for request in answered)), Answers(values()))
+    evidence = Sources(
+        Evidence(texts, *(request["result"] for request in answered)), Answers(value for _, value in answers())
+    )
 
     def make(call: WantedCall, number: int) -> Request:
         operation = run.catalogue.functions.get(call.function)
@@ -48,25 +47,20 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
         keywords = dict(call.keywords)
         pages = _pages(keywords.pop("pages", 1))
         arguments = storable_value(arguments_of(operation, keywords, call.positional, name=call.function))
-        is_traced = _is_traced(run, operation)
-        drafted = draft(
+        drafted = grounded_draft(
+            run,
             operation,
             arguments,
             id=f"{run.new_id()}.0",
             name=run.catalogue.name_of(operation),
-            said=texts if is_traced else None,
-            found=found() if is_traced else (),
+            said=texts,
+            found=answers(),
+            evidence=evidence,
+            remedy="an answer. Take it from the answer of a call that gives it.",
             code=program["code"],
             pages=pages,
             description=_reason(call),
         )
-        if isinstance(drafted, Problems):
-            raise drafted.error
-        if run.context.grounding and (invented := ungrounded(operation, drafted.arguments, evidence)):
-            raise ValueError(
-                f"{'; '.join(invented)}: no such value stands in the instruction or in an answer. Take it from the "
-                "answer of a call that gives it."
-            )
         place: Place = {
             "position": call.position,
             "line": call.line,
@@ -82,10 +76,6 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
 def _reason(call: WantedCall) -> str:
     """Return why a call is made, for the person who is asked; code made by `exec` has no line in the program."""
     return f"line {call.line} of the program calls it: {call.source}" if call.line else "the program calls it"
-
-
-def _is_traced(run: Run, operation: Operation) -> bool:
-    return not operation.is_safe or run.session.rules.restricts(operation)
 
 
 def _pages(given: Any) -> int:

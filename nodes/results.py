@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterable, Sequence
 
+from langchain_core.messages import AIMessage
+
 from restgpt.nodes.records import Request, Step
 from restgpt.prompts import fenced
 
@@ -74,6 +76,12 @@ def bounded_results(steps: Sequence[Step]) -> list[str]:
             break
         results[number] = shortened(result, OLD_RESULT)
     return results
+
+
+def decision_message(step: Step) -> AIMessage:
+    """Return the planner's decision that began a round, as an assistant message of the model."""
+    said = {"thought": step.get("thought", ""), "decision": step["kind"], "text": step["said"]}
+    return AIMessage(json.dumps(said, ensure_ascii=False))
 
 
 def background(steps: Sequence[Step], *, before_task: int, turn: int) -> str:

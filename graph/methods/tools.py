@@ -8,19 +8,18 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.calling.call import Problems, succeeded
-from restgpt.calling.draft import draft
-from restgpt.calling.grounding import ungrounded
+from restgpt.calling.call import succeeded
 from restgpt.graph.methods.toolbox import Tool, Toolbox, toolbox
 from restgpt.graph.methods.turns import MethodState, ended, exhausted, found, planned, trial_steps
 from restgpt.nodes.context import Context
-from restgpt.nodes.conversation import responses, said
+from restgpt.nodes.conversation import grounded_draft, responses, said
 from restgpt.nodes.records import ApiPlan, Decision, Request, Step, ToolCall, placed, spent_since
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import result_of, shortened
 from restgpt.nodes.rounds import next_calls, step_of
 from restgpt.prompts import render
 from restgpt.specs.docs.summary import summary_line
+from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
 from restgpt.tools.model.reply import without_thoughts
 from restgpt.tools.response.store import UnknownHandleError
@@ -112,25 +111,23 @@ def _request(run: Run, state: ToolsState, number: int, evidence: Evidence, probl
     """Draft the request of one tool call; one that cannot be made is rejected with the problem as its note."""
     call = state["api_plan"]["calls"][number - 1]
     tool = toolbox(run.catalogue).tools[call["tool_call"]["name"]]
-    is_traced = not tool.operation.is_safe or run.session.rules.restricts(tool.operation)
     name = f"{run.new_id()}.0"
     try:
         if problem:
             raise ValueError(problem)
-        drafted = draft(
+        drafted = grounded_draft(
+            run,
             tool.operation,
             tool.arguments.grouped(call["tool_call"]["arguments"]),
             id=name,
             name=tool.name,
-            said=said(state) if is_traced else None,
+            said=said(state),
             found=responses(run, state),
+            evidence=evidence,
+            remedy="a tool result.",
             description=call["purpose"],
         )
-        if isinstance(drafted, Problems):
-            raise ValueError(str(drafted))
-        if run.context.grounding and (invented := ungrounded(tool.operation, drafted.arguments, evidence)):
-            raise ValueError(f"{'; '.join(invented)}: no such value stands in the instruction or in a tool result.")
-    except ValueError as error:
+    except (ArgumentError, ValueError) as error:
         return _rejected(tool, call["tool_call"], name, state["round"], number, str(error))
     return placed(drafted.to_json(), round_number=state["round"], call=number)
 

@@ -100,8 +100,9 @@ def functions(
     with reported(terminal):
         from restgpt.commands.sources import Sources, find_operation
         from restgpt.graph.persistence import open_persistence
+        from restgpt.nodes.caller import functions_of
         from restgpt.nodes.context import Context
-        from restgpt.nodes.express import functions_text, one_function
+        from restgpt.nodes.express import functions_text
         from restgpt.nodes.resources import Resources, Run
         from restgpt.tools.settings import Settings
 
@@ -113,7 +114,7 @@ def functions(
             if operation is None:
                 shown = functions_text(run, text)
             else:
-                shown = one_function(run, find_operation(operation, apis), text)
+                shown = functions_of(run, [find_operation(operation, apis)], text)
         terminal.document({"instruction": text, "functions": shown})
         terminal.answer(shown)
 
