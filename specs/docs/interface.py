@@ -50,9 +50,12 @@ def interface(
     definitions = _definitions(shared, types, int(budget * TOKEN * TYPES_SHARE), focus)
     room = budget * TOKEN - sum(len(line) + 1 for line in definitions)
 
+    # Once for each operation, because a store is asked for it, and a cut signature is written twice.
+    shapes = {id(operation): seen(operation) for operation in operations}
+
     def written(operation: Operation, tokens: int) -> str:
         known = types.get(id(operation.document), {})
-        name, shape = name_of(operation), seen(operation)
+        name, shape = name_of(operation), shapes[id(operation)]
         return signature(operation, name, budget=tokens, focus=focus, seen=shape, types=known)
 
     return "\n".join([*_signatures(operations, written, room, most), *definitions])
