@@ -59,10 +59,6 @@ class Suspended(BaseException):
     """Ends a branch of `gather` that waits for an answer."""
 
 
-class Unparsable(Exception):
-    """The program does not parse."""
-
-
 class Branch:
     """A branch of the program: the prefix of its positions, the number of its calls, and whether it waits."""
 
@@ -107,11 +103,12 @@ class Log:
 
 
 class Driver:
-    """Runs the calls of one program. `leave` sends a record to the host and ends the process."""
+    """Runs the calls of one program. `leave` sends a record to the host and ends the process, `flush` the output."""
 
-    def __init__(self, most: int, log: Log, leave: Callable[..., Any]) -> None:
+    def __init__(self, most: int, log: Log, leave: Callable[..., Any], flush: Callable[[], None]) -> None:
         self._log = log
         self._leave = leave
+        self._flush = flush
         self._branch = self._top = Branch()
         self._waiting: list[dict[str, Any]] = []
         self._size = 0
@@ -233,7 +230,7 @@ class Driver:
         shown, said = "" if value is None else repr(value)[:SHOWN], str(text)[:SHOWN]
         if self._waiting:
             self._wait(branch)
-        _flush()
+        self._flush()
         self._leave("stopped", {"text": said, "value": shown, "line": self._line(), "taken": self._log.taken})
 
     def headers(self, answer: object = None) -> dict[str, str]:
@@ -309,14 +306,6 @@ def _parsed(entry: dict[str, Any]) -> Any:
         return text  # the body was cut, or the API calls something JSON that is not
 
 
-def _flush() -> None:
-    for name in ("stdout", "__stdout__"):
-        try:
-            getattr(sys, name).flush()
-        except _Anything:
-            continue
-
-
 def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
     """Run a program over the log in `raw` and return the record of its end; at calls without answer, do not return."""
     ballast = bytes(worker._BALLAST)
@@ -345,7 +334,7 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
         )
     except (ValueError, OverflowError, RecursionError, MemoryError) as error:
         return (b"syntax_error", worker.type_of(error), worker.message_of(error) or b"the code is too complex")
-    driver = Driver(int(job["most"]), Log(job["entries"], view[size:]), leave)
+    driver = Driver(int(job["most"]), Log(job["entries"], view[size:]), leave, worker.flush)
     names: dict[str, Any] = {name: driver.function(name) for name in job["functions"]}
     if library is not None:
         library.stop = driver.stop  # type: ignore[attr-defined]
