@@ -5,7 +5,7 @@ after `MAX_PROGRAMS` programs, or with the decision `plan`, the planner goes on 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
@@ -190,9 +190,9 @@ def _looked(run: Run, text: str, instruction: str) -> str:
 
     A part with few functions is shown as these functions. If nothing fits, the whole map is shown.
     """
-    named = _named(run, text)
+    named, rest = _named(run, text)
     found, large = list(named), []
-    for name in parts_in(run, _METHOD_AND_PATH.sub("", text) if named else text):
+    for name in parts_in(run, rest):
         part = run.catalogue.map.find(name)
         if part is not None and len(part) <= MOST_SHOWN:
             found += part.everything()
@@ -204,20 +204,29 @@ def _looked(run: Run, text: str, instruction: str) -> str:
     return "\n\n".join([*texts, *([opened(run, large)] if large else [])]) or whole_map(run)
 
 
-def _named(run: Run, text: str) -> list[Operation]:
-    """Return the operations that a text names as functions, by their names in lists, or by method and path."""
+def _named(run: Run, text: str) -> tuple[list[Operation], str]:
+    """Return the operations that a text names, as functions, as in lists or by method and path, and the other words."""
     functions, lookup = run.catalogue.functions, run.catalogue.lookup
-    pairs = [lookup(pair) or lookup(pair.rstrip(AROUND)) for pair in _METHOD_AND_PATH.findall(text)]
-    words = (word.rstrip(".-") for word in _NAME.findall(text))
-    known = [*pairs, *(functions.get(word) or lookup(word) for word in words)]
-    return list({id(operation): operation for operation in known if operation is not None}.values())
+    known: list[Operation | None] = []
+    for pair in _METHOD_AND_PATH.findall(text):
+        operation = lookup(pair) or lookup(pair.rstrip(AROUND))
+        if operation is not None:
+            known.append(operation)
+            text = text.replace(pair, " ")
+    plain = " ".join(word for word in text.split() if "/" not in word)
+    names = (name.rstrip(".-") for name in _NAME.findall(plain))
+    known += [functions.get(name) or lookup(name) for name in names]
+    return _distinct(operation for operation in known if operation is not None), text
+
+
+def _distinct(operations: Iterable[Operation]) -> list[Operation]:
+    return list({id(operation): operation for operation in operations}.values())
 
 
 def _functions(run: Run, found: Sequence[Operation], named: Sequence[Operation], wanted: str) -> str:
     """Write the signatures of functions, and the whole documentation of the few that were asked for by name."""
     budget = run.context.documentation_budget
-    distinct = list({id(operation): operation for operation in found}.values())
-    shown = _interface(run, distinct[:MOST_SHOWN], wanted, budget)
+    shown = _interface(run, _distinct(found)[:MOST_SHOWN], wanted, budget)
     # Signatures cut deep bodies; who asks for few functions by name needs all of them.
     whole = [
         f"{run.catalogue.function_name(operation)}:\n{documentation(operation, budget=budget, focus=wanted)}"

@@ -87,8 +87,8 @@ class Catalogue:
         """Find an operation like `operation`; with several APIs, the path may begin with a label, as on the map."""
         for api in self.apis:
             label, _, rest = key.strip().partition(".")
-            if rest and label == self._labels[id(api)] and rest in self._by_name:
-                return api.operation(rest)
+            if label == self._labels[id(api)] and (found := api.lookup(rest)) is not None:
+                return found
         for api in self.apis:
             found = api.lookup(key)
             if found is not None:

@@ -56,7 +56,7 @@ class Part:
         """Write the part in about `budget` tokens: a line for each operation if they fit, else a tree of paths."""
         room = budget * TOKEN
         whole = _fitting(map(self._described, self.everything()), room)
-        return "\n".join(whole if len(whole) == len(self) else self._tree(room - len(LEGEND) - 1))
+        return "\n".join(whole if len(whole) == len(self) else self._tree(room))
 
     def _tree(self, room: int) -> list[str]:
         own = _fitting(map(self._described, self.operations), room // OWN_SHARE)
