@@ -81,17 +81,11 @@ def grow(operations: Iterable[Operation]) -> PathNode:
 
 def _node_of(path: str, known: dict[str, PathNode], born: list[tuple[PathNode, PathNode]]) -> PathNode:
     """Return the node of a path; it and the nodes above it are made if they are missing."""
-    missing: list[str] = []
-    while path not in known:
-        piece = last_piece(path)
-        missing.append(piece)
-        path = path[: len(path) - len(piece)]
-    node = known[path]
-    for piece in reversed(missing):
-        path += piece
-        following = known[path] = node.nodes[piece] = PathNode(piece)
-        born.append((node, following))
-        node = following
+    piece = last_piece(path)
+    above = path[: len(path) - len(piece)]
+    parent = known.get(above) or _node_of(above, known, born)
+    node = known[path] = parent.nodes[piece] = PathNode(piece)
+    born.append((parent, node))
     return node
 
 
@@ -99,7 +93,7 @@ def last_piece(path: str) -> str:
     """Return the last piece of a path with its separator: `:cancel` of `/a/{b}:cancel`, `/{b}` of `/a/{b}`."""
     if path.count("/") > PIECES_MOST:
         return path[[place.start() for place in SLASH.finditer(path)][PIECES_MOST] :]
-    if 0 < path.count(":") + path.count("#") <= PIECES_MOST:
+    if (":" in path or "#" in path) and path.count(":") + path.count("#") <= PIECES_MOST:
         return str(PIECES.findall(path)[-1])
     return path[max(0, path.rfind("/")) :]
 
