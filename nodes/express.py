@@ -5,12 +5,13 @@ after `MAX_PROGRAMS` programs, or with the decision `plan`, the planner goes on 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
+from restgpt.nodes.look import AROUND, MAX_LOOKS, opened, parts_in, whole_map
 from restgpt.nodes.program import MAX_PROGRAMS, uses_programs, written
 from restgpt.nodes.program_log import Begun
 from restgpt.nodes.records import Program, Step, Usage
@@ -21,14 +22,11 @@ from restgpt.specs import Operation
 from restgpt.specs.docs.documentation import TOKEN, documentation
 from restgpt.specs.docs.interface import interface
 
-MAX_LOOKS = 2
-"""How often the planner may ask for more functions before it decides."""
-
 MOST_SHOWN = 8
-"""The maximum number of functions that such a question shows."""
+"""The maximum number of functions that one look shows with their signatures."""
 
 MOST_WHOLE = 3
-"""The maximum number of functions that such a question shows with their whole documentation."""
+"""The maximum number of functions that one look shows with their whole documentation."""
 
 LEAST, MOST = 45, 200
 """The fewest tokens for a function, types included, and the most of its signature; with fewer, the best are chosen."""
@@ -36,7 +34,13 @@ LEAST, MOST = 45, 200
 LINES_PART = 4
 """The part of the budget that lines of further functions may take, if not all are shown with their signatures."""
 
-_NAME = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
+MORE = (
+    "ask for them with `functions`, by what they should do, or by a part of the map of their paths (`/` is all of it)"
+)
+NOTHING_FITS = f"No function has words of the instruction. This is the map of their paths; {MORE}."
+
+_NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
+_METHOD_AND_PATH = re.compile(r"\b[A-Z]{3,10} /[^\s`]*")
 
 
 class ExpressReply(BaseModel):
@@ -80,10 +84,12 @@ def ask_express(run: Run, state: ExpressState, steps: Sequence[Step], turn: Huma
         reply = run.ask("planner", prompt, ExpressReply, check=_check if look == MAX_LOOKS else None)
         if reply.decision != "functions":
             return reply
-        functions = _named(run, reply.text, state["instruction"])
+        functions = _looked(run, reply.text, state["instruction"])
         prompt += [
             AIMessage(reply.model_dump_json()),
-            HumanMessage(render("express_functions", functions=fenced("document", functions))),
+            HumanMessage(
+                render("express_functions", functions=fenced("document", functions), left=str(MAX_LOOKS - look - 1))
+            ),
         ]
     return reply
 
@@ -135,6 +141,8 @@ def functions_text(run: Run, instruction: str) -> str:
     if room // max(1, len(operations)) >= LEAST:
         return _interface(run, operations, instruction, room)
     chosen = run.catalogue.best(instruction, room)
+    if not chosen:
+        return "\n".join([NOTHING_FITS, run.catalogue.map.open().text(room)])
     count = room * (LINES_PART - 1) // LINES_PART // MOST
     text = _interface(run, chosen[:count], instruction, room * (LINES_PART - 1) // LINES_PART)
     known = set(map(id, chosen))
@@ -173,23 +181,55 @@ def _rest(run: Run, others: Sequence[Operation], room: int) -> list[str]:
             break
         lines.append(line)
     hidden = len(others) - len(lines)
-    more = (
-        [f"… and {hidden} more functions; ask for them with `functions`, by what they should do."] if hidden > 0 else []
-    )
+    more = [f"… and {hidden} more functions; {MORE}."] if hidden > 0 else []
     return ["Without their arguments:", *lines, *more] if lines else more
 
 
-def _named(run: Run, text: str, instruction: str) -> str:
-    """Return the signatures of the functions that a text names, or that fit its words."""
-    known = run.catalogue.functions
-    named = [known[word] for word in dict.fromkeys(_NAME.findall(text)) if word in known]
-    found = named or run.catalogue.search(text, MOST_SHOWN)
-    wanted = f"{instruction} {text}"
-    shown = _interface(run, found[:MOST_SHOWN], wanted, run.context.documentation_budget)
+def _looked(run: Run, text: str, instruction: str) -> str:
+    """Return what the planner asks to see: functions by name, parts of the map, else the functions that fit its words.
+
+    A part with few functions is shown as these functions. If nothing fits, the whole map is shown.
+    """
+    named, rest = _named(run, text)
+    found, large = list(named), []
+    for name in parts_in(run, rest):
+        part = run.catalogue.map.find(name)
+        if part is not None and len(part) <= MOST_SHOWN:
+            found += part.everything()
+        else:
+            large.append(name)
+    if not (found or large):
+        found = run.catalogue.search(text, MOST_SHOWN)
+    texts = [_functions(run, found, named, f"{instruction} {text}")] if found else []
+    return "\n\n".join([*texts, *([opened(run, large)] if large else [])]) or whole_map(run)
+
+
+def _named(run: Run, text: str) -> tuple[list[Operation], str]:
+    """Return the operations that a text names, as functions, as in lists or by method and path, and the other words."""
+    functions, lookup = run.catalogue.functions, run.catalogue.lookup
+    known: list[Operation | None] = []
+    for pair in _METHOD_AND_PATH.findall(text):
+        operation = lookup(pair) or lookup(pair.rstrip(AROUND))
+        if operation is not None:
+            known.append(operation)
+            text = text.replace(pair, " ")
+    plain = " ".join(word for word in text.split() if "/" not in word)
+    names = (name.rstrip(".-") for name in _NAME.findall(plain))
+    known += [functions.get(name) or lookup(name) for name in names]
+    return _distinct(operation for operation in known if operation is not None), text
+
+
+def _distinct(operations: Iterable[Operation]) -> list[Operation]:
+    return list({id(operation): operation for operation in operations}.values())
+
+
+def _functions(run: Run, found: Sequence[Operation], named: Sequence[Operation], wanted: str) -> str:
+    """Write the signatures of functions, and the whole documentation of the few that were asked for by name."""
+    budget = run.context.documentation_budget
+    shown = _interface(run, _distinct(found)[:MOST_SHOWN], wanted, budget)
     # Signatures cut deep bodies; who asks for few functions by name needs all of them.
     whole = [
-        f"{run.catalogue.function_name(operation)}:\n"
-        f"{documentation(operation, budget=run.context.documentation_budget, focus=wanted)}"
+        f"{run.catalogue.function_name(operation)}:\n{documentation(operation, budget=budget, focus=wanted)}"
         for operation in named[:MOST_WHOLE]
     ]
     return "\n\n".join([shown, *(["Their documentation:", *whole] if whole else [])])

@@ -2,16 +2,24 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage
 from pydantic import BaseModel, Field
 
+from restgpt.nodes.look import whole_map
 from restgpt.nodes.records import ApiPlan
 from restgpt.nodes.resources import Run
 from restgpt.specs import Operation, UnknownOperationError
 
 MAX_CALLS = 12
 """The maximum number of calls in one API plan."""
+
+NOTHING_FITS = (
+    "No operation has words of the sub-task. This is the map of all paths; an operation is named by its method and "
+    "path, such as GET /users/{id}."
+)
+"""The heading of the map in the place of the operations' lines."""
 
 
 class SelectedCall(BaseModel):
@@ -28,6 +36,27 @@ class Selection(BaseModel):
     thought: str = Field(default="", description="Why these calls, in one or two sentences.")
     calls: list[SelectedCall] = Field(description="The calls in order; empty if none is needed.", max_length=MAX_CALLS)
     answer: str = Field(default="", description="Only without calls.")
+
+
+class LookingSelection(Selection):
+    """Calls, the answer, or a look, where the prompt does not list all operations."""
+
+    look: str = Field(default="", description="Only without calls: words to search by, or a part of the map.")
+    known: bool = Field(default=False, description="Whether `answer` is what the background already says.")
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the reply answers from the background, so that no operation is needed."""
+        return self.known and bool(self.answer.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The operations as a prompt lists them, how many others there are, and whether it lists a map instead."""
+
+    text: str
+    hidden: int
+    is_map: bool = False
 
 
 def check(run: Run, selection: Selection) -> None:
@@ -61,19 +90,23 @@ def plan_message(api_plan: ApiPlan) -> AIMessage:
     return AIMessage(json.dumps({"thought": api_plan["reason"], "calls": api_plan["calls"]}, ensure_ascii=False))
 
 
-def operation_lines(run: Run, wanted: str) -> str:
+def list_operations(run: Run, wanted: str) -> Listing:
     """List the operations for a prompt, grouped by API if there are several.
 
     Lists all operations if they fit the budget; otherwise the best matches for `wanted`, with the best match's API
-    first.
+    first, or the map of all paths if nothing matches.
     """
     offered = run.catalogue.offer(wanted, run.context.operations_budget)
+    hidden = len(run.catalogue) - len(offered)
+    if not offered and hidden:
+        return Listing(f"{NOTHING_FITS}\n{whole_map(run)}", hidden, is_map=True)
     if len(run.catalogue.apis) == 1:
-        return _lines(run, offered)
+        return Listing(_lines(run, offered), hidden)
     groups: dict[int, list[Operation]] = {}
     for operation in offered:
         groups.setdefault(id(operation.api), []).append(operation)
-    return "\n\n".join(f"{group[0].api.title or group[0].api.name}:\n{_lines(run, group)}" for group in groups.values())
+    texts = (f"{group[0].api.title or group[0].api.name}:\n{_lines(run, group)}" for group in groups.values())
+    return Listing("\n\n".join(texts), hidden)
 
 
 def _lines(run: Run, operations: Sequence[Operation]) -> str:

@@ -3,16 +3,25 @@
 from collections.abc import Callable
 from typing import Any
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from restgpt.nodes.context import Context
+from restgpt.nodes.look import MAX_LOOKS, looked, whole_map
 from restgpt.nodes.records import ApiPlan, Step
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import RESULT_BUDGET, attempts, background, shortened
 from restgpt.nodes.rounds import RoundState, step_of
-from restgpt.nodes.selection import Selection, api_plan_of, check, operation_lines, plan_message
+from restgpt.nodes.selection import (
+    Listing,
+    LookingSelection,
+    Selection,
+    api_plan_of,
+    check,
+    list_operations,
+    plan_message,
+)
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError
 
@@ -32,7 +41,7 @@ def make_selector(resources: Resources) -> Callable[..., dict[str, Any]]:
         run = resources.open(runtime, config)
         round_number = state["round"] + 1
         try:
-            reply = run.ask("selector", _prompt(run, state), Selection, check=lambda reply: check(run, reply))
+            reply = _selection(run, state)
         except ModelReplyError as error:
             return _no_call(run, state, round_number, f"No operation was chosen. {error}")
         api_plan = api_plan_of(run, reply)
@@ -43,6 +52,39 @@ def make_selector(resources: Resources) -> Callable[..., dict[str, Any]]:
     return selector
 
 
+def _selection(run: Run, state: SelectorState) -> Selection:
+    """Ask for the selection; where the prompt does not list all operations, the selector may look for others.
+
+    It must look once before it may say that no operation serves.
+    """
+    listing = _operations(run, state)
+    prompt = _prompt(run, state, listing)
+    if not listing.hidden:
+        return run.ask("selector", prompt, Selection, check=lambda reply: check(run, reply))
+    has_looked = listing.is_map
+    for left in range(MAX_LOOKS, -1, -1):
+        reply = run.ask("selector", prompt, LookingSelection, check=_looking_check(run, left))
+        wanted = reply.look.strip()
+        if reply.calls or (not wanted and (has_looked or reply.is_known)):
+            break
+        found = looked(run, wanted) if wanted else whole_map(run)
+        answer = render("selector_looked", found=fenced("document", found), left=str(left - 1))
+        prompt += [AIMessage(reply.model_dump_json()), HumanMessage(answer)]
+        has_looked = True
+    return reply
+
+
+def _looking_check(run: Run, left: int) -> Callable[[LookingSelection], None]:
+    """Return the check of a reply after which the selector may look `left` more times."""
+
+    def check_reply(reply: LookingSelection) -> None:
+        check(run, reply)
+        if not left and reply.look.strip() and not reply.calls:
+            raise ValueError("look: nothing more can be shown. Choose calls, or say in `answer` what is missing.")
+
+    return check_reply
+
+
 def _no_call(run: Run, state: SelectorState, round_number: int, result: str) -> dict[str, Any]:
     api_plan: ApiPlan = {"calls": [], "reason": result}
     closed: SelectorState = {**state, "round": round_number, "api_plan": api_plan}
@@ -50,13 +92,16 @@ def _no_call(run: Run, state: SelectorState, round_number: int, result: str) -> 
     return {"api_plan": api_plan, "round": round_number, "steps": [step], "usage": run.usage()}
 
 
-def _prompt(run: Run, state: SelectorState) -> list[BaseMessage]:
+def _prompt(run: Run, state: SelectorState, listing: Listing) -> list[BaseMessage]:
     """Return the prompt: the sub-task, then each attempt, its result and the planner's next text (equation 2)."""
     tried = attempts(state["steps"], task=state["task"], turn=state["turn"])
     prompt: list[BaseMessage] = [
         SystemMessage(
             render(
-                "selector", operations=fenced("document", _operations(run, state)), examples=run.examples("selector")
+                "selector",
+                operations=fenced("document", listing.text),
+                look=f"\n{render('selector_look', hidden=str(listing.hidden))}" if listing.hidden else "",
+                examples=run.examples("selector"),
             )
         ),
         HumanMessage(
@@ -81,6 +126,6 @@ def _prompt(run: Run, state: SelectorState) -> list[BaseMessage]:
     return prompt
 
 
-def _operations(run: Run, state: SelectorState) -> str:
+def _operations(run: Run, state: SelectorState) -> Listing:
     tried = attempts(state["steps"], task=state["task"], turn=state["turn"])
-    return operation_lines(run, " ".join([state["plan"], *([state["decision"]["text"]] if tried else [])]))
+    return list_operations(run, " ".join([state["plan"], *([state["decision"]["text"]] if tried else [])]))

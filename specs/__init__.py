@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from restgpt.specs.content import MediaType, RequestBody, Response
     from restgpt.specs.operation import Operation
     from restgpt.specs.parameter import Parameter
-    from restgpt.specs.problem import BrokenReference, Problem, SpecError, UnknownOperationError
+    from restgpt.specs.problem import BrokenReference, Problem, SpecError, UnknownOperationError, UnknownPartError
     from restgpt.specs.security import SecurityScheme
     from restgpt.specs.server import Server
 
@@ -26,6 +26,7 @@ __all__ = [
     "Server",
     "SpecError",
     "UnknownOperationError",
+    "UnknownPartError",
     "load_api",
 ]
 
@@ -42,6 +43,7 @@ HOMES = {
     "Problem": "problem",
     "SpecError": "problem",
     "UnknownOperationError": "problem",
+    "UnknownPartError": "problem",
     "SecurityScheme": "security",
     "Server": "server",
 }

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from restgpt.specs.api import Api
 from restgpt.specs.docs.keyword import identifier, unique
+from restgpt.specs.docs.map import Map
 from restgpt.specs.docs.summary import summary_line
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownOperationError
@@ -76,16 +77,28 @@ class Catalogue:
 
     def operation(self, key: str) -> Operation:
         """Find an operation by name, qualified name, operationId or `METHOD /path`; raises UnknownOperationError."""
+        found = self.lookup(key)
+        if found is None:
+            near = [f"{self.name_of(item)} ({item.method} {item.path})" for item in self.search(key, 3)]
+            raise UnknownOperationError(key, near)
+        return found
+
+    def lookup(self, key: str) -> Operation | None:
+        """Find an operation like `operation`; with several APIs, the path may begin with a label, as on the map."""
         for api in self.apis:
             label, _, rest = key.strip().partition(".")
-            if rest and label == self._labels[id(api)] and rest in self._by_name:
-                return api.operation(rest)
+            if label == self._labels[id(api)] and (found := api.lookup(rest)) is not None:
+                return found
         for api in self.apis:
             found = api.lookup(key)
             if found is not None:
                 return found
-        near = [f"{self.name_of(item)} ({item.method} {item.path})" for item in self.search(key, 3)]
-        raise UnknownOperationError(key, near)
+        return self.map.operation(key) if len(self.apis) > 1 else None
+
+    @cached_property
+    def map(self) -> Map:
+        """The map of the paths of all APIs."""
+        return Map({self._labels[id(api)]: api.operations for api in self.apis}, self.line)
 
     def search(self, text: str, k: int = 10) -> list[Operation]:
         """Return the `k` operations of all APIs that fit a text best."""

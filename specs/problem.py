@@ -31,3 +31,13 @@ class UnknownOperationError(LookupError):
         self.near = tuple(near)
         hint = f"; near: {', '.join(self.near)}" if self.near else ""
         super().__init__(f"no operation is called {key!r}{hint}")
+
+
+class UnknownPartError(LookupError):
+    """The map of an API has no such part; the message names similar ones."""
+
+    def __init__(self, part: str, near: Sequence[str] = ()) -> None:
+        self.part = part
+        self.near = tuple(near)
+        hint = f"; near: {', '.join(self.near)}" if self.near else ""
+        super().__init__(f"the map has no part {part!r}{hint}; the whole map is /")

@@ -10,7 +10,7 @@ from restgpt.nodes.budget import used_up
 from restgpt.nodes.records import ApiPlan, Step, Usage, spent_since
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import bounded_results
-from restgpt.nodes.selection import Selection, check, operation_lines, plan_message
+from restgpt.nodes.selection import Selection, check, list_operations, plan_message
 from restgpt.prompts import fenced, render
 
 
@@ -43,7 +43,7 @@ def exhausted(run: Run, state: MethodState) -> str:
 def turn_prompt(run: Run, state: MethodState, rules: str, *, reflections: str = "") -> list[BaseMessage]:
     """Return the prompt: the rules with the operations, the instruction, then each API plan with its result."""
     prompt: list[BaseMessage] = [
-        SystemMessage(render(rules, operations=fenced("document", operation_lines(run, state["instruction"])))),
+        SystemMessage(render(rules, operations=fenced("document", list_operations(run, state["instruction"]).text))),
         HumanMessage(
             render("method_turn", today=run.today(), reflections=reflections, instruction=state["instruction"])
         ),

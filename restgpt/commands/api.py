@@ -75,6 +75,46 @@ def find(
         terminal.answer("\n".join(catalogue.line(item) for item in found) or "No operation matches.")
 
 
+@api.command(name="map")
+def show_map(
+    part: Annotated[
+        str, typer.Argument(help="Part of the map, such as /users/{id} or /users/ab*.", metavar="PART")
+    ] = "/",
+    names: ApiNames = None,
+    specs: Specs = None,
+    budget: Annotated[int, typer.Option(min=50, help="Maximum tokens of the map.")] = 6000,
+    as_json: AsJson = False,
+) -> None:
+    """Show the paths of one or several documents as a tree, or the operations of one part of it."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.commands.sources import Sources
+        from restgpt.specs import Catalogue
+        from restgpt.tools.settings import Settings
+
+        settings = Settings.from_env()
+        catalogue = Catalogue(Sources.given(names, specs, None).or_all(settings).load(settings))
+        found = catalogue.map.open(part)
+        terminal.document(
+            {
+                "part": found.path,
+                "count": len(found),
+                "operations": [
+                    {**_operation_document(item), "name": catalogue.name_of(item)} for item in found.operations
+                ],
+                "parts": [
+                    {
+                        "part": below.path,
+                        "methods": [item.method for item in below.operations],
+                        "count": len(below),
+                    }
+                    for below in found.parts
+                ],
+            }
+        )
+        terminal.answer(found.text(budget))
+
+
 @api.command()
 def functions(
     text: Annotated[

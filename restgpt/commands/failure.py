@@ -42,7 +42,7 @@ def expected_errors() -> tuple[type[BaseException], ...]:
     """Return the exceptions that `explain` has messages for; a function, because importing their modules is slow."""
     from langgraph.errors import GraphRecursionError
 
-    from restgpt.specs import SpecError, UnknownOperationError
+    from restgpt.specs import SpecError, UnknownOperationError, UnknownPartError
     from restgpt.tools.errors import RestgptError
     from restgpt.tools.model.errors import ModelError
 
@@ -53,6 +53,7 @@ def expected_errors() -> tuple[type[BaseException], ...]:
         RestgptError,
         SpecError,
         UnknownOperationError,
+        UnknownPartError,
         ModelError,
         GraphRecursionError,
         sqlite3.Error,
@@ -64,7 +65,7 @@ def explain(error: BaseException) -> tuple[str, Exit]:
     """Return the message and the exit code of an expected error."""
     from langgraph.errors import GraphRecursionError
 
-    from restgpt.specs import SpecError, UnknownOperationError
+    from restgpt.specs import SpecError, UnknownOperationError, UnknownPartError
     from restgpt.tools.errors import ArgumentError, HttpFault, MissingCredentialError, RestgptError
     from restgpt.tools.model.errors import ModelError, ModelReplyError, ModelUnavailableError, NoModelError
 
@@ -93,7 +94,9 @@ def explain(error: BaseException) -> tuple[str, Exit]:
         return f"{_sentence(error)}{example}", Exit.USAGE
     if isinstance(error, UnknownOperationError):
         return f"{_sentence(error)} List the operations with `restgpt api show`.", Exit.USAGE
-    if isinstance(error, UsageError | SpecError | ModelError | MissingCredentialError | RestgptError):
+    if isinstance(
+        error, UsageError | SpecError | UnknownPartError | ModelError | MissingCredentialError | RestgptError
+    ):
         return _sentence(error), Exit.USAGE
     return (
         f"The database of the threads failed ({type(error).__name__}). Check that it runs and can be reached.",

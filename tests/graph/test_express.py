@@ -9,6 +9,7 @@ from langgraph.store.memory import InMemoryStore
 from roles import by_role, end, no_call, plan, program, prompts_of, select
 
 from restgpt.graph.build import build_graph
+from restgpt.nodes.look import MAX_LOOKS
 from restgpt.specs import Api, load_api
 
 
@@ -67,9 +68,11 @@ def test_the_planner_may_see_more_functions_before_it_writes(board: Board) -> No
 
 
 def test_the_planner_must_decide_after_its_looks(board: Board) -> None:
-    agent = expressed(board, *[functions("find_tasks")] * 3, end("Enough."))
+    agent = expressed(board, *[functions("find_tasks")] * (MAX_LOOKS + 1), end("Enough."))
     assert agent.ask("How many tasks are there?")["answer"] == "Enough."
-    assert "no more functions can be shown" in str(prompts_of(agent.model, "express")[3][-1].text)
+    prompts = prompts_of(agent.model, "express")
+    assert "You may ask for functions 0 more times." in str(prompts[MAX_LOOKS][-1].text)
+    assert "no more functions can be shown" in str(prompts[MAX_LOOKS + 1][-1].text)
 
 
 def test_a_plan_goes_to_the_loop_whose_planner_does_not_see_the_functions(board: Board) -> None:

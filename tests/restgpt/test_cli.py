@@ -122,6 +122,23 @@ def test_find_ranks_operations(cli: Cli) -> None:
     assert cli("api", "find", "create a project", "--spec", TOY, "-k", "1").out.startswith("create_project: POST")
 
 
+def test_the_map_shows_paths_and_the_operations_of_a_part(cli: Cli) -> None:
+    assert " /{project_id} GET PATCH DELETE +2" in cli("api", "map", "--spec", TOY, "--budget", "50").out
+    part = cli("api", "map", "/tasks/{id}", "--spec", TOY)
+    assert part.out.startswith("- get_task: GET /tasks/{task_id}")
+    document = cli("api", "map", "/tasks", "--spec", TOY, "--json").document
+    assert (document["part"], document["count"]) == ("/tasks", 4)
+    assert [operation["name"] for operation in document["operations"]] == ["find_tasks"]
+    below = {"part": "/tasks/{task_id}", "methods": ["GET", "PATCH", "DELETE"], "count": 3}
+    assert document["parts"] == [below]
+
+
+def test_a_part_that_the_map_does_not_have_is_refused_with_similar_ones(cli: Cli) -> None:
+    ran = cli("api", "map", "/project", "--spec", TOY)
+    assert ran.code == 2
+    assert "The map has no part '/project'; near: /projects; the whole map is /." in ran.err
+
+
 @pytest.mark.slow
 def test_every_published_document_is_shown_and_searched(cli: Cli, data_folder: Path) -> None:
     documents = [path for path in sorted((data_folder / "openapi").rglob("*")) if path.suffix in (".json", ".yaml")]

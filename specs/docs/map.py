@@ -1,0 +1,177 @@
+"""The map of APIs: all paths with their methods, opened part by part, each within a budget of tokens."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import islice
+
+from restgpt.specs.docs.outline import outline
+from restgpt.specs.docs.path_tree import PathNode, grow, pieces
+from restgpt.specs.operation import Operation
+from restgpt.specs.problem import UnknownPartError
+
+TOKEN = 4
+"""Characters of a token, on average."""
+
+OWN_SHARE = 3
+"""The part of the budget for the operations of a part's own path, where those below it do not fit."""
+
+NEAREST = 5
+"""The maximum number of parts that an error names."""
+
+COMPARED_MOST = 2000
+"""The maximum number of siblings that an error compares with a name."""
+
+LEGEND = "Each line continues the path that it is indented below; +N are operations further below it."
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the map: the operations at its path and below it."""
+
+    path: str
+    _start: str
+    _node: PathNode
+    _line: Callable[[Operation], str]
+
+    def __len__(self) -> int:
+        return self._node.size
+
+    @property
+    def operations(self) -> Sequence[Operation]:
+        """The operations whose path is this part."""
+        return tuple(self._node.operations)
+
+    @property
+    def parts(self) -> "list[Part]":
+        """The parts below, each with operations of its own or a choice of further parts."""
+        below = (node.descend() for node in self._node.nodes.values())
+        return [Part(self._start + label, self._start + label, node, self._line) for label, node in below]
+
+    def everything(self) -> Iterator[Operation]:
+        """Yield the operations of this part and of all parts below it."""
+        return self._node.everything()
+
+    def text(self, budget: int) -> str:
+        """Write the part in about `budget` tokens: a line for each operation if they fit, else a tree of paths."""
+        room = budget * TOKEN
+        whole = _fitting(map(self._described, self.everything()), room)
+        return "\n".join(whole if len(whole) == len(self) else self._tree(room))
+
+    def _tree(self, room: int) -> list[str]:
+        own = _fitting(map(self._described, self.operations), room // OWN_SHARE)
+        if len(own) < len(self.operations):
+            methods = dict.fromkeys(operation.method for operation in self.operations[len(own) :])
+            own.append(f"- {' '.join(methods)} {self.path}")
+        head = [LEGEND, *([self.path, *own] if self._start else own)]
+        room -= sum(len(line) + 1 for line in head)
+        return [*head, *outline(self._node, room, depth=1 if self._start else 0)]
+
+    def _described(self, operation: Operation) -> str:
+        return f"- {self._line(operation)}"
+
+
+class Map:
+    """The map of the operations of one API, or of several, with the label of an API as the first piece of its paths."""
+
+    def __init__(self, apis: Mapping[str, Sequence[Operation]], line: Callable[[Operation], str]) -> None:
+        """Make the map of the operations of labelled APIs; `line` writes an operation on one line."""
+        self._line = line
+        trees = {f"/{label}": grow(operations) for label, operations in apis.items()}
+        self._labels = tuple(trees) if len(trees) > 1 else ()
+        if len(trees) == 1:
+            (self._root,) = trees.values()
+            return
+        for label, tree in trees.items():
+            tree.piece = label
+        self._root = PathNode(nodes=trees, size=sum(tree.size for tree in trees.values()))
+
+    def open(self, part: str = "/") -> Part:
+        """Return a part like `find`; raises `UnknownPartError`, which names similar parts."""
+        found = self.find(part)
+        if found is None:
+            wanted = _path_of(part)
+            raise UnknownPartError(part, [home.path for home in self._homes(wanted)] or self._near(wanted))
+        return found
+
+    def find(self, part: str) -> Part | None:
+        """Return a part of the map, such as `/users/{id}` or `/users/ab*`, or None.
+
+        Case, the names of variables, a method before the path and a slash at its end make no difference. With several
+        APIs, the label may be missing if only one of them has the path.
+        """
+        wanted = _path_of(part)
+        if not wanted.strip("/"):
+            return Part("/", "", self._root, self._line)
+        found = self._find(wanted)
+        if found is not None:
+            return found
+        homes = self._homes(wanted)
+        return homes[0] if len(homes) == 1 else None
+
+    def operation(self, key: str) -> Operation | None:
+        """Return the operation of a method and a path as the map writes them, or None."""
+        method, _, path = " ".join(key.split()).partition(" ")
+        part = self.find(path) if path.startswith("/") else None
+        there = part.operations if part is not None else ()
+        return next((operation for operation in there if operation.method == method.upper()), None)
+
+    def _homes(self, wanted: str) -> list[Part]:
+        return [part for label in self._labels if (part := self._find(label + wanted)) is not None]
+
+    def _find(self, wanted: str) -> Part | None:
+        for path in dict.fromkeys((wanted, wanted.rstrip("/"))):
+            node, found, missing = self._reach(pieces(path))
+            start = "".join(found)
+            if not missing:
+                return Part(start, start, node, self._line)
+            if len(missing) == 1 and missing[0].endswith("*"):
+                letters = missing[0][:-1]
+                some = {piece: inner for piece, inner in node.nodes.items() if piece.startswith(letters)}
+                if some:
+                    inner = PathNode(nodes=some, size=sum(item.size for item in some.values()))
+                    return Part(f"{start}{letters}*", start, inner, self._line)
+        return None
+
+    def _reach(self, steps: Sequence[str]) -> tuple[PathNode, list[str], Sequence[str]]:
+        """Follow pieces from the root: return the last node, the pieces to it, and those that lead nowhere."""
+        node = self._root
+        found: list[str] = []
+        for number, step in enumerate(steps):
+            following = node.follow(step)
+            if following is None:
+                return node, found, steps[number:]
+            node = following
+            found.append(node.piece)
+        return node, found, ()
+
+    def _near(self, wanted: str) -> list[str]:
+        """Return parts like a missing one: spelled almost like it, or with its last piece, or the start of it."""
+        steps = pieces(wanted.rstrip("/*")) or ["/"]
+        node, found, missing = self._reach(steps)
+        start = "".join(found)
+        alike = get_close_matches(missing[0], list(islice(node.nodes, COMPARED_MOST)), NEAREST) if missing else []
+        last = steps[-1].casefold()
+        same = islice((path for path, item in self._root.walk() if item.piece.casefold() == last), NEAREST)
+        near = [*(start + piece for piece in alike), *same, *([start] if start else [])]
+        return list(dict.fromkeys(near))[:NEAREST]
+
+
+def _path_of(part: str) -> str:
+    """Return the path of a part as a person or a model writes it, with a slash before it."""
+    text = " ".join(part.split()).strip("`'\"")
+    first, _, rest = text.partition(" ")
+    if rest.startswith("/") and first.isalpha():
+        text = rest
+    return text if text.startswith("/") else f"/{text}"
+
+
+def _fitting(lines: Iterator[str], room: int) -> list[str]:
+    """Return the first lines, while they fit."""
+    fitting: list[str] = []
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        fitting.append(line)
+    return fitting

@@ -1,0 +1,193 @@
+"""Guards the second look: operations that a prompt does not list are found before it is said that there is none."""
+
+from typing import Any
+
+import pytest
+import yaml
+from board import CALLS, TOY, Agent, Board
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from roles import by_role, call, end, no_call, plan, program, prompts_of, select
+from scripted import Reply
+
+from restgpt.graph.build import build_graph
+from restgpt.nodes.look import MAX_LOOKS
+from restgpt.specs import Api, load_api
+from restgpt.worlds import CREDENTIAL
+
+GERMAN = "Wieviele Aufgaben gibt es?"
+
+
+def look(words: str) -> Reply:
+    return {"thought": "", "calls": [], "answer": "", "look": words}
+
+
+def functions(text: str) -> Reply:
+    return {"thought": "", "decision": "functions", "text": text}
+
+
+def wide(board: Board, count: int = 150) -> Api:
+    """The API of the board, among many other operations that have nothing to do with it."""
+    document = yaml.safe_load(TOY.read_bytes())
+    for number in range(count):
+        operation = {"summary": f"Rotate engine {number}", "responses": {"200": {"description": "."}}}
+        document["paths"][f"/engines/e{number}/rotation"] = {"get": operation}
+    return load_api(document, base_url=board.server.url, auth={"key": CREDENTIAL})
+
+
+def agent(board: Board, script: dict[str, Any], **context: Any) -> Agent:
+    model = by_role(script)
+    graph = build_graph(
+        [wide(board)],
+        model=model,
+        context={"operations_budget": 400, "functions_budget": 400, **context},
+        checkpointer=InMemorySaver(),
+        store=InMemoryStore(),
+    )
+    return Agent(graph, model)
+
+
+def selecting(board: Board, *replies: Reply, sub_task: str = "Rotate an engine", **more: Any) -> Agent:
+    script = {"planner": [plan(sub_task), end("Done.")], "selector": list(replies), **more}
+    return agent(board, script, **CALLS)
+
+
+def said(agent: Agent, role: str, number: int) -> str:
+    """The newest message of a role's prompt."""
+    return str(prompts_of(agent.model, role)[number][-1].text)
+
+
+def rules(agent: Agent, role: str) -> str:
+    """The first message of a role's first prompt."""
+    return str(prompts_of(agent.model, role)[0][0].text)
+
+
+def test_a_selector_that_sees_all_operations_is_not_told_of_looks(board: Board) -> None:
+    script = {"planner": [plan("Fly"), end("No.")], "selector": [no_call("No operation flies.")]}
+    asked = board.agent(by_role(script))
+    asked.ask("Fly to the moon")
+    [prompt] = prompts_of(asked.model, "selector")
+    assert "`look`" not in str(prompt[0].text)
+    assert asked.state["steps"][0]["result"] == "No operation flies."
+
+
+def test_a_selector_that_finds_what_it_needs_is_asked_once(board: Board) -> None:
+    asked = selecting(board, select("find_tasks"), sub_task="Find tasks", caller=[call({})], parser=["print(1)"])
+    asked.ask("Find tasks")
+    assert len(prompts_of(asked.model, "selector")) == 1
+    assert "`look`" in rules(asked, "selector")
+
+
+def test_the_selector_looks_with_its_own_words(board: Board) -> None:
+    asked = selecting(
+        board, look("find tasks of a person"), select("find_tasks"), caller=[call({})], parser=["print('24')"]
+    )
+    asked.ask("Turn the motor")
+    assert "find_tasks:" not in rules(asked, "selector")
+    assert "- find_tasks: GET /tasks" in said(asked, "selector", 1)
+    assert board.calls() == ["GET /tasks 200"]
+
+
+def test_the_selector_opens_the_map_and_chooses_by_method_and_path(board: Board) -> None:
+    asked = selecting(
+        board, look("/"), look("/projects"), select("GET /projects"), caller=[call({})], parser=["print('ok')"]
+    )
+    asked.ask("Turn the motor")
+    assert "/engines +150" in said(asked, "selector", 1)
+    assert "- list_projects: GET /projects" in said(asked, "selector", 2)
+    assert asked.state["steps"][0]["api_plan"]["calls"][0]["operation"] == "list_projects"
+    assert board.calls() == ["GET /projects 200"]
+
+
+def test_no_operation_is_accepted_only_after_a_look(board: Board) -> None:
+    asked = selecting(board, no_call("No operation flies."), no_call("No operation flies, indeed."))
+    asked.ask("Turn the motor")
+    assert len(prompts_of(asked.model, "selector")) == 2
+    assert "/projects" in said(asked, "selector", 1)
+    assert asked.state["steps"][0]["result"] == "No operation flies, indeed."
+
+
+def test_what_the_background_says_needs_no_look(board: Board) -> None:
+    asked = selecting(board, {**no_call("It is 7."), "known": True})  # type: ignore[dict-item]
+    asked.ask("Turn the motor")
+    assert len(prompts_of(asked.model, "selector")) == 1
+    assert asked.state["steps"][0]["result"] == "It is 7."
+
+
+def test_the_selector_must_decide_after_its_looks(board: Board) -> None:
+    asked = selecting(board, *[look("a flying carpet")] * (MAX_LOOKS + 1), no_call("No operation flies."))
+    asked.ask("Turn the motor")
+    assert "You may look 0 more times." in said(asked, "selector", MAX_LOOKS)
+    assert "nothing more can be shown" in said(asked, "selector", MAX_LOOKS + 1)
+    assert asked.state["steps"][0]["result"] == "No operation flies."
+
+
+def test_words_that_fit_nothing_open_the_map(board: Board) -> None:
+    asked = selecting(board, look("überfällig verspätet"), no_call("No operation."))
+    asked.ask("Turn the motor")
+    assert "/engines +150" in said(asked, "selector", 1)
+
+
+def test_a_part_that_does_not_exist_is_answered_with_the_nearest(board: Board) -> None:
+    asked = selecting(board, look("/project and /tasks"), no_call("No operation."))
+    asked.ask("Turn the motor")
+    assert "the map has no part '/project'; near: /projects" in said(asked, "selector", 1)
+    assert "- find_tasks: GET /tasks" in said(asked, "selector", 1)
+
+
+def test_a_sub_task_without_a_known_word_gets_the_map_in_the_place_of_the_list(board: Board) -> None:
+    asked = selecting(board, no_call("No operation."), sub_task="Zähle überfällige Aufgaben")
+    asked.ask(GERMAN)
+    assert "/engines +150" in rules(asked, "selector")
+    assert len(prompts_of(asked.model, "selector")) == 1
+
+
+def test_a_look_is_data_of_the_document(board: Board) -> None:
+    asked = selecting(board, look("/projects"), no_call("No operation."))
+    asked.ask("Turn the motor")
+    assert said(asked, "selector", 1).startswith("<document-")
+
+
+def test_the_planner_finds_functions_on_the_map(board: Board) -> None:
+    replies = [functions("/"), functions("what is at /projects"), functions("`GET /tasks`")]
+    asked = agent(board, {"express": [*replies, program("print(find_tasks()['total'])")]})
+    assert asked.ask("Turn the motor")["answer"] == "24"
+    assert "/engines +150" in said(asked, "express", 1)
+    assert "list_projects(" in said(asked, "express", 2)
+    assert "find_tasks(" in said(asked, "express", 3)
+    assert "Their documentation:\n\nfind_tasks:" in said(asked, "express", 3)
+
+
+def test_the_planner_is_told_of_the_map_only_if_functions_are_hidden(board: Board) -> None:
+    hidden = agent(board, {"express": [end("Fine.")]})
+    hidden.ask("Rotate engine 7")
+    assert "more functions; ask for them with `functions`" in rules(hidden, "express")
+    assert "map of their paths" in rules(hidden, "express")
+    whole = board.agent(by_role({"express": [end("Fine.")]}), context={})
+    whole.ask("Rotate engine 7")
+    assert "map of their paths" not in rules(whole, "express")
+
+
+@pytest.mark.parametrize("instruction", [GERMAN, "タスクはいくつありますか", "Сколько задач?"])
+def test_an_instruction_without_a_known_word_shows_the_planner_the_map(board: Board, instruction: str) -> None:
+    asked = agent(board, {"express": [functions("Aufgaben zählen"), end("Fine.")]})
+    asked.ask(instruction)
+    assert "/engines +150" in rules(asked, "express").partition("# The functions")[2]
+    assert "/engines +150" in said(asked, "express", 1)
+
+
+def test_one_look_of_the_planner_may_name_functions_and_parts(board: Board) -> None:
+    asked = agent(board, {"express": [functions("get_task and /engines/e7, /tasks and /engines"), end("Fine.")]})
+    asked.ask("Turn the motor")
+    shown = said(asked, "express", 1)
+    assert "get_task(" in shown
+    assert "find_tasks(" in shown
+    assert "get_engines_e7_rotation(" in shown
+    assert "\n/engines\n /e0/rotation GET\n /e1* +61\n" in shown
+
+
+def test_a_method_and_path_that_do_not_exist_are_answered_with_the_nearest_part(board: Board) -> None:
+    asked = agent(board, {"express": [functions("get_task, GET /project"), end("Fine.")]})
+    asked.ask("Turn the motor")
+    assert "get_task(" in said(asked, "express", 1)
+    assert "the map has no part '/project'; near: /projects" in said(asked, "express", 1)
