@@ -27,7 +27,9 @@ SEARCHES = frozenset({"search", "lookup"})
 # Last segments that are as often a noun, so that `POST /lists/list` may make one.
 NOUNS = frozenset({"list", "filter"})
 # Fields of a body that ask for more than an answer.
-ASKING = frozenset("password recipient recipients subject attachments file files dryrun validateonly callbackurl".split())
+ASKING = frozenset(
+    ["password", "recipient", "recipients", "subject", "attachments", "file", "files", "dryrun", "validateonly", "callbackurl"]
+)
 KEY_HEADERS = ("idempotency-key", "x-idempotency-key", "x-http-method-override")
 
 Kind = Literal["read", "change"]
