@@ -13,8 +13,8 @@ NAMED = 20
 """How many arguments a refusal names."""
 
 NOT_OFFERED = (
-    "it is not offered for this request to say that it only reads. Approve it without, or add a rule under `effects` in "
-    "apis.yaml"
+    "it is not offered for this request to say that it only reads. Approve it without only_reads, or add a rule under "
+    "`effects` in apis.yaml"
 )
 
 NOT_KNOWN = "It was being sent when the run was interrupted; whether it was carried out is not known."
@@ -119,11 +119,12 @@ def _barred(draft: Draft, rules: Rules) -> Held | Refused | None:
 
 
 def _denied(draft: Draft, rules: Rules) -> str:
-    if rules.writes == "deny" and draft.effect.is_proposed:
+    if rules.writes == "deny" and rules.can_confirm(draft.operation):
         return (
-            f"The policy of this run allows no changes (writes: deny). This request seems only to read ({draft.effect.reason})"
-            f", but nobody has confirmed it. The user can confirm it by approving it as a read in a run with `writes: "
-            f"ask`, or by a rule {{effect: read, id: {draft.operation.name}}} under `effects` in apis.yaml."
+            "The policy of this run allows no changes (writes: deny). This request seems only to read "
+            f"({draft.effect.reason}), but nobody has confirmed it. The user can confirm it by approving it as a read "
+            f"in a run with `writes: ask`, or by a rule {{effect: read, id: {draft.operation.name}}} under `effects` "
+            "in apis.yaml."
         )
     if rules.writes == "deny" and not draft.effect.is_read:
         return "The policy of this run allows no changes (writes: deny)."

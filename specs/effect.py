@@ -28,7 +28,8 @@ SEARCHES = frozenset({"search", "lookup"})
 NOUNS = frozenset({"list", "filter"})
 # Fields of a body that ask for more than an answer.
 ASKING = frozenset(
-    ["password", "recipient", "recipients", "subject", "attachments", "file", "files", "dryrun", "validateonly", "callbackurl"]
+    {"password", "recipient", "recipients", "subject", "attachments", "file", "files", "dryrun", "validateonly"}
+    | {"callbackurl"}
 )
 KEY_HEADERS = ("idempotency-key", "x-idempotency-key", "x-http-method-override")
 

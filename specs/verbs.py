@@ -2,45 +2,74 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 
-READS = frozenset(
-    ["search", "query", "filter", "find", "list", "get", "retrieve", "lookup", "count", "paginate", "read", "browse", "aggregate", "autocomplete", "suggest", "show"]
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+READS = _listed(
+    """
+    search query filter find list get retrieve lookup count paginate read browse aggregate autocomplete suggest show
+    """
 )
 """Verbs of requests that read."""
 
-COMPUTES = frozenset(["check", "validate", "preview", "estimate", "calculate", "compare", "explain"])
+COMPUTES = _listed("check validate preview estimate calculate compare explain")
 """Verbs of requests that mostly only compute an answer; some keep it, so they need a second sign."""
 
-CHANGES = frozenset(
-    ["create", "delete", "remove", "destroy", "cancel", "send", "insert", "upsert", "modify", "purge", "erase", "revoke", "enable", "disable", "activate", "deactivate", "approve", "reject", "settle", "pay", "submit", "execute", "register", "unregister", "subscribe", "unsubscribe", "add", "edit", "save", "write", "append", "restore", "rename", "replace", "merge", "assign", "unassign", "attach", "detach", "invite", "publish", "unpublish", "acknowledge", "ack", "consume", "dequeue", "enqueue", "pop", "push", "clear", "flush", "wipe", "drop", "truncate", "kill", "terminate", "pause", "resume", "retry", "rotate", "reindex", "rebuild", "invalidate", "expire", "mark", "unmark", "increment", "decrement", "reserve", "update", "clean", "bump", "notify", "apply", "redeem", "void", "burn", "withdraw", "deposit", "drain", "evict", "migrate", "install", "uninstall", "reboot", "restart", "shutdown", "toggle", "unlock", "change", "cleanup", "authorize", "authenticate", "login", "logout", "generate", "provision", "configure", "adjust", "overwrite", "patch", "put", "persist", "rollback", "commit", "launch", "abort", "deny", "disconnect", "connect", "initiate", "begin", "finish", "complete", "confirm", "dispatch", "deliver", "forward", "redirect", "anonymize", "scrub", "poll", "touch", "mutate"]
+CHANGES = _listed(
+    """
+    create delete remove destroy cancel send insert upsert modify purge erase revoke enable disable activate
+    deactivate approve reject settle pay submit execute register unregister subscribe unsubscribe add edit save
+    write append restore rename replace merge assign unassign attach detach invite publish unpublish acknowledge ack
+    consume dequeue enqueue pop push clear flush wipe drop truncate kill terminate pause resume retry rotate reindex
+    rebuild invalidate expire mark unmark increment decrement reserve update clean bump notify apply redeem void
+    burn withdraw deposit drain evict migrate install uninstall reboot restart shutdown toggle unlock change cleanup
+    authorize authenticate login logout generate provision configure adjust overwrite patch put persist rollback
+    commit launch abort deny disconnect connect initiate begin finish complete confirm dispatch deliver forward
+    redirect anonymize scrub poll touch mutate
+    """
 )
 """Verbs of requests that change something, wherever they stand in a name."""
 
-NOUNS_TOO = frozenset(
-    ["run", "start", "order", "set", "post", "book", "charge", "transfer", "request", "issue", "schedule", "trigger", "import", "export", "upload", "download", "backup", "batch", "call", "message", "mail", "email", "comment", "like", "rate", "vote", "tag", "label", "report", "process", "track", "watch", "follow", "review", "log", "index", "build", "deploy", "release", "lock", "close", "open", "move", "copy", "sync", "reset", "refund", "purchase", "return", "exchange", "ship", "block", "ban", "stop", "claim", "grant", "archive", "store", "bill", "test", "use", "join", "leave", "fork", "star", "pin", "hide", "link", "unlink", "bind", "share", "stream", "play", "record", "capture", "sign", "sell", "buy", "bid", "trade", "tip", "dial", "invoice", "answer", "reply", "print", "scan", "crawl", "train", "refresh", "renew", "make", "turn", "switch"]
+NOUNS_TOO = _listed(
+    """
+    run start order set post book charge transfer request issue schedule trigger import export upload download
+    backup batch call message mail email comment like rate vote tag label report process track watch follow review
+    log index build deploy release lock close open move copy sync reset refund purchase return exchange ship block
+    ban stop claim grant archive store bill test use join leave fork star pin hide link unlink bind share stream
+    play record capture sign sell buy bid trade tip dial invoice answer reply print scan crawl train refresh renew
+    make turn switch
+    """
 )
 """Verbs of changes that are nouns too: they count only where a verb stands."""
 
-HARMLESS = frozenset(["return", "sort", "rank", "group", "match"])
+HARMLESS = _listed("return sort rank group match")
 """Verbs that may follow a verb of reading: search and return."""
 
-ISSUED = frozenset(["token", "tokens", "login", "ticket", "lock", "lease", "code", "codes", "secret", "secrets", "credential", "credentials", "otp"])
-ISSUED |= frozenset(["nonce", "session", "key", "keys", "next", "url", "urls", "link", "links", "password", "challenge", "captcha", "job"])
+ISSUED = _listed(
+    """
+    token tokens login ticket lock lease code codes secret secrets credential credentials otp nonce session key keys
+    next url urls link links password challenge captcha job
+    """
+)
 """Nouns of things that come into being, or are taken away, when somebody gets them."""
 
-LANGUAGES = frozenset(["sql", "graphql", "cypher", "script", "statement", "mutation", "sparql", "influxql", "ksql", "gremlin", "command", "code"])
+LANGUAGES = _listed("sql graphql cypher script statement mutation sparql influxql ksql gremlin command code")
 """Nouns of texts in a language that can change data too."""
 
 PRONOUNS = frozenset({"them", "it"})
 HARD_JOINTS = frozenset({"and", "n", "plus", "then", "afterwards"})
 SOFT_JOINTS = frozenset({"or", "to", "also", "will", ","})
-NOT_VERBS = frozenset(["the", "a", "an", "all", "its", "their", "other", "more"])
+NOT_VERBS = _listed("the a an all its their other more")
 
 WORD = re.compile(r"[A-Za-z]+|\d+|[,;&+]|[.:](?=\s|$)")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 SIGNS = {"&": "and", "+": "and", ";": ",", ".": ",", ":": ","}
-SUBJECTS = frozenset(["it", "this", "that", "which", "endpoint", "operation", "call", "request", "method", "api", "route", "action", "query", "search"])
-AUXILIARIES = frozenset(["will", "then", "also", "and", "automatically"])
+SUBJECTS = _listed("it this that which endpoint operation call request method api route action query search")
+AUXILIARIES = _listed("will then also and automatically")
 
 
 def tokens(text: str) -> list[str]:
@@ -98,7 +127,7 @@ def _is_gerund(word: str, verbs: Collection[str]) -> bool:
 
 
 def _after_joints(found: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for joint, word in zip(found, found[1:], strict=False):
+    for joint, word in pairwise(found):
         if joint in HARD_JOINTS or joint in SOFT_JOINTS:
             yield joint, word
 
@@ -117,7 +146,7 @@ def _is_second_act(joint: str, word: str, found: Sequence[str], *, is_third: boo
 def tells_change(text: str) -> bool:
     """Tell whether a description speaks of a change that the request makes, besides what it reads."""
     found = tokens(f". {text}")
-    for before, word in zip(found, found[1:], strict=False):
+    for before, word in pairwise(found):
         if before in SUBJECTS | {","} and word != base(word) and base(word) in CHANGES:
             return True
         if before in AUXILIARIES and base(word) in CHANGES:

@@ -135,9 +135,10 @@ class HttpClient:
     ) -> Reply:
         """Send a request and return the reply, whatever its status.
 
-        `is_read` says whether it only reads, so that it may be repeated; without it, the method decides. `deadline` is the moment on the client's clock (`time.monotonic`) by which `send` ends, waits included. Raises a
-        subclass of HttpFault if no usable reply comes, MissingCredentialError if the operation needs a credential that
-        is not configured.
+        `is_read` says whether it only reads, so that it may be repeated; without it, the method decides. `deadline` is
+        the moment on the client's clock (`time.monotonic`) by which `send` ends, waits included. Raises a subclass of
+        HttpFault if no usable reply comes, MissingCredentialError if the operation needs a credential that is not
+        configured.
         """
         limit = self._clock() + self.limits.total_seconds
         limit = min(limit, deadline) if deadline is not None else limit
