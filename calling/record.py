@@ -96,10 +96,10 @@ class CallRecord(TypedDict):
 
     `id` is unique in the thread and names the call in the write journal. `safe` says whether it only reads, by what was
     known at the newest decision, `proposed` that it seems to, but nobody has confirmed it. `pages` is how many pages of
-    a list are read at most. `description` says why the call is made. `request` is the request as it will be sent, without
-    credentials; `settled` are its arguments in the types and the spelling of the document, where they differ from those
-    given. Both are dropped when the call is over. `unsure` counts how often a change was about to be sent without its
-    outcome being known, `sends` how often it may be, which is once unless a person allowed more.
+    a list are read at most. `description` says why the call is made. `request` is the request as it will be sent,
+    without credentials; `settled` are its arguments in the types and the spelling of the document, where they differ
+    from those given. Both are dropped when the call is over. `unsure` counts how often a change was about to be sent
+    without its outcome being known, `sends` how often it may be, which is once unless a person allowed more.
     """
 
     id: str

@@ -221,7 +221,8 @@ def _show_effects(terminal: Terminal, operations: "Sequence[Operation]", setting
     )
     terminal.answer(
         "\n".join(
-            f"{effect.kind:6}  {item.name}: {item.method} {item.path}  ({ORIGINS[effect.origin]}: {effect.reason})"
+            f"{effect.kind:6}  {item.name}: {item.method} {item.path}  ({ORIGINS[effect.origin]}"
+            + (")" if effect.origin in ("method", "document", "settings") else f": {effect.reason})")
             for item, effect in found
         )
     )
