@@ -46,8 +46,13 @@ NOUNS_TOO = _listed(
 )
 """Verbs of changes that are nouns too: they count only where a verb stands."""
 
-HARMLESS = _listed("return sort rank group match")
-"""Verbs that may follow a verb of reading: search and return."""
+HARMLESS = _listed("sort rank group match")
+"""Verbs that may follow a verb of reading: search and sort."""
+
+RETURNS = "returns"
+"""What an operation returns it answers; to return something is a change in a shop."""
+
+CHECKS = frozenset({("check", "in"), ("check", "out"), ("check", "off")})
 
 ISSUED = _listed(
     """
@@ -96,8 +101,6 @@ def read_verb(found: Sequence[str]) -> str:
     if verb == "list" and len(found) > 1 and not _names_several(found[1:6]):
         # To list one thing is to offer it for sale.
         return ""
-    if verb == "get" and not ISSUED.isdisjoint(found[1:]):
-        return ""
     return verb if verb in READS | COMPUTES else ""
 
 
@@ -113,12 +116,19 @@ def says_change(found: Sequence[str]) -> bool:
     """Tell whether the words of a name or a summary speak of a change, or of a second act that is not a known read."""
     if not PRONOUNS.isdisjoint(found) or "then" in found or not CHANGES.isdisjoint(found):
         return True
+    if any(pair in CHECKS for pair in pairwise(found)) or _issues(found):
+        return True
     if any(_is_gerund(word, CHANGES) for word in found):
         return True
-    if found and base(found[0]) in CHANGES | NOUNS_TOO:
+    if found and found[0] != RETURNS and base(found[0]) in CHANGES | NOUNS_TOO:
         return True
     is_third = bool(found) and found[0] != base(found[0])
     return any(_is_second_act(joint, word, found, is_third=is_third) for joint, word in _after_joints(found))
+
+
+def _issues(found: Sequence[str]) -> bool:
+    """Tell whether the words speak of getting what comes into being, or is taken away, by that."""
+    return bool(found) and base(found[0]) == "get" and not ISSUED.isdisjoint(found)
 
 
 def _is_gerund(word: str, verbs: Collection[str]) -> bool:
@@ -134,6 +144,8 @@ def _after_joints(found: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _is_second_act(joint: str, word: str, found: Sequence[str], *, is_third: bool) -> bool:
     """Tell whether the word after a joint may be a second verb, which is not known to read."""
+    if word == RETURNS:
+        return False
     if word in NOUNS_TOO or base(word) in CHANGES or (is_third and base(word) in NOUNS_TOO):
         return True
     if base(word) in READS | COMPUTES | HARMLESS or word in NOT_VERBS:
