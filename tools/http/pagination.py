@@ -80,11 +80,12 @@ class _View:
     holders: tuple[Mapping[str, Any], ...]
     items: Sequence[Any]
 
-    def find(self, names: frozenset[str]) -> Any:
+    def find(self, names: frozenset[str], *, scalar: bool = False) -> Any:
         """The first value that is not null under one of these names; names are compared by letters and digits only."""
         for holder in self.holders:
             for key, value in holder.items():
-                if _plain(str(key)) in names and value is not None:
+                is_wanted = value is not None and not (scalar and isinstance(value, Mapping | list))
+                if _plain(str(key)) in names and is_wanted:
                     return value
         return None
 
@@ -343,7 +344,7 @@ def _by_cursor(operation: Operation, arguments: Arguments, view: _View) -> dict[
     """The arguments with the cursor from the response, if the operation has a parameter for it."""
     parameter = _cursor_field(operation, arguments, _CURSOR_PARAMETERS)
     names = _CURSORS | ({_plain(parameter.name)} if parameter else set())
-    cursor = view.find(names)
+    cursor = view.find(names, scalar=True)
     if parameter is None:
         # `next_page: 3` in a response is the number of the next page.
         parameter = _page_field(operation, arguments)
