@@ -1,6 +1,5 @@
 """Guards confirmed reads: kept for one operation of one API, and found only as long as the operation is the same."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,10 +24,10 @@ def operation(name: str = "search", text: str = TEXT, base_url: str | None = Non
 
 
 @pytest.fixture
-def kept() -> Iterator[Confirmations]:
+def kept() -> Confirmations:
     found = Confirmations(InMemoryStore(), clock=lambda: 5.0)
     found.remember(operation(), "its path ends in search")
-    yield found
+    return found
 
 
 def test_it_is_found_again_when_the_document_is_read_again(kept: Confirmations) -> None:

@@ -192,7 +192,12 @@ PAGING = {"type": "object", "properties": {"limit": {"type": "integer"}, "offset
         ),
         # HubSpot, Jira
         ({"after": "string"}, {}, {"results": [{}], "paging": {"next": {"after": "20"}}}, {"after": "20"}),
-        ({"nextPageToken": "string"}, {}, {"issues": [{}], "nextPageToken": "t", "isLast": False}, {"nextPageToken": "t"}),
+        (
+            {"nextPageToken": "string"},
+            {},
+            {"issues": [{}], "nextPageToken": "t", "isLast": False},
+            {"nextPageToken": "t"},
+        ),
         # An object for paging
         (
             {"pagination": PAGING, "filter": "object"},
@@ -200,11 +205,16 @@ PAGING = {"type": "object", "properties": {"limit": {"type": "integer"}, "offset
             {"data": [{}], "meta": {"total": 5}},
             {"pagination": {"limit": 1, "offset": 1}},
         ),
-        ({"page": {"type": "object", "properties": {"cursor": {"type": "string"}}}}, {}, {"data": [{}], "after": "x"}, {"page": {"cursor": "x"}}),
+        (
+            {"page": {"type": "object", "properties": {"cursor": {"type": "string"}}}},
+            {},
+            {"data": [{}], "after": "x"},
+            {"page": {"cursor": "x"}},
+        ),
         # A field that the document does not have, but the request does
         ({}, {"limit": 2, "offset": 0}, [{}, {}], {"limit": 2, "offset": 2}),
     ],
-)  # fmt: skip
+)
 def test_a_field_of_the_body_leads_to_the_next_page(fields: Any, body: Any, value: Any, following: Any) -> None:
     assert following_body(post(**fields), value, body) == following
 
