@@ -130,6 +130,8 @@ def _made(reply: Reply) -> Made:
 
 def _undo(session: Session, draft: Draft, earlier: Earlier, made: Made) -> dict[str, Any]:
     """What would reverse a change, or why nothing would, for the journal."""
+    if draft.effect.is_proposed:
+        return {"reason": "it seems only to read, so there is nothing to undo"}
     found = remedy(draft.operation, draft.settled, earlier, made)
     if isinstance(found, Irreversible):
         return {"reason": found.reason}

@@ -51,8 +51,7 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         *_pages_lines(draft.pages),
         on_one_line(f"What it does: {_purpose(draft.operation)}"),
         *map(on_one_line, target_lines(there)),
-        *([] if draft.effect.is_read else [undo]),
-        *_effect_lines(draft),
+        *_effect_lines(draft, undo),
         on_one_line(f"Why: {session.redacted(draft.description)}"),
         *map(on_one_line, _origin_lines(draft)),
     ]
@@ -85,8 +84,13 @@ def _offered(session: Session, operation: Operation) -> dict[str, Any]:
     return {"effect": {"kind": "read", "reason": reason, "confirm": {"type": "approve", ONLY_READS: True}}}
 
 
-def _effect_lines(draft: Draft) -> list[str]:
-    return [f"It seems only to read: {draft.effect.reason}."] if draft.effect.is_proposed else []
+def _effect_lines(draft: Draft, undo: str) -> list[str]:
+    """The way back from a change; of what seems only to read, the reason for that guess first."""
+    if draft.effect.is_read:
+        return []
+    if not draft.effect.is_proposed:
+        return [undo]
+    return [f"It seems only to read: {draft.effect.reason}.", f"If it changes something all the same: {undo}"]
 
 
 def _pages_lines(pages: int) -> list[str]:

@@ -5,6 +5,7 @@ Many APIs read by POST, so for a POST whose names and summary all speak of readi
 A proposal is a guess from words of somebody else: it must not send anything unasked. Signs that disagree make none.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,6 +21,10 @@ EXTENSION = "x-restgpt-effect"
 
 # How much of a description is read.
 DESCRIPTION_MOST = 1500
+# The longest name or summary that is read: what stands behind would be missed.
+TEXT_MOST = 1000
+# A letter of another script, or an invisible sign, beside a Latin letter may make another word of it.
+ODD = re.compile("[A-Za-z][^\\x00-\\x7f‘’“”–—…]|[^\\x00-\\x7f‘’“”–—…][A-Za-z]")
 # How many fields of a body are looked at.
 FIELDS_MOST = 200
 # Last words of a path segment that name a search with what stands before them, as in `advanced-search`.
@@ -78,7 +83,8 @@ def seems_to_read(operation: Operation) -> bool:
 def _signs(operation: Operation) -> list[str]:
     """Return the signs that a POST only reads; none if one sign speaks against it."""
     segments = [part for part in operation.path.partition("#")[0].split("/") if part]
-    if not segments or _path_speaks_against(segments):
+    texts = (operation.path, operation.operation_id, operation.summary)
+    if not segments or not all(map(_is_readable, texts)) or _path_speaks_against(segments):
         return []
     name, summary = _verb_first(words(operation.operation_id)), words(operation.summary)
     if any(says_change(found) or not LANGUAGES.isdisjoint(found) for found in (name, summary)):
@@ -98,6 +104,11 @@ def _signs(operation: Operation) -> list[str]:
     if _asks_for_more(operation, is_query="query" in found.values()):
         return []
     return [sign.replace("{verb!r}", f'"{verb}"') for sign, verb in found.items()]
+
+
+def _is_readable(text: str) -> bool:
+    """Return whether the words of a text can be told: it is not too long, and no foreign sign hides in a word."""
+    return len(text) <= TEXT_MOST and not ODD.search(text)
 
 
 def _verb_first(found: list[str]) -> list[str]:
@@ -161,8 +172,8 @@ def _asks_for_more(operation: Operation, *, is_query: bool) -> bool:
 
 def _fields(operation: Operation, schema: Any) -> Iterator[tuple[str, Any]]:
     """Yield the fields of a body with their schemas."""
-    flat = merge_all_of(operation.document, follow_safely(operation.document, schema or {}) or {})
-    fields = flat.get("properties")
+    node = follow_safely(operation.document, schema)
+    fields = merge_all_of(operation.document, node).get("properties") if isinstance(node, dict) else None
     yield from list(fields.items() if isinstance(fields, dict) else ())[:FIELDS_MOST]
 
 

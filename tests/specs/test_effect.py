@@ -176,6 +176,29 @@ def test_a_document_makes_a_get_a_change_but_a_post_only_a_proposal() -> None:
     assert effect_of(operation("/orders/delete", **read)).kind == "change"
 
 
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "Search and d\u0435lete orders",
+        "Search orders, de\u200blete the rest",
+        "Search orders" + " " * 1000 + "and delete",
+    ],
+)
+def test_words_that_hide_behind_other_signs_prevent_a_proposal(summary: str) -> None:
+    assert not is_proposed("/orders/search", "", summary)
+
+
+def test_the_users_language_and_quotes_do_not() -> None:
+    assert is_proposed("/orders/search", "", "Поиск")
+    assert is_proposed("/orders/search", "", "Find a user’s orders – “all”")
+
+
+def test_broken_schemas_are_read_as_far_as_they_go() -> None:
+    for schema in (True, {"$ref": "#/nowhere"}, {"allOf": [True, {"properties": [1]}]}, {"properties": {"a": True}}):
+        body = {"content": {"application/json": {"schema": schema}}}
+        assert is_proposed("/orders/search", requestBody=body)
+
+
 def test_the_reason_names_the_signs_in_words_of_this_program_only() -> None:
     found = effect_of(operation("/orders/search", "searchOrders", "Search orders"))
     assert found.reason == (
