@@ -38,7 +38,7 @@ class Rules:
         return found
 
     def reads(self, operation: Operation) -> bool:
-        """Whether an operation reads or seems to: what orders, lists and pages calls, but lets none be sent unasked."""
+        """Whether an operation reads, or seems to: for order, pages and prompts, never for sending a request unasked."""
         return self._told(operation).kind == "read"
 
     def _told(self, operation: Operation) -> Effect:

@@ -36,6 +36,7 @@ ASKING = frozenset(
     {"password", "recipient", "recipients", "subject", "attachments", "file", "files", "dryrun", "validateonly"}
     | {"callbackurl"}
 )
+SWITCHES = (["action"], ["operation"], ["op"], ["command"], ["mode"], ["method"], ["verb"], ["task"])
 KEY_HEADERS = ("idempotency-key", "x-idempotency-key", "x-http-method-override")
 
 Kind = Literal["read", "change"]
@@ -182,7 +183,12 @@ def _is_asking(operation: Operation, name: str, schema: Any, *, is_query: bool) 
     if "".join(found) in ASKING or found[:1] in (["sql"], ["script"], ["statement"], ["mutation"]):
         return True
     flat = follow_safely(operation.document, schema) if isinstance(schema, dict) else {}
-    kind = flat.get("type") if isinstance(flat, dict) else None
+    flat = flat if isinstance(flat, dict) else {}
+    kind, values = flat.get("type"), flat.get("enum")
+    if found[:1] in SWITCHES:
+        # One operation that does several things, one of them a change.
+        listed = values if isinstance(values, list) else []
+        return found == ["method"] or any(not CHANGES.isdisjoint(words(str(value))) for value in listed)
     if kind == "boolean":
         return bool(found) and found[0] in CHANGES | NOUNS_TOO
     # The text of a query may be in a language that changes data too.

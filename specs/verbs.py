@@ -50,7 +50,7 @@ HARMLESS = _listed("sort rank group match")
 """Verbs that may follow a verb of reading: search and sort."""
 
 RETURNS = "returns"
-"""What an operation returns it answers; to return something is a change in a shop."""
+"""An operation that "returns" something answers with it; to "return" something is a change in a shop."""
 
 CHECKS = frozenset({("check", "in"), ("check", "out"), ("check", "off")})
 
@@ -62,7 +62,7 @@ ISSUED = _listed(
 )
 """Nouns of things that come into being, or are taken away, when somebody gets them."""
 
-LANGUAGES = _listed("sql graphql cypher script statement mutation sparql influxql ksql gremlin command code")
+LANGUAGES = _listed("sql graphql cypher script statement mutation sparql influxql ksql gremlin")
 """Nouns of texts in a language that can change data too."""
 
 PRONOUNS = frozenset({"them", "it"})

@@ -210,7 +210,8 @@ def _show_effects(terminal: Terminal, operations: "Sequence[Operation]", setting
 
     with open_persistence(settings) as persistence:
         rules = Rules(settings, confirmations=Confirmations(persistence.store))
-        found = [(item, rules.effect(item)) for item in operations]
+        # Each decoded afresh, so that a large document is not kept in memory.
+        found = [(item, rules.effect(item.fresh())) for item in operations]
     terminal.document(
         {
             "operations": [

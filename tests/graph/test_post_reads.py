@@ -243,3 +243,14 @@ def test_an_approved_proposal_is_journalled_so_that_a_crash_cannot_repeat_it_una
     resume(asked, APPROVE)
     [entry] = Journal(store, "thread").entries()
     assert entry["request"]["url"].endswith("/users/find")
+    assert entry["undo"] == {"reason": "it seems only to read, so there is nothing to undo"}
+
+
+def test_confirmed_reads_of_one_gather_go_out_in_branches_of_their_own(shop: PostShop) -> None:
+    store = InMemoryStore()
+    Confirmations(store).remember(shop.api().operation("search_orders"), "it reads")
+    code = "print(*[len(found) for found in gather(*[search_orders(limit=n) for n in (3, 4)])])"
+    asked = agent(shop, program(code), store=store)
+    assert asked.ask("Show 3 orders, then 4")["answer"] == "3 4"
+    history = list(asked.graph.get_state_history(asked.config))
+    assert max(sum(task.name == "sender" for task in state.tasks) for state in history) == 2

@@ -145,6 +145,8 @@ def test_an_answer_without_a_body_prevents_a_proposal() -> None:
         {"recipient": {"type": "string"}},
         {"password": {"type": "string"}},
         {"sql": {"type": "string"}},
+        {"action": {"type": "string", "enum": ["find", "delete"]}},
+        {"_method": {"type": "string"}},
     ],
 )
 def test_a_body_that_asks_for_more_than_an_answer_prevents_a_proposal(properties: dict[str, Any]) -> None:
