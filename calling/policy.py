@@ -28,9 +28,9 @@ class Rules:
     confirmations: Confirmations = field(default_factory=Confirmations, compare=False)
 
     def effect(self, operation: Operation) -> Effect:
-        """The effect of an operation at this moment: by `apis.yaml`, else by its document, else as a person confirmed.
+        """The effect of an operation at this moment: by `apis.yaml`, else by its document.
 
-        A confirmation counts only where the document still looks like a read.
+        If the document only makes it a proposal, a confirmation of a person makes it certain.
         """
         found = self._told(operation)
         if found.is_proposed and operation in self.confirmations:
@@ -38,7 +38,7 @@ class Rules:
         return found
 
     def reads(self, operation: Operation) -> bool:
-        """Whether an operation reads, or seems to: for order, pages and prompts, never for sending a request unasked."""
+        """Whether an operation reads or seems to: for order, pages and prompts, never for sending a request unasked."""
         return self._told(operation).kind == "read"
 
     def _told(self, operation: Operation) -> Effect:
@@ -48,9 +48,9 @@ class Rules:
         return effect_of(operation)
 
     def can_confirm(self, operation: Operation) -> bool:
-        """Whether a person may say once and for all that an operation only reads, so that it is not asked about again.
+        """Whether a person may confirm an operation as a read, so that it is not asked about again.
 
-        That is one which seems to, and which is asked about for no other reason, such as a rule of the user.
+        The operation has to seem to read, and no rule of the user and no wish of the document may ask about it.
         """
         return self.effect(operation).is_proposed and self._rule(operation) is None
 
