@@ -16,6 +16,7 @@ from typing import Any, Literal, cast
 from restgpt.calling.record import CallRecord, Provenance, Question, RequestRecord, Status
 from restgpt.calling.target import NO_TARGET, Target
 from restgpt.specs import Catalogue, Operation, UnknownOperationError
+from restgpt.specs.effect import Effect, effect_of
 from restgpt.specs.status import is_success
 from restgpt.tools.errors import ArgumentError, RestgptError
 from restgpt.tools.request.build import PreparedRequest, settle
@@ -42,11 +43,13 @@ class Draft:
 
     `name` is the operation's name in the catalogue, which is qualified only where names collide. `arguments` are as
     they were given, `settled` as they are sent: in the types and the spelling of the document. `confirm` has a person
-    asked whatever the rules say.
+    asked whatever the rules say. `effect` is the newest knowledge of whether the call reads: by the document, until a
+    decision under the rules renews it.
     """
 
     id: str
     operation: Operation
+    effect: Effect
     name: str
     arguments: Mapping[str, Any]
     settled: Mapping[str, Any]
@@ -66,7 +69,7 @@ class Draft:
         record: CallRecord = {
             "id": self.id,
             "operation": self.name,
-            "safe": self.operation.is_safe,
+            "safe": self.effect.is_read,
             "arguments": dict(self.arguments),
             "pages": self.pages,
             "description": self.description,
@@ -81,6 +84,8 @@ class Draft:
             record["settled"] = dict(self.settled)
         if self.confirm:
             record["confirm"] = True
+        if self.effect.is_proposed:
+            record["proposed"] = True
         return record
 
 
@@ -203,6 +208,11 @@ def succeeded(record: CallRecord) -> bool:
     return record["status"] in ("sent", "parsed") and is_success(int(record["response"]["status"]))
 
 
+def seems_to_read(record: CallRecord) -> bool:
+    """Whether the call of a record reads or seems to, so that nothing depends on its success."""
+    return record["safe"] or record.get("proposed", False)
+
+
 def _over(draft: Draft, status: Status, note: str) -> CallRecord:
     """A call that will not be sent any more, without the request."""
     record = draft.to_json()
@@ -234,6 +244,7 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
     return Draft(
         id=record["id"],
         operation=operation,
+        effect=effect_of(operation),
         name=record["operation"],
         arguments=record["arguments"],
         settled=settled,

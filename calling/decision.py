@@ -12,6 +12,11 @@ from restgpt.calling.record import Provenance
 NAMED = 20
 """How many arguments a refusal names."""
 
+NOT_OFFERED = (
+    "it is not offered for this request to say that it only reads. Approve it without only_reads, or add a rule under "
+    "`effects` in apis.yaml"
+)
+
 NOT_KNOWN = "It was being sent when the run was interrupted; whether it was carried out is not known."
 
 
@@ -24,20 +29,43 @@ def decide(call: Draft | Ask | Ready, rules: Rules, answer: Mapping[str, Any] | 
     whatever a person said. Done comes of a change of unknown outcome that a person or the rules do not want to be sent
     again.
     """
+    call = replace(call, effect=rules.effect(call.operation)) if isinstance(call, Draft) else _renewed(call, rules)
     if isinstance(call, Ready):
         barred = _barred(call.draft, rules)
         return _left(barred) if barred and call.sends > 1 else barred or call
     if isinstance(call, Draft):
         is_allowed = rules.verdict(call.operation) == "allow" and not call.confirm
         return _barred(call, rules) or (Ready(call) if is_allowed else Ask(call))
-    found = _answered(call, answer or {})
+    found = _answered(call, answer or {}, rules)
     return decide(found, rules) if isinstance(found, Ready) else found
 
 
-def _answered(ask: Ask, answer: Mapping[str, Any]) -> Ready | Ask | Refused | Done:
+def _renewed(call: Ask | Ready, rules: Rules) -> Ask | Ready:
+    """The call with the effect of its operation as it is known at this moment."""
+    return replace(call, draft=replace(call.draft, effect=rules.effect(call.draft.operation)))
+
+
+def confirms(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> bool:
+    """Whether a person's answer confirms that an operation only reads.
+
+    The question must have offered that, with the reason that holds at this moment too.
+    """
+    if answer.get("type") != "approve" or answer.get(ONLY_READS) is not True or "effect" not in ask.action:
+        return False
+    effect = rules.effect(ask.draft.operation)
+    return effect.kind == "read" and effect.reason.endswith(ask.action["effect"]["reason"])
+
+
+ONLY_READS = "only_reads"
+"""The key of an approval that confirms a read. Only an answer at a pause has it: no prompt and no model can set it."""
+
+
+def _answered(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> Ready | Ask | Refused | Done:
     kind, message = answer.get("type"), str(answer.get("message") or "")
     if kind not in ask.allowed:
         return replace(ask, note=_unusable(ask, kind))
+    if answer.get(ONLY_READS) and not confirms(ask, answer, rules):
+        return replace(ask, note=NOT_OFFERED)
     match kind:
         case "approve":
             return Ready(ask.draft, ask.target, sends=ask.unsure + 1)
@@ -91,7 +119,14 @@ def _barred(draft: Draft, rules: Rules) -> Held | Refused | None:
 
 
 def _denied(draft: Draft, rules: Rules) -> str:
-    if rules.writes == "deny" and not draft.operation.is_safe:
+    if rules.writes == "deny" and rules.can_confirm(draft.operation):
+        return (
+            "The policy of this run allows no changes (writes: deny). This request seems only to read "
+            f"({draft.effect.reason}), but nobody has confirmed it. The user can confirm it by approving it as a read "
+            f"in a run with `writes: ask`, or by a rule {{effect: read, id: {draft.operation.name}}} under `effects` "
+            "in apis.yaml."
+        )
+    if rules.writes == "deny" and not draft.effect.is_read:
         return "The policy of this run allows no changes (writes: deny)."
     return "A rule of the user, or the API's document, does not allow this request."
 

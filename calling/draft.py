@@ -10,6 +10,7 @@ from restgpt.calling.idempotency import with_key
 from restgpt.calling.provenance import is_traceable, owned, trace
 from restgpt.calling.record import Provenance
 from restgpt.specs import Operation
+from restgpt.specs.effect import Effect, effect_of
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.request.build import settle
 from restgpt.tools.request.files import FilePolicy
@@ -32,15 +33,18 @@ def draft(
     description: str = "",
     confirm: bool = False,
     files: FilePolicy | None = None,
+    effect: Effect | None = None,
 ) -> Draft | Problems:
     """Draft a call of `operation` from `{"path", "query", "header", "cookie", "body"}` groups.
 
     `id` names the call in the write journal; an idempotency key is made from it where the document has a header for
     one. `said` is what the user said and `found` gives kept responses by handle, the newest first: every argument is
     traced to one of them, unless `said` is None. `code` is the program that makes the call. With `is_own` all arguments
-    are the user's own. Only a safe operation has more than one of its `pages` read. Raises `SpecError` where the
-    document names no host.
+    are the user's own. `effect` is that of the rules, where they were asked, else that of the document. Only an
+    operation that reads, or seems to, has more than one of its `pages` read. Raises `SpecError` where the document
+    names no host.
     """
+    effect = effect or effect_of(operation)
     given = with_key(operation, arguments, id)
     try:
         settled = settle(operation, given, files=files)
@@ -54,6 +58,7 @@ def draft(
     return Draft(
         id=id,
         operation=operation,
+        effect=effect,
         name=name or operation.name,
         # A checkpoint holds no integer of more than 64 bits; its digits are kept as text, which settles to the same.
         arguments=storable_value(given),
@@ -61,7 +66,7 @@ def draft(
         request=settled.request,
         # An answer may name its fields as no store takes it.
         provenance=tuple(storable_value(traced)),
-        pages=pages if operation.is_safe else 1,
+        pages=pages if effect.kind == "read" else 1,
         description=description,
         confirm=confirm,
     )
@@ -81,6 +86,7 @@ def edited(before: Draft, arguments: Mapping[str, Any]) -> Draft | Problems:
         name=before.name,
         is_own=True,
         pages=before.pages,
+        effect=before.effect,
         description=before.description,
         confirm=before.confirm,
     )

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from restgpt.calling.call import Ask, Done, Draft, Held, Ready, Refused
 from restgpt.calling.decision import EDITED, decide
+from restgpt.calling.idempotency import with_key
 from restgpt.calling.journal import Entry, entry_id
 from restgpt.calling.question import present
 from restgpt.calling.remedy import Irreversible, Made, needs_earlier, remedy
@@ -36,7 +37,8 @@ def carry_out(
     `HttpFault` where nothing that a model could say would help, and `StoppingError`; both leave the journal true.
     """
     done: Done | Ask | Held | Refused
-    if ready.draft.operation.is_safe:
+    ready = replace(ready, draft=replace(ready.draft, effect=session.rules.effect(ready.draft.operation)))
+    if ready.draft.effect.is_read:
         done = _read(session, ready, deadline)
     else:
         done = _change(session, ready, deadline, set() if touched is None else touched)
@@ -77,7 +79,9 @@ def _change(session: Session, ready: Ready, deadline: float | None, touched: set
         journal.retract(draft.id, draft.fingerprint)
         raise
     else:
-        done = Done(draft, "sent", response=_kept(session, draft.operation, [reply]), reply=reply)
+        # Those who approved a list of what seems only to read were asked about its further pages too.
+        replies, rest = _pages(session, draft, reply, deadline) if draft.effect.is_proposed else ([reply], None)
+        done = Done(draft, "sent", response=_kept(session, draft.operation, replies, rest), reply=reply)
         made = _made(reply)
     # Before the remedy is looked for, so that no error in that can lose the outcome.
     journal.conclude(draft.id, draft.fingerprint, done.outcome())
@@ -126,6 +130,8 @@ def _made(reply: Reply) -> Made:
 
 def _undo(session: Session, draft: Draft, earlier: Earlier, made: Made) -> dict[str, Any]:
     """What would reverse a change, or why nothing would, for the journal."""
+    if draft.effect.is_proposed:
+        return {"reason": "it seems only to read, so there is nothing to undo"}
     found = remedy(draft.operation, draft.settled, earlier, made)
     if isinstance(found, Irreversible):
         return {"reason": found.reason}
@@ -134,12 +140,12 @@ def _undo(session: Session, draft: Draft, earlier: Earlier, made: Made) -> dict[
 
 
 def _read(session: Session, ready: Ready, deadline: float | None) -> Done | Held | Refused:
-    """Send a safe request, and follow its pages."""
+    """Send a request that only reads, and follow its pages."""
     draft, checked = ready.draft, decide(ready, session.rules)
     if isinstance(checked, Done | Held | Refused):
         return checked
     try:
-        first = session.send(draft.request, draft.operation, deadline=deadline)
+        first = session.send(draft.request, draft.operation, deadline=deadline, is_read=True)
     except HttpFault as fault:
         if isinstance(fault, UNREACHABLE) or not (fault.repairable or isinstance(fault, REFUSED)):
             raise
@@ -164,7 +170,9 @@ def _pages(session: Session, draft: Draft, first: Reply, deadline: float | None)
     def send(arguments: Mapping[str, Any]) -> Reply:
         nonlocal failed
         asked.append(arguments)
-        reply = session.send(build_request(operation, arguments), operation, deadline=deadline)
+        # A page is another request than the first, so it needs an idempotency key of its own.
+        request = build_request(operation, with_key(operation, arguments, f"{draft.id} page {len(asked)}"))
+        reply = session.send(request, operation, deadline=deadline, is_read=draft.effect.is_read)
         failed = "" if reply.is_success else f"status {reply.status}"
         return reply
 

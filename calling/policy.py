@@ -1,13 +1,15 @@
 """The rules that say which calls are sent without asking, and which arguments must be the user's own."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.idempotency import key_header
 from restgpt.calling.provenance import foreign
 from restgpt.calling.record import Provenance
 from restgpt.specs import Operation
+from restgpt.specs.effect import Effect, effect_of
 from restgpt.tools.settings import Decision, Settings
 
 Verdict = Literal["allow", "ask", "deny", "hold"]
@@ -19,27 +21,58 @@ EXTENSION = "x-restgpt-policy"
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The user's rules for each API, and what this run does with changes (`writes`)."""
+    """The user's rules for each API, the reads that a person confirmed, and how this run treats changes (`writes`)."""
 
     settings: Settings
     writes: Writes = "ask"
+    confirmations: Confirmations = field(default_factory=Confirmations, compare=False)
+
+    def effect(self, operation: Operation) -> Effect:
+        """The effect of an operation at this moment: by `apis.yaml`, else by its document.
+
+        If the document only makes it a proposal, a confirmation of a person makes it certain.
+        """
+        found = self._told(operation)
+        if found.is_proposed and operation in self.confirmations:
+            return Effect("read", "confirmed", f"a person confirmed that it only reads; {found.reason}")
+        return found
+
+    def reads(self, operation: Operation) -> bool:
+        """Whether an operation reads or seems to: for order, pages and prompts, never for sending a request unasked."""
+        return self._told(operation).kind == "read"
+
+    def _told(self, operation: Operation) -> Effect:
+        entry = self.settings.entry(operation.api.name)
+        if entry and (kind := entry.effect(operation)):
+            return Effect(kind, "settings", f"a rule of apis.yaml says {kind}")
+        return effect_of(operation)
+
+    def can_confirm(self, operation: Operation) -> bool:
+        """Whether a person may confirm an operation as a read, so that it is not asked about again.
+
+        The operation has to seem to read, and no rule of the user and no wish of the document may ask about it.
+        """
+        return self.effect(operation).is_proposed and self._rule(operation) is None
 
     def verdict(self, operation: Operation) -> Verdict:
         """Whether a request of `operation` is sent at once, shown to a person first, refused, or only shown.
 
-        The user's rules for the API go first, then the document's own request for care, then `writes`: safe methods
-        (RFC 9110, section 9.2.1) are sent, others are asked for, allowed, denied, or held in a dry run. No rule lets a
-        change through a run that denies or holds changes.
+        The user's rules for the API go first, then the document's own request for care, then `writes`: requests that
+        certainly only read are sent, others are asked for, allowed, denied, or held in a dry run. No rule lets a change
+        through a run that denies or holds changes.
         """
-        entry = self.settings.entry(operation.api.name)
-        rule = (entry.decide(operation) if entry else None) or _wish(operation)
+        rule, is_read = self._rule(operation), self.effect(operation).is_read
         if rule == "deny":
             return "deny"
-        if not operation.is_safe and self.writes in ("deny", "dry-run"):
+        if not is_read and self.writes in ("deny", "dry-run"):
             return "deny" if self.writes == "deny" else "hold"
         if rule is not None:
             return rule
-        return "allow" if operation.is_safe or self.writes == "allow" else "ask"
+        return "allow" if is_read or self.writes == "allow" else "ask"
+
+    def _rule(self, operation: Operation) -> Decision | None:
+        entry = self.settings.entry(operation.api.name)
+        return (entry.decide(operation) if entry else None) or _wish(operation)
 
     def unmet(
         self, operation: Operation, arguments: Mapping[str, Any], provenance: Sequence[Provenance]

@@ -1,11 +1,12 @@
 """The question about a call: the exact redacted request, its target, how to undo it, the origin of its values."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from restgpt.calling.call import Ask, Draft, Held
+from restgpt.calling.call import Ask, Decided, Done, Draft, Held
+from restgpt.calling.decision import ONLY_READS, confirms, decide
 from restgpt.calling.idempotency import key_header
 from restgpt.calling.provenance import described
 from restgpt.calling.remedy import outlook
@@ -40,15 +41,17 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         target = session.look(draft.operation, draft.settled)
     shown = storable_value(session.shown(draft.request))
     there = shown_target(draft.operation, draft.settled, target)
+    offered = {} if draft.confirm or decided.unsure else _offered(session, draft.operation)
     undo = outlook(draft.operation, draft.settled, target.earlier)
     lines = [
         *_unusable_lines(decided.note),
         *(_unsure_lines(draft.operation) if decided.unsure else []),
         *([] if changed is None else [on_one_line(_changed_line(changed))]),
         request_summary(shown),
+        *_pages_lines(draft.pages),
         on_one_line(f"What it does: {_purpose(draft.operation)}"),
         *map(on_one_line, target_lines(there)),
-        *([] if draft.operation.is_safe else [undo]),
+        *_effect_lines(draft, undo),
         on_one_line(f"Why: {session.redacted(draft.description)}"),
         *map(on_one_line, _origin_lines(draft)),
     ]
@@ -60,8 +63,38 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         "target": there,
         "undo": undo,
         "provenance": list(draft.provenance),
+        **offered,
+        **({"further_pages": draft.pages - 1} if draft.pages > 1 else {}),
     }
     return replace(decided, action=action, target=target)
+
+
+def answered(session: Session, ask: Ask, answer: Mapping[str, Any]) -> Decided | Done:
+    """Decide a question by a person's answer, and present the result; a read that the person confirms is kept first."""
+    if confirms(ask, answer, session.rules):
+        session.rules.confirmations.remember(ask.draft.operation, ask.action["effect"]["reason"])
+    return present(session, decide(ask, session.rules, answer))
+
+
+def _offered(session: Session, operation: Operation) -> dict[str, Any]:
+    """The key of a question by which clients see that the person may confirm a read, and with which decision."""
+    if not session.rules.can_confirm(operation):
+        return {}
+    reason = session.rules.effect(operation).reason
+    return {"effect": {"kind": "read", "reason": reason, "confirm": {"type": "approve", ONLY_READS: True}}}
+
+
+def _effect_lines(draft: Draft, undo: str) -> list[str]:
+    """The way back from a change; of what seems only to read, the reason for that guess first."""
+    if draft.effect.is_read:
+        return []
+    if not draft.effect.is_proposed:
+        return [undo]
+    return [f"It seems only to read: {draft.effect.reason}.", f"If it changes something all the same: {undo}"]
+
+
+def _pages_lines(pages: int) -> list[str]:
+    return [f"and up to {pages - 1} further pages of the list, a request each"] if pages > 1 else []
 
 
 UNUSABLE = "That decision cannot be used: "

@@ -65,8 +65,20 @@ class TargetRecord(TypedDict):
     exact: bool
 
 
+class ProposedEffect(TypedDict):
+    """That a request seems only to read, why, and the decision by which a person confirms it once and for all."""
+
+    kind: Literal["read"]
+    reason: str
+    confirm: dict[str, Any]
+
+
 class Question(TypedDict):
-    """What a person sees of a call, as an action request of LangChain's human-in-the-loop middleware, with more."""
+    """What a person sees of a call, as an action request of LangChain's human-in-the-loop middleware, with more.
+
+    `effect` is there only where the person may confirm that the operation reads. `further_pages` is how many requests
+    for further pages of a list the approval covers.
+    """
 
     name: str
     args: dict[str, Any]
@@ -75,17 +87,19 @@ class Question(TypedDict):
     target: Any
     undo: str
     provenance: list[Provenance]
+    effect: NotRequired[ProposedEffect]
+    further_pages: NotRequired[int]
 
 
 class CallRecord(TypedDict):
     """The JSON form of a call at any stage.
 
-    `id` is unique in the thread and names the call in the write journal. `safe` is that of RFC 9110, section 9.2.1.
-    `pages` is how many pages of a list are read at most. `description` says why the call is made. `request` is the
-    request as it will be sent, without credentials; `settled` are its arguments in the types and the spelling of the
-    document, where they differ from those given. Both are dropped when the call is over. `unsure` counts how often a
-    change was about to be sent without its outcome being known, `sends` how often it may be, which is once unless a
-    person allowed more.
+    `id` is unique in the thread and names the call in the write journal. `safe` says whether it only reads, by what was
+    known at the newest decision, `proposed` that it seems to, but nobody has confirmed it. `pages` is how many pages of
+    a list are read at most. `description` says why the call is made. `request` is the request as it will be sent,
+    without credentials; `settled` are its arguments in the types and the spelling of the document, where they differ
+    from those given. Both are dropped when the call is over. `unsure` counts how often a change was about to be sent
+    without its outcome being known, `sends` how often it may be, which is once unless a person allowed more.
     """
 
     id: str
@@ -102,6 +116,7 @@ class CallRecord(TypedDict):
     settled: NotRequired[dict[str, Any]]
     request: NotRequired[RequestRecord]
     confirm: NotRequired[bool]
+    proposed: NotRequired[bool]
     target: NotRequired[TargetRecord]
     question: NotRequired[Question]
     unsure: NotRequired[int]

@@ -46,10 +46,12 @@ class Session:
     clock: Callable[[], float] = time.monotonic
     requests: int = 0
 
-    def send(self, request: PreparedRequest, operation: Operation, *, deadline: float | None = None) -> Reply:
+    def send(
+        self, request: PreparedRequest, operation: Operation, *, deadline: float | None = None, is_read: bool = False
+    ) -> Reply:
         """Send one request and count it; raises as `HttpClient.send`."""
         self.requests += 1
-        return self.http.send(request, operation, deadline=deadline)
+        return self.http.send(request, operation, deadline=deadline, is_read=is_read)
 
     def shown(self, request: PreparedRequest) -> dict[str, Any]:
         """A request as people and journals may see it: without secrets, bounded."""
@@ -76,7 +78,8 @@ class Session:
         until = self.clock() + LOOK_S
         try:
             request = build_request(reader, wanted)
-            reply = self.send(request, reader, deadline=until if deadline is None else min(until, deadline))
+            until = until if deadline is None else min(until, deadline)
+            reply = self.send(request, reader, deadline=until, is_read=True)
         except UNREACHABLE:
             if firm:
                 raise

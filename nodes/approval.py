@@ -2,8 +2,9 @@
 
 The interrupt has the payload of LangChain's human-in-the-loop middleware, so every client of the middleware can show
 and answer it. If a program makes the calls, the payload has one more key: `program`, with the code and the place of
-each call. The question is in the state before the interrupt, so the answer applies to that question, even if the
-policy has changed since.
+each call. An action that seems only to read has one more key too: `effect`, with the decision that confirms it. The
+question is in the state before the interrupt, so the answer applies to that question, even if the policy has changed
+since.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,9 +15,18 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from restgpt.calling.call import Ask, OutdatedCallError, Ready, failed, read_ask, read_draft, read_ready
+from restgpt.calling.call import (
+    Ask,
+    OutdatedCallError,
+    Ready,
+    failed,
+    read_ask,
+    read_draft,
+    read_ready,
+    seems_to_read,
+)
 from restgpt.calling.decision import decide
-from restgpt.calling.question import present
+from restgpt.calling.question import answered, present
 from restgpt.calling.session import Session
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import Program, Request, advanced
@@ -80,7 +90,7 @@ def _decided_by_person(
         }
         answers = _decisions(interrupt(payload), len(readable))
     decided = [
-        advanced(request, present(session, decide(ask, session.rules, answer)).to_json())
+        advanced(request, answered(session, ask, answer).to_json())
         for (request, ask), answer in zip(readable, answers, strict=True)
     ]
     return [*outdated, *decided, *_still_ready(session, waiting, [*outdated, *decided])]
@@ -88,10 +98,10 @@ def _decided_by_person(
 
 def _still_ready(session: Session, waiting: Sequence[Request], before: Sequence[Request]) -> list[Request]:
     """Decide again on the calls that waited while a person was asked; a change after an unknown outcome is rejected."""
-    is_unknown = any(request["status"] == "failed" for request in before)
+    is_unknown = any(request["status"] == "failed" and not seems_to_read(request) for request in before)
     kept: list[Request] = []
     for request in waiting:
-        if is_unknown and not request["safe"] and "place" not in request:
+        if is_unknown and not seems_to_read(request) and "place" not in request:
             kept.append({**request, "status": "rejected", "note": NOT_AFTER_UNKNOWN})
             continue
         try:

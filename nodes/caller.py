@@ -67,7 +67,7 @@ def make_caller(resources: Resources, *, programs: bool = True) -> Callable[...,
         requests = [request for request in state["requests"] if request["round"] == state["round"]]
         refused = to_repair(requests)
         numbers = sorted({request["call"] for request in refused}) or next_calls(
-            run.catalogue, state["api_plan"], requests
+            run.catalogue, state["api_plan"], requests, reads=run.rules.reads
         )
         prompt = _prompt(run, state, requests, numbers, refused)
         evidence = _evidence(state, requests)
@@ -132,7 +132,15 @@ def _functions(run: Run, planned: Sequence[PlannedCall]) -> str:
 def functions_of(run: Run, operations: Sequence[Operation], focus: str) -> str:
     """Write operations as typed functions within the budget of the caller; words of `focus` select fields."""
     budget = run.context.documentation_budget
-    return interface(operations, run.catalogue.function_name, budget=budget, most=budget, focus=focus, seen=run.seen)
+    return interface(
+        operations,
+        run.catalogue.function_name,
+        budget=budget,
+        most=budget,
+        focus=focus,
+        seen=run.seen,
+        reads=run.rules.reads,
+    )
 
 
 def _evidence(state: CallerState, requests: Sequence[Request]) -> Evidence:

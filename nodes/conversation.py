@@ -72,7 +72,8 @@ def grounded_draft(
 
     Raises `ArgumentError`, and `ValueError` for ids that `evidence` does not contain; `remedy` ends its message.
     """
-    is_traced = not operation.is_safe or run.session.rules.restricts(operation)
+    effect = run.rules.effect(operation)
+    is_traced = not effect.is_read or run.rules.restricts(operation)
     drafted = draft(
         operation,
         arguments,
@@ -83,6 +84,7 @@ def grounded_draft(
         code=code,
         pages=pages,
         description=description,
+        effect=effect,
     )
     if isinstance(drafted, Problems):
         raise drafted.error

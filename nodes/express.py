@@ -163,6 +163,7 @@ def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: in
             most=MOST,
             focus=focus,
             seen=run.seen,
+            reads=run.rules.reads,
         )
         for group in groups.values()
     ]

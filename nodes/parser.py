@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
+from restgpt.calling.call import seems_to_read
 from restgpt.nodes.context import Context
 from restgpt.nodes.program import advanced_program, is_running
 from restgpt.nodes.program_log import ProgramState
@@ -64,7 +65,7 @@ def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
                 request = _parsed(run, request, parsed)
             parsed.append(request)
         update: dict[str, Any] = {"requests": parsed}
-        if is_over(run.catalogue, state["api_plan"], parsed):
+        if is_over(run.catalogue, state["api_plan"], parsed, reads=run.rules.reads):
             update["steps"] = [step_of(state, requests=parsed, result=result_of(latest(parsed)))]
         return {**update, "usage": run.usage()}
 
@@ -95,7 +96,7 @@ def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
 def _small(run: Run, request: Request, body: Body) -> str:
     """Return a small body as it is; after a change, add the document's description of the response status."""
     text = body.text(SMALL_BODY)
-    return text if request["safe"] else f"{text} {_documented(run, request)}".rstrip()
+    return text if seems_to_read(request) else f"{text} {_documented(run, request)}".rstrip()
 
 
 def _without_body(run: Run, request: Request) -> str:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal, cast
 
-from restgpt.calling.call import succeeded
+from restgpt.calling.call import seems_to_read, succeeded
 from restgpt.nodes.answer import ended
 from restgpt.nodes.program_calls import MAX_PAGES, maker
 from restgpt.nodes.program_log import Begun, ProgramState, entries, offered
@@ -171,7 +171,7 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
         seed=program["seed"],
         most=_left(run, state),
         check=check if is_first else "",
-        stubs=[stub(known[name], name) for name in used] if is_first else (),
+        stubs=[stub(known[name], name, reads=run.rules.reads) for name in used] if is_first else (),
         names=list(known) if is_first else (),
     )
 
@@ -220,7 +220,12 @@ def _finished(
 
 def _doubts(requests: Sequence[Request]) -> bool:
     """Return whether a change did not succeed, so that the planner has to word the answer."""
-    return any(not (request["safe"] or succeeded(request) or request["status"] == "held") for request in requests)
+    return any(not (_is_told(request) or succeeded(request) or request["status"] == "held") for request in requests)
+
+
+def _is_told(request: Request) -> bool:
+    """Return whether the program had the answer of a read, which it tells itself, also if that is an error."""
+    return request["safe"] or (seems_to_read(request) and bool(request["response"]))
 
 
 def _is_cut(run: Run, state: ProgramState, requests: Sequence[Request]) -> bool:
@@ -304,7 +309,7 @@ def _closed(
 def _with_body(run: Run, request: Request) -> Request:
     """Return a change with the start of its response as its result, because no program prints it for the planner."""
     response = request["response"]
-    if request["safe"] or request["result"] or not response.get("handle") or response.get("kind") == "binary":
+    if seems_to_read(request) or request["result"] or not response.get("handle") or response.get("kind") == "binary":
         return request
     try:
         return {**request, "result": run.session.responses.open(response["handle"]).text(SHOWN_BODY)}
@@ -328,7 +333,7 @@ def _plan_of(state: ProgramState, requests: Sequence[Request]) -> Any:
 
 def _summary(requests: Sequence[Request], said_last: str) -> str:
     """Return the result of the round: what the program said last, its reads in numbers, and each other request."""
-    plain = [request for request in requests if request["safe"] and succeeded(request)]
+    plain = [request for request in requests if seems_to_read(request) and succeeded(request)]
     told = [request for request in requests if request not in plain]
     reads = Counter(request["operation"] for request in plain)
     lines = [said_last]

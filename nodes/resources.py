@@ -20,6 +20,7 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel
 
+from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.journal import Journal
 from restgpt.calling.policy import Rules
 from restgpt.calling.session import Session
@@ -185,6 +186,11 @@ class Run:
         return Shapes(self.store if self.context.learned_shapes else None)
 
     @property
+    def rules(self) -> Rules:
+        """The user's rules, and the reads that a person confirmed."""
+        return Rules(self.resources.settings, self.context.writes, Confirmations(self.store))
+
+    @property
     def session(self) -> Session:
         """The session that sends the calls of this node run."""
         if self._session is None:
@@ -193,7 +199,7 @@ class Run:
                 http=self.resources.http,
                 responses=ResponseStore(self.store, cache=self.resources.bodies),
                 journal=Journal(self.store, self.thread),
-                rules=Rules(self.resources.settings, self.context.writes),
+                rules=self.rules,
                 keep_earlier=self.context.undo,
             )
         return self._session

@@ -1,13 +1,14 @@
 """A round executes one API plan: selects the next calls, the calls to repair, and decides when it is over."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from typing_extensions import TypedDict
 
 from restgpt.calling.call import succeeded
 from restgpt.nodes.records import ApiPlan, Decision, Program, Request, Step
-from restgpt.specs import Catalogue
+from restgpt.specs import Catalogue, Operation
+from restgpt.specs.effect import seems_to_read
 
 
 class RoundState(TypedDict):
@@ -49,10 +50,16 @@ def to_repair(requests: Sequence[Request]) -> list[Request]:
     ]
 
 
-def next_calls(catalogue: Catalogue, api_plan: ApiPlan, requests: Sequence[Request]) -> list[int]:
-    """Return the numbers of the planned calls to make now: those with all needs met, either safe calls or changes.
+Reads = Callable[[Operation], bool]
 
-    Independent safe calls are sent together; a change is never sent before an earlier call of the plan.
+
+def next_calls(
+    catalogue: Catalogue, api_plan: ApiPlan, requests: Sequence[Request], *, reads: Reads = seems_to_read
+) -> list[int]:
+    """Return the numbers of the planned calls to make now: those with all needs met, either reads or changes.
+
+    Independent reads are sent together; a change is never sent before an earlier call of the plan. `reads` tells
+    which operations read, or seem to.
     """
     begun = {request["call"] for request in requests}
     fruitless = {request["call"] for request in latest(requests) if not succeeded(request)}
@@ -60,19 +67,21 @@ def next_calls(catalogue: Catalogue, api_plan: ApiPlan, requests: Sequence[Reque
     ready = takewhile(lambda pair: set(pair[1]["needs"]) <= begun - fruitless, waiting)
     batch: list[int] = []
     for number, call in ready:
-        safe = catalogue.operation(call["operation"]).is_safe
-        if batch and safe != catalogue.operation(api_plan["calls"][batch[0] - 1]["operation"]).is_safe:
+        is_read = reads(catalogue.operation(call["operation"]))
+        if batch and is_read != reads(catalogue.operation(api_plan["calls"][batch[0] - 1]["operation"])):
             break
         batch.append(number)
     return batch
 
 
-def is_over(catalogue: Catalogue, api_plan: ApiPlan, requests: Sequence[Request]) -> bool:
+def is_over(
+    catalogue: Catalogue, api_plan: ApiPlan, requests: Sequence[Request], *, reads: Reads = seems_to_read
+) -> bool:
     """Return whether the round is over: no call to repair, and a call has failed or no call is left."""
     if to_repair(requests):
         return False
     broken = any(request["status"] != "held" and not succeeded(request) for request in latest(requests))
-    return broken or not next_calls(catalogue, api_plan, requests)
+    return broken or not next_calls(catalogue, api_plan, requests, reads=reads)
 
 
 def step_of(state: RoundState, *, requests: Sequence[Request], result: str, program: Program | None = None) -> Step:

@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from restgpt.calling.call import OutdatedCallError, failed, read_ready, succeeded
+from restgpt.calling.call import OutdatedCallError, failed, read_ready, seems_to_read, succeeded
 from restgpt.calling.execution import carry_out
 from restgpt.calling.question import present
 from restgpt.calling.session import Session
@@ -41,7 +41,7 @@ def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
         for request in (item for item in state["requests"] if item["status"] == "approved"):
             if "place" not in request and any(earlier["status"] == "asked" for earlier in sent):
                 sent.append(request)
-            elif not request["safe"] and "place" not in request and not all(map(_is_done, sent)):
+            elif not seems_to_read(request) and "place" not in request and not all(map(_is_done, sent)):
                 # Calls of one API plan follow from each other; those that a program hands over together do not.
                 sent.append({**request, "status": "rejected", "note": BEFORE_FAILED})
             else:
@@ -54,7 +54,7 @@ def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
 
 def _is_done(earlier: Request) -> bool:
     """Return whether a change may follow: a change before it has to have succeeded, a read need not have."""
-    return earlier["safe"] or succeeded(earlier) or earlier["status"] == "held"
+    return seems_to_read(earlier) or succeeded(earlier) or earlier["status"] == "held"
 
 
 def _sent(session: Session, request: Request, deadline: float, touched: set[str]) -> Request:

@@ -1,7 +1,9 @@
 """One operation of an API: its parameters, body, responses, security and servers, decoded on first use."""
 
+import json
 from collections.abc import Mapping
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from restgpt.specs.content import RequestBody, Response, read_body, read_responses
@@ -149,6 +151,11 @@ class Operation:
 
     def _follow(self, node: Any) -> Any:
         return follow_safely(self.document, node)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the operation's own part of the document, with references as they are written."""
+        return sha256(json.dumps(self._raw, sort_keys=True, default=str).encode()).hexdigest()
 
     @cached_property
     def extensions(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ APIS_FILE = "apis.yaml"
 CONCURRENCY = 256
 """The most nodes of one process that run at once under asyncio, unless `RESTGPT_CONCURRENCY` is set."""
 Decision = Literal["allow", "ask", "deny"]
+Kind = Literal["read", "change"]
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]")
 _ENTRY_KEYS = (
@@ -30,6 +31,7 @@ _ENTRY_KEYS = (
     "query",
     "cookies",
     "policy",
+    "effects",
     "hosts",
     "allow_private",
     "requests_per_second",
@@ -38,7 +40,9 @@ _ENTRY_KEYS = (
     "key_file",
 )
 _FILE_KEYS = ("ca_file", "cert_file", "key_file")
-_RULE_KEYS = ("decision", "from_user", "method", "id", "tag", "path")
+_CRITERIA = ("method", "id", "tag", "path")
+_RULE_KEYS = ("decision", "from_user", *_CRITERIA)
+_EFFECT_KEYS = ("effect", *_CRITERIA)
 
 
 class Secret:
@@ -69,19 +73,14 @@ class Secret:
         raise TypeError("a secret is not stored")
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyRule:
-    """One policy rule: the decision for all operations that match every criterion (an empty criterion matches all).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A rule for all operations that match every criterion; an empty criterion matches all."""
 
-    `from_user` names arguments whose values must come from the user; a rule with `from_user` needs no decision.
-    """
-
-    decision: Decision | None
     methods: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    from_user: tuple[str, ...] = ()
 
     def applies_to(self, operation: Operation) -> bool:
         """Whether the rule applies to an operation; paths are globs, `*` within a segment and `**` across segments."""
@@ -91,6 +90,24 @@ class PolicyRule:
             and (not self.tags or bool(set(self.tags) & set(operation.tags)))
             and (not self.paths or any(glob_pattern(path).fullmatch(operation.path) for path in self.paths))
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRule(Rule):
+    """The decision on some operations.
+
+    `from_user` names arguments whose values must come from the user; a rule with `from_user` needs no decision.
+    """
+
+    decision: Decision | None
+    from_user: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EffectRule(Rule):
+    """The user's word on some operations: they only read, or they change something."""
+
+    effect: Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +128,7 @@ class ApiEntry:
     query: Mapping[str, Secret] = field(default_factory=dict)
     cookies: Mapping[str, Secret] = field(default_factory=dict)
     policy: tuple[PolicyRule, ...] = ()
+    effects: tuple[EffectRule, ...] = ()
     hosts: tuple[str, ...] = ()
     allow_private: bool = False
     requests_per_second: float | None = None
@@ -122,6 +140,10 @@ class ApiEntry:
     def decide(self, operation: Operation) -> Decision | None:
         """The decision of the first rule that applies; None if no rule with a decision applies."""
         return next((rule.decision for rule in self.policy if rule.decision and rule.applies_to(operation)), None)
+
+    def effect(self, operation: Operation) -> Kind | None:
+        """The effect by the first rule that applies; None if no rule applies."""
+        return next((rule.effect for rule in self.effects if rule.applies_to(operation)), None)
 
     def from_user(self, operation: Operation) -> tuple[str, ...]:
         """The arguments that must come from the user by any rule that applies, such as `path.*` or `body.recipient`."""
@@ -367,9 +389,7 @@ class _EntryReader:
         groups = {
             key: self.secrets(given.get(key) or {}, f"{name}.{key}") for key in ("auth", "headers", "query", "cookies")
         }
-        rules = given.get("policy") or []
-        if not isinstance(rules, list):
-            raise self._error(f"{name}.policy", "must be a list of rules")
+        policy, effects = (self._rules(given.get(key), f"{name}.{key}") for key in ("policy", "effects"))
         base_url = given.get("base_url")
         ca_file, cert_file, key_file = (self._file(given.get(key), f"{name}.{key}") for key in _FILE_KEYS)
         if key_file is not None and cert_file is None:
@@ -379,7 +399,8 @@ class _EntryReader:
             spec=self._spec(self.text(given["spec"], f"{name}.spec")),
             base_url=self._address(base_url, f"{name}.base_url") if base_url is not None else None,
             **groups,
-            policy=tuple(self.rule(item, f"{name}.policy[{number}]") for number, item in enumerate(rules)),
+            policy=tuple(self.rule(item, f"{name}.policy[{number}]") for number, item in enumerate(policy)),
+            effects=tuple(self.effect(item, f"{name}.effects[{number}]") for number, item in enumerate(effects)),
             hosts=self.texts(given.get("hosts") or [], f"{name}.hosts"),
             allow_private=self._flag(given.get("allow_private", False), f"{name}.allow_private"),
             requests_per_second=self._rate(given.get("requests_per_second"), f"{name}.requests_per_second"),
@@ -395,11 +416,27 @@ class _EntryReader:
         decision = given.get("decision")
         if decision not in ("allow", "ask", "deny") and (decision is not None or not given.get("from_user")):
             raise self._error(f"{place}.decision", "must be allow, ask or deny")
-        lists = {key: self.texts(given[key], f"{place}.{key}") if key in given else () for key in _RULE_KEYS[1:]}
-        methods = tuple(method.upper() for method in lists["method"])
-        return PolicyRule(
-            cast("Decision | None", decision), methods, lists["id"], lists["tag"], lists["path"], lists["from_user"]
-        )
+        from_user = self.texts(given["from_user"], f"{place}.from_user") if "from_user" in given else ()
+        return PolicyRule(cast("Decision | None", decision), **self._criteria(given, place), from_user=from_user)
+
+    def effect(self, raw: Any, place: str) -> EffectRule:
+        """One rule on the effect of operations; it must name them, so that no rule makes a whole API a read."""
+        given = self.mapping(raw, place, _EFFECT_KEYS)
+        if (kind := given.get("effect")) not in ("read", "change"):
+            raise self._error(f"{place}.effect", "must be read or change")
+        criteria = self._criteria(given, place)
+        if not any(criteria.values()):
+            raise self._error(place, f"must name operations, by {', '.join(_CRITERIA)}")
+        return EffectRule(kind, **criteria)
+
+    def _criteria(self, given: Mapping[str, Any], place: str) -> dict[str, tuple[str, ...]]:
+        lists = {f"{key}s": self.texts(given[key], f"{place}.{key}") if key in given else () for key in _CRITERIA}
+        return {**lists, "methods": tuple(method.upper() for method in lists["methods"])}
+
+    def _rules(self, raw: Any, place: str) -> list[Any]:
+        if not isinstance(raw or [], list):
+            raise self._error(place, "must be a list of rules")
+        return raw or []
 
     def _spec(self, spec: str) -> str:
         if spec.startswith(("http://", "https://")):

@@ -95,7 +95,7 @@ def _plan_of(box: Toolbox, reply: AIMessage, text: str) -> ApiPlan:
 
 def _drafted(run: Run, state: ToolsState, requests: Sequence[Request]) -> list[Request]:
     """Draft the next calls of the plan: reads together, or changes; return nothing if all calls were drafted."""
-    numbers = next_calls(run.catalogue, state["api_plan"], requests)
+    numbers = next_calls(run.catalogue, state["api_plan"], requests, reads=run.rules.reads)
     if not numbers:
         return []
     left = run.context.max_requests - spent_since(state["baseline"], state["usage"])["requests"]
@@ -128,17 +128,20 @@ def _request(run: Run, state: ToolsState, number: int, evidence: Evidence, probl
             description=call["purpose"],
         )
     except (ArgumentError, ValueError) as error:
-        return _rejected(tool, call["tool_call"], name, state["round"], number, str(error))
+        is_read = run.rules.effect(tool.operation).is_read
+        return _rejected(tool, call["tool_call"], name, state["round"], number, str(error), is_read=is_read)
     return placed(drafted.to_json(), round_number=state["round"], call=number)
 
 
-def _rejected(tool: Tool, call: ToolCall, name: str, round_number: int, number: int, problem: str) -> Request:
+def _rejected(
+    tool: Tool, call: ToolCall, name: str, round_number: int, number: int, problem: str, *, is_read: bool
+) -> Request:
     """Return the record of a tool call for which no request can be made, with the arguments as the model wrote them."""
     return placed(
         {
             "id": name,
             "operation": tool.name,
-            "safe": tool.operation.is_safe,
+            "safe": is_read,
             "arguments": call["arguments"],
             "pages": 1,
             "description": "",

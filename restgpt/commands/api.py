@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from restgpt.commands.failure import reported
+from restgpt.commands.failure import UsageError, reported
 from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Specs
 from restgpt.commands.terminal import Terminal
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from restgpt.specs import Api, Operation, Problem
+    from restgpt.tools.settings import Settings
 
 api = typer.Typer(name="api", help="Show or search the operations of an OpenAPI document.", no_args_is_help=True)
 
@@ -31,6 +32,10 @@ def show(
             "--lint", help="Also validate the document against the OpenAPI schema, and check every operation."
         ),
     ] = False,
+    effects: Annotated[
+        bool,
+        typer.Option("--effects", help="List instead which operations read and which change something, and why."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the operations and the problems of a document."""
@@ -39,7 +44,12 @@ def show(
         from restgpt.commands.sources import find_operation, load_source
         from restgpt.tools.settings import Settings
 
-        found = load_source(source, Settings.from_env())
+        settings = Settings.from_env()
+        found = load_source(source, settings)
+        if effects:
+            chosen = found.operations if operation is None else [find_operation(operation, [found])]
+            _show_effects(terminal, chosen, settings)
+            return
         if operation is not None:
             _show_operation(terminal, find_operation(operation, [found]))
             return
@@ -172,6 +182,91 @@ def forget_shapes(as_json: AsJson = False) -> None:
             count = Shapes(persistence.store).clear()
         terminal.document({"forgotten": count})
         terminal.answer(f"The shapes of {count} {'operation' if count == 1 else 'operations'} were deleted.")
+
+
+@api.command()
+def reads(as_json: AsJson = False) -> None:
+    """List the operations of which you confirmed that they only read, so that they are not asked about again."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.calling.confirmations import Confirmations
+        from restgpt.graph.persistence import open_persistence
+        from restgpt.tools.settings import Settings
+
+        with open_persistence(Settings.from_env()) as persistence:
+            found = Confirmations(persistence.store).listed()
+        terminal.document({"reads": [item.to_json() for item in found]})
+        lines = [f"{item.api} ({item.base_url}): {item.name}, {item.operation}: {item.reason}" for item in found]
+        terminal.answer("\n".join(lines) or "No operation was confirmed as a read.")
+
+
+@api.command(name="forget-reads")
+def forget_reads(
+    operation: Annotated[
+        str | None,
+        typer.Argument(help="Name or `METHOD /path` of the operation; all operations without it.", metavar="OPERATION"),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--api", help="Only the operations of this API, by its name.", metavar="NAME")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Forget which operations were confirmed as reads, so that they are asked about again."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.calling.confirmations import Confirmations
+        from restgpt.graph.persistence import open_persistence
+        from restgpt.specs.api import slug
+        from restgpt.tools.settings import Settings
+
+        with open_persistence(Settings.from_env()) as persistence:
+            kept = Confirmations(persistence.store)
+            found = [
+                item
+                for item in kept.listed()
+                if operation in (None, item.name, item.operation) and (name is None or slug(name) == slug(item.api))
+            ]
+            for item in found:
+                kept.forget(item)
+        if not found and operation is not None:
+            raise UsageError(f"No operation {operation!r} was confirmed as a read. `restgpt api reads` lists them.")
+        terminal.document({"forgotten": [item.to_json() for item in found]})
+        terminal.answer(f"{len(found)} {'operation is' if len(found) == 1 else 'operations are'} asked about again.")
+
+
+ORIGINS = {
+    "method": "by its method",
+    "document": "by the document",
+    "proposed": "proposed, not confirmed",
+    "confirmed": "confirmed",
+    "settings": "by apis.yaml",
+}
+
+
+def _show_effects(terminal: Terminal, operations: "Sequence[Operation]", settings: "Settings") -> None:
+    from restgpt.calling.confirmations import Confirmations
+    from restgpt.calling.policy import Rules
+    from restgpt.graph.persistence import open_persistence
+
+    with open_persistence(settings) as persistence:
+        rules = Rules(settings, confirmations=Confirmations(persistence.store))
+        # Each decoded afresh, so that a large document is not kept in memory.
+        found = [(item, rules.effect(item.fresh())) for item in operations]
+    terminal.document(
+        {
+            "operations": [
+                {**_operation_document(item), "effect": effect.kind, "origin": effect.origin, "reason": effect.reason}
+                for item, effect in found
+            ]
+        }
+    )
+    terminal.answer(
+        "\n".join(
+            f"{effect.kind:6}  {item.name}: {item.method} {item.path}  ({ORIGINS[effect.origin]}"
+            + (")" if effect.origin in ("method", "document", "settings") else f": {effect.reason})")
+            for item, effect in found
+        )
+    )
 
 
 def _show_operation(terminal: Terminal, operation: "Operation") -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 from uuid import uuid4
 
 import typer
@@ -15,6 +15,7 @@ import typer
 from restgpt.commands.failure import Exit, UsageError, reported
 from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs
 from restgpt.commands.reply import print_body, reply_document, request_text
+from restgpt.commands.review import Decision, confirmation
 from restgpt.commands.terminal import Terminal
 from restgpt.trace import size_text
 
@@ -50,6 +51,13 @@ def call(
         Writes, typer.Option(help="Whether a request that changes data is asked about, sent, denied, or only shown.")
     ] = "ask",
     approve: Annotated[bool, typer.Option("--approve", help="Approve the request, if it needs approval.")] = False,
+    only_reads: Annotated[
+        bool,
+        typer.Option(
+            "--only-reads",
+            help="Approve a request that seems only to read, and do not ask about its operation again.",
+        ),
+    ] = False,
     again: Annotated[
         bool | None,
         typer.Option(
@@ -86,6 +94,7 @@ def call(
         if output is not None:
             _check_output(output)
         options = _Options(writes="dry-run" if dry_run else writes, is_dry=dry_run, approve=approve, again=again)
+        options = replace(options, only_reads=only_reads)
         with _open_call(found, given, apis, sources, settings, options) as single:
             single.roots = (Path.cwd(), *(files or ()))
             _finish(terminal, single, single.drafted(), options, output)
@@ -99,6 +108,7 @@ class _Options:
     is_dry: bool
     approve: bool
     again: bool | None
+    only_reads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +205,11 @@ def _open_call(
     settings: "Settings",
     options: _Options,
 ) -> Iterator[_SingleCall]:
-    """Open the session of a call: in memory for a read; for a change, with the locked thread and its journal."""
+    """Open the session of a call: in memory for a read; for a change, with the locked thread and its journal.
+
+    Whether an operation that seems to read was confirmed stands in the database.
+    """
+    from restgpt.calling.confirmations import Confirmations
     from restgpt.calling.journal import Journal
     from restgpt.calling.policy import Rules
     from restgpt.calling.session import Session
@@ -204,21 +218,28 @@ def _open_call(
     from restgpt.tools.response.memory_store import BoundedMemory
     from restgpt.tools.response.store import ResponseStore
 
-    rules = Rules(settings, options.writes)
     thread = _thread_id(operation, arguments)
 
-    def session(store: Any) -> Session:
+    def session(store: Any, confirmed: Any = None) -> Session:
         http = HttpClient(settings=settings)
+        rules = Rules(settings, options.writes, Confirmations(confirmed))
         return Session(Catalogue(apis), http, ResponseStore(store), Journal(store, thread), rules)
 
-    if operation.is_safe or rules.verdict(operation) in ("deny", "hold"):
+    def is_unjournalled(rules: Rules) -> bool:
+        return rules.effect(operation).is_read or rules.verdict(operation) in ("deny", "hold")
+
+    plain = Rules(settings, options.writes)
+    if not plain.effect(operation).is_proposed and is_unjournalled(plain):
         yield _SingleCall(operation, arguments, session(BoundedMemory()))
         return
     from restgpt.commands.thread import ThreadRecord, Threads
     from restgpt.graph.persistence import open_persistence
 
     with open_persistence(settings) as persistence, persistence.lock(thread):
-        opened = session(persistence.store)
+        opened = session(persistence.store, persistence.store)
+        if is_unjournalled(opened.rules):
+            yield _SingleCall(operation, arguments, session(BoundedMemory(), persistence.store))
+            return
         id, unknown = _next_call(opened.journal, thread)
         record = ThreadRecord(thread, "", sources, turn=0)
         yield _SingleCall(operation, arguments, opened, id, unknown, record, Threads(persistence.store))
@@ -247,7 +268,7 @@ def _finish(terminal: Terminal, single: _SingleCall, draft: "Draft", options: _O
     """Decide, send and report, until the call is over; raises `typer.Exit` unless it succeeded."""
     from restgpt.calling.call import Ask, Done, Held, Ready
     from restgpt.calling.decision import decide
-    from restgpt.calling.question import present
+    from restgpt.calling.question import answered, present
 
     shown = single.session.shown(draft.request)
     decided: Decided | Done = Held(draft) if options.is_dry else decide(draft, single.session.rules)
@@ -257,17 +278,23 @@ def _finish(terminal: Terminal, single: _SingleCall, draft: "Draft", options: _O
         if isinstance(decided, Ready):
             decided = single.sent(decided)
             continue
+        # The question says whether a person may confirm a read.
+        decided = present(single.session, decided) if decided.draft.effect.is_proposed else decided
         answer = _chosen(decided, options)
         if answer is None and terminal.is_interactive:
             decided = present(single.session, decided)
             answer = _answered(terminal, decided)
         if answer is None:
             _wait(terminal, decided, shown)
-        if answer == "approve" and decided.unsure and (draft := single.renewed(decided.draft)) is not decided.draft:
+        if (
+            answer["type"] == "approve"
+            and decided.unsure
+            and (draft := single.renewed(decided.draft)) is not decided.draft
+        ):
             decided, shown = Ask(draft), single.session.shown(draft.request)
-        decided = decide(decided, single.session.rules, {"type": answer})
+        decided = answered(single.session, decided, answer)
         # An option answers the first question only, not a later one, such as about a changed target.
-        options = replace(options, approve=False, again=None)
+        options = replace(options, approve=False, again=None, only_reads=False)
     if isinstance(decided, Held):
         terminal.document({"status": "held", "request": shown})
         terminal.answer(request_text(shown))
@@ -277,22 +304,28 @@ def _finish(terminal: Terminal, single: _SingleCall, draft: "Draft", options: _O
         _refuse(terminal, shown, decided.reason)
 
 
-def _chosen(ask: "Ask", options: _Options) -> Literal["approve", "reject"] | None:
+def _chosen(ask: "Ask", options: _Options) -> Decision | None:
     """Return the decision of an option; None if no option decides."""
+    if options.only_reads and not ask.unsure and (confirmed := confirmation(ask.action)):
+        return confirmed
     said = options.again if ask.unsure else (options.approve or None)
-    return None if said is None else "approve" if said else "reject"
+    return None if said is None else {"type": "approve" if said else "reject"}
 
 
-def _answered(terminal: Terminal, ask: "Ask") -> Literal["approve", "reject"] | None:
+def _answered(terminal: Terminal, ask: "Ask") -> Decision | None:
     """Return the decision of the person at the terminal; None if the person leaves it open."""
     terminal.say(str(ask.action["description"]))
     if not ask.unsure:
-        return "approve" if terminal.ask("Send it? [y/N] ").lower() in ("y", "yes") else None
+        confirmed = confirmation(ask.action)
+        more = ", or o: it only reads, do not ask again" if confirmed else ""
+        typed = terminal.ask(f"Send it? [y/N{more}] ").lower()
+        return {"type": "approve"} if typed in ("y", "yes") else confirmed if typed == "o" else None
     typed = terminal.ask("Send it again? [y/n, or empty to decide later] ").lower()
-    return {"y": "approve", "yes": "approve", "n": "reject", "no": "reject"}.get(typed)  # type: ignore[return-value]
+    kind = {"y": "approve", "yes": "approve", "n": "reject", "no": "reject"}.get(typed)
+    return {"type": kind} if kind else None
 
 
-def _wait(terminal: Terminal, ask: "Ask", shown: dict[str, Any]) -> None:
+def _wait(terminal: Terminal, ask: "Ask", shown: dict[str, Any]) -> NoReturn:
     """Print the request that waits for a decision and how to decide, and exit with code `PAUSED`."""
     terminal.document({"status": "paused", "request": shown, "outcome_unknown": bool(ask.unsure)})
     terminal.answer(request_text(shown))
@@ -303,7 +336,8 @@ def _wait(terminal: Terminal, ask: "Ask", shown: dict[str, Any]) -> None:
             "with --no-again."
         )
     else:
-        terminal.say("The request was not sent, because it needs approval. Approve it with --approve.")
+        reads = ", or with --only-reads if it only reads, as it seems" if confirmation(ask.action) else ""
+        terminal.say(f"The request was not sent, because it needs approval. Approve it with --approve{reads}.")
     raise typer.Exit(Exit.PAUSED)
 
 
@@ -336,7 +370,7 @@ def _print_reply(
     terminal.document({"status": status, "request": shown, "response": reply_document(reply), **thread})
     if output is None and not terminal.as_json:
         print_body(terminal, reply)
-    if single.record and done.succeeded:
+    if single.record and done.succeeded and not done.draft.effect.is_proposed:
         terminal.note(f"Undo it with: restgpt undo {single.record.thread}")
     if reply.status >= 400:
         raise typer.Exit(Exit.UNFULFILLED)

@@ -19,6 +19,13 @@ def resume(
         str, typer.Argument(help="The id of the thread, as printed by `ask` or `threads`.", metavar="ID")
     ],
     approve: Annotated[bool, typer.Option("--approve", help="Send the requests that wait for approval.")] = False,
+    only_reads: Annotated[
+        bool,
+        typer.Option(
+            "--only-reads",
+            help="With --approve: those of the requests that seem only to read do so; do not ask about them again.",
+        ),
+    ] = False,
     reject: Annotated[
         str | None, typer.Option(help="Do not send them, and tell the agent why.", metavar="TEXT")
     ] = None,
@@ -38,7 +45,7 @@ def resume(
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
         refuse_bytes(reject, respond, edit)
-        _resume(terminal, thread, Verdict(approve, reject, respond, edit), model)
+        _resume(terminal, thread, Verdict(approve, reject, respond, edit, only_reads), model)
 
 
 def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None) -> None:

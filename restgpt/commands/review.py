@@ -11,6 +11,8 @@ from restgpt.commands.terminal import Terminal
 
 Decision = dict[str, Any]
 
+ONLY_READS = "it [o]nly reads: approve, and do not ask again"
+
 
 @dataclass(frozen=True, slots=True)
 class Pending:
@@ -49,6 +51,7 @@ class Verdict:
     reject: str | None = None
     respond: str | None = None
     edit: str | None = None
+    only_reads: bool = False
 
     @property
     def is_given(self) -> bool:
@@ -56,6 +59,8 @@ class Verdict:
         given = [self.approve, self.reject is not None, self.respond is not None, self.edit is not None]
         if sum(given) > 1:
             raise UsageError("--approve, --reject, --respond and --edit exclude each other. Give one of them.")
+        if self.only_reads and not self.approve:
+            raise UsageError("--only-reads says more about requests that are approved. Give --approve --only-reads.")
         return any(given)
 
     def answers(self, pending: Sequence[Pending]) -> dict[str, Any]:
@@ -64,6 +69,11 @@ class Verdict:
         kind = self._kind()
         if not all(pause.allows(kind) for pause in pending):
             raise UsageError(f"The waiting requests do not allow --{kind}. Give --approve or --reject.")
+        if self.only_reads and not any(map(confirmation, actions)):
+            raise UsageError(
+                "None of the waiting requests seems only to read, so --only-reads does not apply. Give --approve "
+                "alone. If one does only read, say so under `effects` in apis.yaml."
+            )
         decisions = iter(self._decisions(actions))
         return {pause.id: {"decisions": [next(decisions) for _ in pause.actions]} for pause in pending}
 
@@ -79,9 +89,16 @@ class Verdict:
             edited = zip(actions, edited_arguments(self.edit, len(actions)), strict=True)
             return [edit_decision(action, arguments) for action, arguments in edited]
         if self.approve:
-            return [{"type": "approve"} for _ in actions]
+            offered = [confirmation(action) if self.only_reads else None for action in actions]
+            return [decision or {"type": "approve"} for decision in offered]
         message = self.respond if self.respond is not None else self.reject
         return [{"type": self._kind(), "message": message} for _ in actions]
+
+
+def confirmation(action: Mapping[str, Any]) -> Decision | None:
+    """Return the decision that approves an action and confirms that its operation only reads; None if not offered."""
+    offered = action.get("effect")
+    return dict(offered["confirm"]) if offered else None
 
 
 def edit_decision(action: dict[str, Any], arguments: dict[str, Any]) -> Decision:
@@ -132,9 +149,13 @@ def _ask_about(terminal: Terminal, action: dict[str, Any], allowed: Sequence[str
     choices = {"a": "approve", "e": "edit", "r": "reject", "w": "respond"}
     offered = {key: kind for key, kind in choices.items() if kind in allowed}
     labels = {"approve": "[a]pprove", "edit": "[e]dit", "reject": "[r]eject", "respond": "ans[w]er"}
-    question = ", ".join(labels[kind] for kind in offered.values()) + ", or leave it for [l]ater? "
+    confirmed = confirmation(action)
+    named = [*(labels[kind] for kind in offered.values()), *([ONLY_READS] if confirmed else [])]
+    question = ", ".join(named) + ", or leave it for [l]ater? "
     while True:
         said = terminal.ask(question).lower()
+        if confirmed and said[:1] == "o":
+            return confirmed
         kind = offered.get(said[:1]) if said else None
         if said[:1] == "l" or not said:
             return None

@@ -12,7 +12,7 @@ import typer
 
 from restgpt.commands.agent import Agent, Outcome
 from restgpt.commands.failure import Exit, expected_errors, explain, log
-from restgpt.commands.review import Pending, ask_person, pending_text
+from restgpt.commands.review import Pending, ask_person, confirmation, pending_text
 from restgpt.commands.terminal import Terminal
 from restgpt.commands.thread import ThreadRecord, Threads
 from restgpt.trace import usage_text
@@ -89,7 +89,8 @@ def report(outcome: Outcome, terminal: Terminal) -> None:
 
 def waiting_text(thread: str, pending: Sequence[Pending]) -> str:
     """Return the descriptions of the waiting requests, and the commands that decide."""
-    return f"\nPaused for approval:\n{pending_text(pending)}\n\n{how_to_decide(thread)}"
+    is_offered = any(confirmation(action) for pause in pending for action in pause.actions)
+    return f"\nPaused for approval:\n{pending_text(pending)}\n\n{how_to_decide(thread, is_offered=is_offered)}"
 
 
 def resume_line(thread: str) -> str:
@@ -97,11 +98,12 @@ def resume_line(thread: str) -> str:
     return f"restgpt resume {shlex.quote(thread)}"
 
 
-def how_to_decide(thread: str) -> str:
-    """Return the commands that approve, reject or edit the waiting requests."""
+def how_to_decide(thread: str, *, is_offered: bool = False) -> str:
+    """Return the commands that approve, reject or edit the waiting requests, or confirm reads if that is offered."""
     line = resume_line(thread)
+    reads = f"            {line} --approve --only-reads   (and do not ask again about what seems only to read)\n"
     return (
-        f"To decide:  {line} --approve\n"
+        f"To decide:  {line} --approve\n{reads if is_offered else ''}"
         f'            {line} --reject "why"\n'
         f"            {line} --edit '{{\"body\": {{…}}}}'"
     )

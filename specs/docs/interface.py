@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.signature import signature, type_text
+from restgpt.specs.effect import seems_to_read
 from restgpt.specs.operation import Operation
 
 # How many levels of a result, and how many fields of a level, are searched for types.
@@ -40,10 +41,12 @@ def interface(
     most: int = 150,
     focus: str = "",
     seen: Callable[[Operation], str] = lambda operation: "",
+    reads: Callable[[Operation], bool] = seems_to_read,
 ) -> str:
     """Write operations as typed functions in about `budget` tokens of four characters, `most` for each.
 
-    `focus` are words whose fields come first; `seen` gives the learned shape of an operation's answers.
+    `focus` are words whose fields come first; `seen` gives the learned shape of an operation's answers, `reads`
+    tells which operations read, or seem to.
     """
     shared = _shared(operations)
     types = _names(shared)
@@ -56,7 +59,7 @@ def interface(
     def written(operation: Operation, tokens: int) -> str:
         known = types.get(id(operation.document), {})
         name, shape = name_of(operation), shapes[id(operation)]
-        return signature(operation, name, budget=tokens, focus=focus, seen=shape, types=known)
+        return signature(operation, name, budget=tokens, focus=focus, seen=shape, types=known, reads=reads)
 
     return "\n".join([*_signatures(operations, written, room, most), *definitions])
 

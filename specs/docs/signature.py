@@ -7,7 +7,7 @@ A star marks required arguments and fields, a question mark a value that may be 
 type is a text. Of a long result the fields that programs need come first, the names of the others after an ellipsis.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -20,6 +20,7 @@ from restgpt.specs.docs.notation import ALWAYS, DEFAULT_MOST, field_stems
 from restgpt.specs.docs.plain_text import plain_text
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.summary import first_sentence
+from restgpt.specs.effect import seems_to_read
 from restgpt.specs.operation import Operation
 from restgpt.specs.search.stemmer import STOP_STEMS, stems, words
 
@@ -86,16 +87,24 @@ NO_TYPES: Types = {}
 
 
 def signature(
-    operation: Operation, name: str, *, budget: int, focus: str = "", seen: str = "", types: Types = NO_TYPES
+    operation: Operation,
+    name: str,
+    *,
+    budget: int,
+    focus: str = "",
+    seen: str = "",
+    types: Types = NO_TYPES,
+    reads: Callable[[Operation], bool] = seems_to_read,
 ) -> str:
     """Write an operation as a typed function in about `budget` tokens of four characters.
 
     A long result keeps the fields that match the words of `focus`. `seen`, the shape of earlier answers as text, is
-    appended. `types` names the schemas, by reference, that are written elsewhere.
+    appended. `types` names the schemas, by reference, that are written elsewhere. `reads` tells whether the operation
+    reads, or seems to, so that a list of it has pages.
     """
     room = budget * TOKEN
     shown = f"\n  seen: {plain_text(seen, room // 2)}" if seen else ""
-    text = _Writer(operation, name, focus_stems(focus), types).text(room - len(shown))
+    text = _Writer(operation, name, focus_stems(focus), types, is_read=reads(operation)).text(room - len(shown))
     return text + shown
 
 
@@ -107,8 +116,9 @@ def type_text(shape: Shape, *, room: int, focus: str = "", types: Types = NO_TYP
 class _Writer:
     """Writes one signature: each part takes its room, and what a part leaves goes to the next ones."""
 
-    def __init__(self, operation: Operation, name: str, focus: Words, types: Types) -> None:
+    def __init__(self, operation: Operation, name: str, focus: Words, types: Types, *, is_read: bool) -> None:
         self._operation = operation
+        self._is_read = is_read
         self._name = name
         self._focus = focus
         self._types = types
@@ -188,12 +198,14 @@ class _Writer:
 
     def _pages(self) -> str:
         """Write the argument for the number of pages, if the operation reads a list in pages."""
-        response = self._operation.response() if self._operation.is_safe else None
+        response = self._operation.response() if self._is_read else None
         media = response.preferred if response is not None else None
         if media is None:
             return ""
         shape = Shape(self._operation.document, media.schema)
-        asked = not PAGING.isdisjoint(word for item in self._keywords for word in words(item.name))
+        body = body_shape(self._operation)
+        names = [*(item.name for item in self._keywords), *(body.fields if body is not None else ())]
+        asked = not PAGING.isdisjoint(word for name in names for word in words(name))
         told = not PAGING.isdisjoint(islice(shape.names(), REACHED_MOST))
         return f"{PAGES}=1" if (asked or told) and _has_list(shape) else ""
 

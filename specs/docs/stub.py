@@ -16,6 +16,7 @@ from typing import Any
 
 from restgpt.specs.docs.keyword import Keyword, body_shape, keywords
 from restgpt.specs.docs.shape import Shape
+from restgpt.specs.effect import seems_to_read
 from restgpt.specs.operation import Operation
 
 # How deep objects nest in a result, how many arrays lead directly to one another, how many fields are listed in all.
@@ -27,13 +28,16 @@ SCALARS = frozenset({"string", "integer", "number", "boolean"})
 Json = dict[str, Any]
 
 
-def stub(operation: Operation, name: str) -> Json:
-    """Describe the function of an operation: its keywords, its body, and the shape of its result."""
+def stub(operation: Operation, name: str, *, reads: Callable[[Operation], bool] = seems_to_read) -> Json:
+    """Describe the function of an operation: its keywords, its body, and the shape of its result.
+
+    `reads` tells whether the operation reads, or seems to, so that several pages of it may be asked for.
+    """
     return {
         "name": name,
         "keywords": {item.name: _keyword(operation, item) for item in keywords(operation)},
         "body": _body(operation),
-        "pages": operation.is_safe,
+        "pages": reads(operation),
         "result": _result(operation),
     }
 

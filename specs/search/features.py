@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from restgpt.specs.effect import seems_to_read
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import BrokenReference
 from restgpt.specs.reading.document import Document
@@ -163,7 +164,7 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
         last=last,
         choices=frozenset(fields["values"]),
         summary=frozenset(fields["summary"]),
-        is_read=operation.method == "GET",
+        is_read=operation.method != "HEAD" and seems_to_read(operation),
         is_search="search" in path_stems or any(item.name.lower() in TEXT_PARAMETERS for item in queries),
         is_current=last in CURRENT,
         ends_in_variable=operation.path.rstrip("/").endswith("}"),

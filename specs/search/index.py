@@ -29,6 +29,7 @@ class Facts(msgspec.Struct, array_like=True, gc=False):
     method: str
     path_stems: tuple[str, ...]
     is_search: bool
+    is_read: bool
 
 
 class SearchIndex(msgspec.Struct, array_like=True):
@@ -85,7 +86,7 @@ def build_search_index(document: Document, operations: Sequence[Operation]) -> S
         {stem: postings.tobytes() for stem, postings in numbers.items()},
         {stem: postings.tobytes() for stem, postings in packed.items()},
         [
-            Facts(item.method, feature.path_stems, feature.is_search)
+            Facts(item.method, feature.path_stems, feature.is_search, feature.is_read)
             for item, feature in zip(operations, features, strict=True)
         ],
         [msgspec.Raw(msgspec.msgpack.encode(graph.edges(number))) for number in range(len(operations))],

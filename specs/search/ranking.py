@@ -99,7 +99,7 @@ def _fit(facts: Facts, known: Iterable[str], asked: frozenset[str]) -> float:
     """Return the factor of a score: lower for path stems that the query lacks, and for changes it does not ask for."""
     unmatched = [stem for stem in facts.path_stems if stem not in known and stem != "search"]
     factor = 1 - UNMATCHED * len(unmatched) / max(1, len(facts.path_stems))
-    if facts.method not in ("GET", "HEAD"):
+    if not facts.is_read and facts.method != "HEAD":
         factor *= ASKED if facts.method in asked else NOT_ASKED
     return factor
 

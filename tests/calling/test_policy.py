@@ -1,10 +1,12 @@
 """Guards what may be sent without asking."""
 
 import pytest
+from langgraph.store.memory import InMemoryStore
 
+from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.policy import Rules
 from restgpt.specs import load_api
-from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
+from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Settings
 
 DOCUMENT = """
 openapi: 3.1.0
@@ -70,3 +72,62 @@ def test_a_rule_holds_however_the_api_is_spelled_in_the_file(name: str) -> None:
     api = load_api(DOCUMENT, name=name)
     entry = ApiEntry(name=name, spec="things.yaml", policy=(PolicyRule("deny", ids=("write",)),))
     assert Rules(Settings(apis={name: entry}), "allow").verdict(api.operation("write")) == "deny"
+
+
+SEARCH = load_api(
+    """
+openapi: 3.1.0
+info: {title: Things, version: "1"}
+servers: [{url: "https://things.example"}]
+paths:
+  /things/search:
+    post:
+      operationId: search
+      responses: {"200": {description: ok, content: {application/json: {}}}}
+  /things: {get: {operationId: ring, x-restgpt-effect: change, responses: {"200": {description: ok}}}}
+""",
+    name="things",
+)
+
+
+def effects(*rules: EffectRule) -> Settings:
+    return Settings(apis={"things": ApiEntry(name="things", spec="things.yaml", effects=rules)})
+
+
+@pytest.mark.parametrize(
+    ("writes", "said"), [("ask", "ask"), ("allow", "allow"), ("deny", "deny"), ("dry-run", "hold")]
+)
+def test_a_proposed_read_is_decided_like_a_change(writes: str, said: str) -> None:
+    assert Rules(Settings(), writes).verdict(SEARCH.operation("search")) == said
+
+
+@pytest.mark.parametrize("writes", ["ask", "allow", "deny", "dry-run"])
+def test_a_confirmed_and_a_configured_read_are_decided_like_a_get(writes: str) -> None:
+    kept = Confirmations(InMemoryStore())
+    kept.remember(SEARCH.operation("search"), "it reads")
+    assert Rules(Settings(), writes, kept).verdict(SEARCH.operation("search")) == "allow"
+    told = effects(EffectRule("read", ids=("search",)))
+    assert Rules(told, writes).verdict(SEARCH.operation("search")) == "allow"
+
+
+def test_a_rule_that_denies_goes_before_every_effect() -> None:
+    entry = ApiEntry(
+        name="things",
+        spec="things.yaml",
+        policy=(PolicyRule("deny", ids=("search",)),),
+        effects=(EffectRule("read", ids=("search",)),),
+    )
+    assert Rules(Settings(apis={"things": entry}), "allow").verdict(SEARCH.operation("search")) == "deny"
+
+
+def test_a_get_that_the_document_calls_a_change_is_asked_about_unless_the_user_says_that_it_reads() -> None:
+    assert Rules(Settings(), "ask").verdict(SEARCH.operation("ring")) == "ask"
+    assert Rules(Settings(), "deny").verdict(SEARCH.operation("ring")) == "deny"
+    told = effects(EffectRule("read", ids=("ring",)))
+    assert Rules(told, "deny").verdict(SEARCH.operation("ring")) == "allow"
+
+
+def test_a_confirmation_of_what_does_not_look_like_a_read_counts_for_nothing() -> None:
+    kept = Confirmations(InMemoryStore())
+    kept.remember(API.operation("write"), "it reads")
+    assert Rules(Settings(), "ask", kept).verdict(API.operation("write")) == "ask"

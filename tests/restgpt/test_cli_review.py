@@ -107,3 +107,17 @@ def test_no_flag_is_no_decision_and_an_empty_reason_is_one() -> None:
 
 def test_what_waits_is_told_in_the_words_of_the_payload() -> None:
     assert pending_text([PAUSE]) == "POST /projects\nWhy: asked"
+
+
+CONFIRMED = {"type": "approve", "only_reads": True}
+READ = {**ACTION, "effect": {"kind": "read", "reason": "its path ends in find", "confirm": CONFIRMED}}
+
+
+def test_a_read_is_confirmed_only_where_that_is_offered() -> None:
+    pause = Pending("one", (READ,), {"create_project": ALL})
+    decision, terminal = decided("o", pause=pause)
+    assert decision == {"one": {"decisions": [CONFIRMED]}}
+    assert "it [o]nly reads" in terminal.questions[0]
+    decision, terminal = decided("o", "l")
+    assert decision is None
+    assert "it [o]nly reads" not in terminal.questions[0]

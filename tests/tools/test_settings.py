@@ -131,6 +131,23 @@ def test_apis_are_read_with_their_secrets_and_rules(tmp_path: Path) -> None:
     assert "hush" not in repr(apis)
 
 
+def test_the_first_fitting_rule_says_the_effect_by_the_criteria_of_policies(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """
+        m:
+          spec: m.json
+          effects:
+            - {effect: change, path: "/albums/*/tracks", method: get}
+            - {effect: read, path: "/albums/**"}
+        """,
+    )
+    entry, api = load_apis(path, {})["m"], load_api(OPERATIONS)
+    assert entry.effect(api.operation("tracks")) == "change"
+    assert entry.effect(api.operation("DELETE /albums")) is None
+    assert load_apis(write(tmp_path, "m: m.json"), {})["m"].effect(api.operation("tracks")) is None
+
+
 def test_the_first_fitting_rule_decides(tmp_path: Path) -> None:
     path = write(
         tmp_path,
@@ -159,6 +176,10 @@ def test_the_first_fitting_rule_decides(tmp_path: Path) -> None:
         ("a: {spec: 'x/${NOWHERE}'}", "NOWHERE"),
         ("a: {spec: x, policy: [{decision: maybe}]}", "a.policy[0].decision"),
         ("a: {spec: x, policy: [{decision: ask, when: now}]}", "a.policy[0].when"),
+        ("a: {spec: x, effects: {effect: read, id: b}}", "a.effects must be a list"),
+        ("a: {spec: x, effects: [{effect: maybe, id: b}]}", "a.effects[0].effect must be read or change"),
+        ("a: {spec: x, effects: [{effect: read, name: b}]}", "a.effects[0].name is unknown"),
+        ("a: {spec: x, effects: [{effect: read}]}", "a.effects[0] must name operations"),
         ("a: {spec: x, requests_per_second: 0}", "a.requests_per_second"),
         ("a: {spec: x, allow_private: please}", "a.allow_private"),
         ("a: {spec: [x]}", "a.spec"),

@@ -125,15 +125,24 @@ class HttpClient:
                 self._redactors[secrets, names] = Redactor(secrets, names=names)
             return self._redactors[secrets, names]
 
-    def send(self, request: PreparedRequest, operation: Operation, *, deadline: float | None = None) -> Reply:
+    def send(
+        self,
+        request: PreparedRequest,
+        operation: Operation,
+        *,
+        deadline: float | None = None,
+        is_read: bool | None = None,
+    ) -> Reply:
         """Send a request and return the reply, whatever its status.
 
-        `deadline` is the moment on the client's clock (`time.monotonic`) by which `send` ends, waits included. Raises a
-        subclass of HttpFault if no usable reply comes, MissingCredentialError if the operation needs a credential that
-        is not configured.
+        `is_read` says whether it only reads, so that it may be repeated; without it, the method decides. `deadline` is
+        the moment on the client's clock (`time.monotonic`) by which `send` ends, waits included. Raises a subclass of
+        HttpFault if no usable reply comes, MissingCredentialError if the operation needs a credential that is not
+        configured.
         """
         limit = self._clock() + self.limits.total_seconds
-        loop = _RetryLoop(self, request, operation, min(limit, deadline) if deadline is not None else limit)
+        limit = min(limit, deadline) if deadline is not None else limit
+        loop = _RetryLoop(self, request, operation, limit, is_read=operation.is_safe if is_read is None else is_read)
         with span("restgpt.request", {**node_context(), "api": request.api, "operation": request.operation}) as current:
             outcome = loop.run()
             current.set_attribute("restgpt.outcome", _outcome_of(outcome))
@@ -171,10 +180,13 @@ class _Response:
 class _RetryLoop:
     """The attempts, redirects and waits of one `send`, until a reply, a fault or the deadline ends it."""
 
-    def __init__(self, client: HttpClient, request: PreparedRequest, operation: Operation, deadline: float) -> None:
+    def __init__(
+        self, client: HttpClient, request: PreparedRequest, operation: Operation, deadline: float, *, is_read: bool
+    ) -> None:
         self._client = client
         self._request = request
         self._operation = operation
+        self._is_read = is_read
         self._deadline = deadline
         self._clock = client._clock
         self._started = self._clock()
@@ -222,10 +234,24 @@ class _RetryLoop:
             self._policy.check(origin)
             answer = self._send_once(request, origin)
             target = answer.headers.get("location")
-            if answer.status not in REDIRECTS or not target or request.method not in ("GET", "HEAD"):
+            if answer.status not in REDIRECTS or not target:
                 return answer
-            request = self._redirected(home, origin, urljoin(request.url, target.replace(" ", "%20")).partition("#")[0])
+            url = urljoin(request.url, target.replace(" ", "%20")).partition("#")[0]
+            if request.method not in ("GET", "HEAD") and not self._may_move(home, answer.status, url):
+                return answer
+            request = self._redirected(home, origin, url)
         raise RedirectFault(f"{home} redirects more than {self._client.limits.redirects} times; check the URL")
+
+    def _may_move(self, home: Origin, status: int, url: str) -> bool:
+        """Whether a request with a body is sent again at its new place.
+
+        Only one that reads, after a status that keeps method and body (RFC 9110, sections 15.4.8 and 15.4.9), and only
+        on its own origin: the body holds the user's words.
+        """
+        try:
+            return self._is_read and status in (307, 308) and _is_home(home, origin_of(url))
+        except AddressFault:
+            return False
 
     def _redirected(self, home: Origin, origin: Origin, url: str) -> PreparedRequest:
         """The request that follows a redirect; it carries credentials only if the origin is the same."""
@@ -237,7 +263,9 @@ class _RetryLoop:
         else:
             if origin.scheme == "https" and target.scheme == "http":
                 raise RedirectFault(f"{origin} redirects to unencrypted {target}; that is not followed")
-            moved = replace(self._request, url=url, body=None)
+            moved = replace(self._request, url=url)
+            if moved.method in ("GET", "HEAD"):
+                moved = replace(moved, body=None)
             if _is_home(home, target):
                 return self._auth.apply(moved)
             kept = {name: value for name, value in moved.headers.items() if name == "Accept"}
@@ -272,7 +300,7 @@ class _RetryLoop:
                 _for_adapter(request), stream=True, timeout=timeout, verify=verify, cert=cert
             )
             try:
-                return _read(response, request, exchange, limits)
+                return _read(response, request, exchange, limits, is_read=self._is_read)
             finally:
                 response.close()
         except HttpFault as known:
@@ -322,14 +350,16 @@ class _RetryLoop:
         if outcome.status == TOO_MANY_REQUESTS:
             return True
         if outcome.status == 500:
-            return self._operation.is_safe
+            return self._is_read
         return outcome.status in TRANSIENT and self._is_idempotent
 
     @property
     def _is_idempotent(self) -> bool:
-        """Whether a retry has no second effect: the operation is idempotent, or the request has an idempotency key."""
+        """Whether a retry has no second effect: it only reads, is idempotent, or has an idempotency key."""
         has_key = any(name.lower() in IDEMPOTENCY_KEYS for name in self._request.headers)
-        return self._operation.is_idempotent or has_key
+        # Of a GET that changes something, RFC 9110 does not hold.
+        by_method = self._operation.is_idempotent and not self._operation.is_safe
+        return self._is_read or by_method or has_key
 
     def _redacted(self, outcome: _Response | HttpFault) -> Reply | HttpFault:
         """The outcome, with secrets redacted."""
@@ -397,7 +427,9 @@ def _for_adapter(request: PreparedRequest) -> requests.PreparedRequest:
     return prepared
 
 
-def _read(response: requests.Response, request: PreparedRequest, exchange: Exchange, limits: HttpLimits) -> _Response:
+def _read(
+    response: requests.Response, request: PreparedRequest, exchange: Exchange, limits: HttpLimits, *, is_read: bool
+) -> _Response:
     headers = {name.lower(): value for name, value in response.headers.items()}
     size = sum(len(name) + len(value) for name, value in headers.items())
     if size > limits.header_bytes:
@@ -408,7 +440,7 @@ def _read(response: requests.Response, request: PreparedRequest, exchange: Excha
         try:
             truncated = _read_body(response, headers, exchange, limits.body_bytes, parts)
         except (HttpFault, urllib3.exceptions.HTTPError, OSError):
-            if request.method in ("GET", "OPTIONS"):
+            if is_read:
                 raise
             # The status shows whether the change succeeded, so the reply is kept although its body is incomplete.
             truncated = True

@@ -4,6 +4,9 @@ The next page is looked for in this order: the Link header (RFC 8288), a next UR
 page number. The values that a server sends only become arguments of the same operation: the client takes the query
 values of a next URL, and only if that URL is on a server of the API and has the same path. So no response can make the
 client request another resource.
+
+Cursor, offset and page number are parameters of the query, or fields of a JSON body: at its top, or in an object such
+as `pagination`. In a body only such a field changes from page to page.
 """
 
 import copy
@@ -14,8 +17,9 @@ from typing import Any
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from restgpt.specs import SpecError
+from restgpt.specs.docs.shape import Shape
 from restgpt.specs.operation import Operation
-from restgpt.specs.parameter import Parameter
+from restgpt.specs.schemas.types import schema_types
 from restgpt.specs.server import absolute_url
 from restgpt.tools.errors import AddressFault, ArgumentError
 from restgpt.tools.network.addresses import Origin, origin_of
@@ -45,10 +49,28 @@ _CURSOR_PARAMETERS = frozenset(
 _OFFSETS = frozenset({"offset", "skip", "start", "startindex", "startat", "from", "pageoffset", "first"})
 _PAGES = frozenset({"page", "pagenumber", "pageno", "pageindex", "pagenum", "currentpage", "p"})
 _SIZES = frozenset({"limit", "perpage", "pagesize", "count", "maxresults", "top", "size", "rows", "results", "take"})
+# Of a body, which names fields more freely, fewer names count, and an offset or a page is a number.
+_BODY_CURSORS = _CURSOR_PARAMETERS - {"token", "continue"}
+_BODY_OFFSETS = _OFFSETS - {"first"}
+_BODY_GROUPS = frozenset({"page", "pagination", "paging", "pageable", "pageinfo", "pageoptions"})
+_INNER_OFFSETS, _INNER_PAGES = _BODY_OFFSETS | {"first"}, _PAGES | {"number", "index"}
 _TOTALS = frozenset({"total", "totalcount", "totalresults", "totalitems", "totalrecords", "totalelements", "totalhits"})
 _TOTAL_PAGES = frozenset({"totalpages", "pagecount", "lastpage", "pages", "numpages"})
 _MORE = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "hasmoreitems"})
 _LAST = frozenset({"islast", "last", "islastpage"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A place of a request that leads from page to page: a parameter of the query, or a field of the body."""
+
+    path: tuple[str, ...]
+    schema: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The name without the object that it is in."""
+        return self.path[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +80,12 @@ class _View:
     holders: tuple[Mapping[str, Any], ...]
     items: Sequence[Any]
 
-    def find(self, names: frozenset[str]) -> Any:
+    def find(self, names: frozenset[str], *, scalar: bool = False) -> Any:
         """The first value that is not null under one of these names; names are compared by letters and digits only."""
         for holder in self.holders:
             for key, value in holder.items():
-                if _plain(str(key)) in names and value is not None:
+                is_wanted = value is not None and not (scalar and isinstance(value, Mapping | list))
+                if _plain(str(key)) in names and is_wanted:
                     return value
         return None
 
@@ -77,8 +100,11 @@ class _View:
 
 
 def next_request(operation: Operation, arguments: Arguments, reply: Reply) -> dict[str, Any] | None:
-    """The arguments of the next page; None if there is none or the response does not show one."""
-    if operation.method != "GET" or not reply.is_success:
+    """The arguments of the next page; None if there is none or the response does not show one.
+
+    Ask it only of an operation that reads.
+    """
+    if not reply.is_success:
         return None
     linked = _linked(reply)
     if linked:
@@ -261,47 +287,118 @@ def _grouped(query: str) -> dict[str, list[str]]:
     return found
 
 
-def _parameter(operation: Operation, names: frozenset[str]) -> Parameter | None:
-    return next(
-        (item for item in operation.parameters if item.location == "query" and _plain(item.name) in names), None
-    )
+def _field(operation: Operation, arguments: Arguments, names: frozenset[str], in_body: frozenset[str]) -> _Field | None:
+    """The parameter of the query with one of these names, else the field of the body with one of its own."""
+    for item in operation.parameters:
+        if item.location == "query" and _plain(item.name) in names:
+            return _Field(("query", item.name), item.schema)
+    fields = _body_fields(operation, arguments)
+    return next((item for item in fields if _plain(item.name) in in_body), None)
 
 
-def _with(arguments: Arguments, name: str, value: Any) -> dict[str, Any]:
-    return {**arguments, "query": {**(arguments.get("query") or {}), name: value}}
+def _inner(operation: Operation, arguments: Arguments, names: frozenset[str]) -> _Field | None:
+    """The field with one of these names in an object for paging that the body has."""
+    for group in _body_fields(operation, arguments):
+        if _plain(group.name) in _BODY_GROUPS:
+            given = _at(arguments, group.path)
+            for name, schema in _named(operation, group.schema, given).items():
+                if _plain(name) in names:
+                    return _Field((*group.path, name), schema)
+    return None
+
+
+def _body_fields(operation: Operation, arguments: Arguments) -> list[_Field]:
+    """The fields of a JSON body: those of the document, and those that were given besides."""
+    body = operation.body
+    if body is None or "json" not in body.preferred.media_type.lower() or operation.method == "GET":
+        return []
+    fields = _named(operation, body.preferred.schema, arguments.get("body"))
+    return [_Field(("body", name), schema) for name, schema in fields.items()]
+
+
+def _named(operation: Operation, schema: Any, given: Any) -> dict[str, Mapping[str, Any]]:
+    if given is not None and not isinstance(given, Mapping):
+        return {}
+    shape = Shape(operation.document, schema, request=True)
+    documented: dict[str, Mapping[str, Any]] = {name: field.flat for name, field in shape.fields.items()}
+    return {**{str(name): {} for name in given or {}}, **documented}
+
+
+def _with(arguments: Arguments, field: _Field, value: Any) -> dict[str, Any]:
+    """The arguments with a new value in one place; everything else stays as it was."""
+
+    def put(group: Any, path: Sequence[str]) -> Any:
+        inner = value if not path else put((group or {}).get(path[0]), path[1:])
+        return inner if not path else {**(group or {}), path[0]: inner}
+
+    changed: dict[str, Any] = put(arguments, field.path)
+    return changed
+
+
+def _cursor_field(operation: Operation, arguments: Arguments, names: frozenset[str]) -> _Field | None:
+    found = _field(operation, arguments, names, names & _BODY_CURSORS)
+    return found or _inner(operation, arguments, names & _BODY_CURSORS)
 
 
 def _by_cursor(operation: Operation, arguments: Arguments, view: _View) -> dict[str, Any] | None:
     """The arguments with the cursor from the response, if the operation has a parameter for it."""
-    parameter = _parameter(operation, _CURSOR_PARAMETERS)
+    parameter = _cursor_field(operation, arguments, _CURSOR_PARAMETERS)
     names = _CURSORS | ({_plain(parameter.name)} if parameter else set())
-    cursor = view.find(names)
+    cursor = view.find(names, scalar=True)
     if parameter is None:
         # `next_page: 3` in a response is the number of the next page.
-        parameter = _parameter(operation, _PAGES)
+        parameter = _page_field(operation, arguments)
         cursor = view.find(frozenset({"nextpage", "next"}))
         if not isinstance(cursor, int):
             return None
     if isinstance(cursor, bool) or not isinstance(cursor, str | int) or cursor in ("", 0) or parameter is None:
         return None
-    return _with(arguments, parameter.name, cursor)
+    return _with(arguments, parameter, cursor)
 
 
 def _by_last_item(operation: Operation, arguments: Arguments, view: _View) -> dict[str, Any] | None:
     """The arguments with the id of the last item, if more items follow and the operation has `starting_after`."""
-    parameter = _parameter(operation, frozenset({"startingafter", "after", "afterid", "sinceid"}))
+    parameter = _cursor_field(operation, arguments, frozenset({"startingafter", "after", "afterid", "sinceid"}))
     if parameter is None or view.more is not True or not view.items:
         return None
     last = view.items[-1]
     found = last.get("id") if isinstance(last, Mapping) else None
-    return _with(arguments, parameter.name, found) if isinstance(found, str | int) else None
+    return _with(arguments, parameter, found) if isinstance(found, str | int) else None
 
 
-def _number(operation: Operation, arguments: Arguments, parameter: Parameter | None) -> int | None:
+def _offset_field(operation: Operation, arguments: Arguments) -> _Field | None:
+    found = _field(operation, arguments, _OFFSETS, _BODY_OFFSETS) or _inner(operation, arguments, _INNER_OFFSETS)
+    return found if _is_number(arguments, found) else None
+
+
+def _page_field(operation: Operation, arguments: Arguments) -> _Field | None:
+    found = _field(operation, arguments, _PAGES, _PAGES)
+    if found is not None and found.path[0] == "body" and not _is_number(arguments, found):
+        # An object `page` holds the numbers.
+        found = None
+    found = found or _inner(operation, arguments, _INNER_PAGES)
+    return found if _is_number(arguments, found) else None
+
+
+def _size_field(operation: Operation, arguments: Arguments) -> _Field | None:
+    return _field(operation, arguments, _SIZES, _SIZES) or _inner(operation, arguments, _SIZES)
+
+
+def _is_number(arguments: Arguments, field: _Field | None) -> bool:
+    """Whether a field of the body takes numbers, by its schema or by the value given; the query is text anyway."""
+    if field is None or field.path[0] == "query":
+        return True
+    given, kinds = _at(arguments, field.path), schema_types(dict(field.schema))
+    if given is not None:
+        return isinstance(given, int) and not isinstance(given, bool)
+    return bool({"integer", "number"} & set(kinds))
+
+
+def _number(operation: Operation, arguments: Arguments, parameter: _Field | None) -> int | None:
     """The value of a numeric parameter: the argument, else the default in its schema."""
     if parameter is None:
         return None
-    value = (arguments.get("query") or {}).get(parameter.name)
+    value = _at(arguments, parameter.path)
     if value is None:
         value = operation.json_schema(parameter.schema).get("default")
     if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).isdigit():
@@ -310,7 +407,7 @@ def _number(operation: Operation, arguments: Arguments, parameter: Parameter | N
 
 
 def _by_offset(operation: Operation, arguments: Arguments, view: _View) -> dict[str, Any] | None:
-    parameter = _parameter(operation, _OFFSETS)
+    parameter = _offset_field(operation, arguments)
     count = len(view.items)
     if parameter is None or not count:
         return None
@@ -319,22 +416,25 @@ def _by_offset(operation: Operation, arguments: Arguments, view: _View) -> dict[
     following = (first if current is None else current) + count
     if not _has_more(operation, arguments, view, following - first):
         return None
-    return _with(arguments, parameter.name, following)
+    return _with(arguments, parameter, following)
 
 
 def _has_more(operation: Operation, arguments: Arguments, view: _View, seen: int) -> bool:
     """Whether more items follow, from the total, from a field such as `has_more`, or because the page is full."""
     total = view.find(_TOTALS)
+    if isinstance(total, Mapping) and total.get("relation") != "gte":
+        # Elasticsearch: {"value": 120, "relation": "eq"}
+        total = total.get("value")
     if isinstance(total, int) and not isinstance(total, bool):
         return seen < total
     if view.more is not None:
         return view.more
-    size = _number(operation, arguments, _parameter(operation, _SIZES))
+    size = _number(operation, arguments, _size_field(operation, arguments))
     return size is not None and 0 < size <= len(view.items)
 
 
 def _by_page(operation: Operation, arguments: Arguments, view: _View) -> dict[str, Any] | None:
-    parameter = _parameter(operation, _PAGES)
+    parameter = _page_field(operation, arguments)
     if parameter is None or not view.items:
         return None
     current = _number(operation, arguments, parameter)
@@ -343,8 +443,8 @@ def _by_page(operation: Operation, arguments: Arguments, view: _View) -> dict[st
         current = said if isinstance(said, int) and not isinstance(said, bool) else 1
     pages = view.find(_TOTAL_PAGES)
     if isinstance(pages, int) and not isinstance(pages, bool):
-        return _with(arguments, parameter.name, current + 1) if current < pages else None
-    size = _number(operation, arguments, _parameter(operation, _SIZES)) or len(view.items)
+        return _with(arguments, parameter, current + 1) if current < pages else None
+    size = _number(operation, arguments, _size_field(operation, arguments)) or len(view.items)
     if not _has_more(operation, arguments, view, current * size):
         return None
-    return _with(arguments, parameter.name, current + 1)
+    return _with(arguments, parameter, current + 1)

@@ -486,6 +486,54 @@ def test_a_missing_credential_names_its_variable_and_sends_nothing(echo: EchoSer
     assert echo.arrived == []
 
 
+@pytest.mark.parametrize(("is_read", "tries"), [(True, 3), (False, 1)])
+def test_a_post_is_sent_again_only_if_it_reads(echo: EchoServer, is_read: bool, tries: int) -> None:
+    clock = Clock()
+    found = operation(echo.url, "POST")
+    echo.script([Canned(status=500), Canned(status=503), Canned()])
+    HttpClient(clock=clock.now, sleep=clock.sleep).send(build_request(found, {}), found, is_read=is_read)
+    assert len(echo.arrived) == tries
+
+
+def test_a_get_that_changes_something_is_not_sent_again(echo: EchoServer) -> None:
+    found = operation(echo.url)
+    echo.script([Canned(status=503), Canned()])
+    assert HttpClient().send(build_request(found, {}), found, is_read=False).status == 503
+    assert len(echo.arrived) == 1
+
+
+BODY = {"requestBody": {"content": {"application/json": {"schema": {}}}}}
+
+
+@pytest.mark.parametrize(
+    ("status", "is_read", "methods"),
+    [
+        (307, True, ["POST", "POST"]),
+        (308, True, ["POST", "POST"]),
+        (307, False, ["POST"]),
+        (301, True, ["POST"]),
+        (302, True, ["POST"]),
+        (303, True, ["POST"]),
+    ],
+)
+def test_a_post_is_moved_only_if_it_reads_and_the_status_keeps_its_body(
+    echo: EchoServer, status: int, is_read: bool, methods: list[str]
+) -> None:
+    found = operation(echo.url, "POST", **BODY)
+    echo.script([Canned(status=status, headers={"Location": "/x/"}), Canned()])
+    HttpClient().send(build_request(found, {"body": {"q": 1}}), found, is_read=is_read)
+    assert [(request.method, json.loads(request.body)) for request in echo.arrived] == [(m, {"q": 1}) for m in methods]
+
+
+def test_the_body_of_a_post_goes_to_no_other_host() -> None:
+    with EchoServer() as home, EchoServer() as other:
+        found = operation(home.url, "POST", **BODY)
+        home.script([Canned(status=307, headers={"Location": f"{other.url}/x"})])
+        other.script([Canned()])
+        assert HttpClient().send(build_request(found, {"body": {}}), found, is_read=True).status == 307
+        assert other.arrived == []
+
+
 def test_redirects_take_credentials_to_the_same_origin_only() -> None:
     with EchoServer() as home, EchoServer() as other:
         home.script([Canned(status=302, headers={"Location": "/y"}), Canned()])

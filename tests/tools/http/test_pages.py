@@ -138,9 +138,114 @@ def test_the_end_is_seen(names: list[str], query: Any, value: Any) -> None:
     assert following(operation(*names), reply(value), **query) is None
 
 
-def test_only_successful_reads_have_pages() -> None:
+def test_only_successful_replies_have_next_pages() -> None:
     assert following(operation("page"), reply({"next": "?page=2"}, status=404)) is None
-    assert following(operation("page", method="post"), reply({"next": "?page=2"})) is None
+
+
+def post(**fields: Any) -> Operation:
+    """A list that is asked for by POST, with these fields in its JSON body, by their types or schemas."""
+    given = {name: field if isinstance(field, dict) else {"type": field} for name, field in fields.items()}
+    schema = {"type": "object", "properties": given}
+    body = {"content": {"application/json": {"schema": schema}}}
+    return operation(method="post", requestBody=body)
+
+
+def following_body(found: Operation, value: Any, body: Any) -> Any:
+    """The body for the next page, if nothing else of the request changes; None if there is no next page."""
+    given = {"path": {"id": "1"}, "body": body}
+    result = next_request(found, given, reply(value))
+    if result is not None:
+        assert {**result, "body": None} == {**given, "body": None}
+    return None if result is None else result["body"]
+
+
+NULLABLE = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
+PAGING = {"type": "object", "properties": {"limit": {"type": "integer"}, "offset": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "body", "value", "following"),
+    [
+        # Notion
+        (
+            {"start_cursor": "string", "page_size": "integer", "filter": "object"},
+            {"filter": {"a": 1}},
+            {"results": [{}], "next_cursor": "c2", "has_more": True},
+            {"filter": {"a": 1}, "start_cursor": "c2"},
+        ),
+        # Prefect, LangGraph: a bare list
+        ({"limit": NULLABLE, "offset": "integer"}, {"limit": 2}, [{}, {}], {"limit": 2, "offset": 2}),
+        (
+            {"limit": {"type": "integer", "default": 2}, "offset": {"type": "integer", "default": 0}},
+            {"offset": 2},
+            [{}, {}],
+            {"offset": 4},
+        ),
+        # Prefect's paginate
+        ({"limit": NULLABLE, "page": "integer"}, {}, {"results": [{}], "page": 1, "pages": 3}, {"page": 2}),
+        # Elasticsearch
+        (
+            {"from": "integer", "size": "integer", "query": "object"},
+            {"size": 1},
+            {"hits": {"total": {"value": 3, "relation": "eq"}, "hits": [{}]}},
+            {"size": 1, "from": 1},
+        ),
+        # HubSpot, Jira
+        ({"after": "string"}, {}, {"results": [{}], "paging": {"next": {"after": "20"}}}, {"after": "20"}),
+        (
+            {"nextPageToken": "string"},
+            {},
+            {"issues": [{}], "nextPageToken": "t", "isLast": False},
+            {"nextPageToken": "t"},
+        ),
+        # An object for paging
+        (
+            {"pagination": PAGING, "filter": "object"},
+            {"pagination": {"limit": 1}},
+            {"data": [{}], "meta": {"total": 5}},
+            {"pagination": {"limit": 1, "offset": 1}},
+        ),
+        (
+            {"page": {"type": "object", "properties": {"cursor": {"type": "string"}}}},
+            {},
+            {"data": [{}], "after": "x"},
+            {"page": {"cursor": "x"}},
+        ),
+        # A field that the document does not have, but the request does
+        ({}, {"limit": 2, "offset": 0}, [{}, {}], {"limit": 2, "offset": 2}),
+    ],
+)
+def test_a_field_of_the_body_leads_to_the_next_page(fields: Any, body: Any, value: Any, following: Any) -> None:
+    assert following_body(post(**fields), value, body) == following
+
+
+@pytest.mark.parametrize(
+    ("fields", "body", "value"),
+    [
+        ({"start_cursor": "string"}, {}, {"results": [{}], "next_cursor": None, "has_more": False}),
+        ({"limit": "integer", "offset": "integer"}, {"limit": 3}, [{}, {}]),
+        ({"offset": "integer"}, {}, [{}, {}]),
+        ({"page": "integer"}, {"page": 3}, {"results": [{}], "pages": 3}),
+        ({"from": "integer", "size": "integer"}, {"size": 2}, {"hits": {"total": {"value": 1}, "hits": [{}]}}),
+    ],
+)
+def test_the_end_of_a_list_by_post_is_seen(fields: Any, body: Any, value: Any) -> None:
+    assert following_body(post(**fields), value, body) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "body", "value"),
+    [
+        ({"from": "string"}, {"from": "2024-01-01"}, {"items": [{}], "total": 9}),
+        ({"start": {"type": "string", "format": "date"}}, {}, {"items": [{}], "total": 9}),
+        ({"first": "string"}, {"first": "Ann"}, {"items": [{}], "total": 9}),
+        ({"token": "string"}, {"token": "secret"}, {"items": [{}], "next_token": "other"}),
+        ({"name": "string"}, {"name": "Ann"}, {"items": [{}], "name": "Bob", "next_cursor": "c"}),
+        ({"page": {"type": "string"}}, {"page": "Home"}, {"items": [{}], "total_pages": 9}),
+    ],
+)
+def test_fields_that_do_not_lead_to_pages_stay_as_they_are(fields: Any, body: Any, value: Any) -> None:
+    assert following_body(post(**fields), value, body) is None
 
 
 def test_following_ends_at_the_budget_an_error_or_a_circle() -> None:

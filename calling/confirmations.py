@@ -1,0 +1,96 @@
+"""Confirmations: POSTs of which a person said that they only read, kept for each operation of each API.
+
+They belong to no thread. The key of one holds a digest of the operation's own part of the document, so a changed
+operation is asked about again. Only a person's decision at a pause, or a command, writes one; no model can.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from langgraph.store.base import BaseStore
+
+from restgpt.specs import Operation, SpecError
+from restgpt.tools.storable import storable_value
+
+NAMESPACE = ("restgpt", "reads")
+
+# Part of every key: raise it when the rule that proposes reads changes so much that people must be asked again.
+LAYOUT = 1
+
+PAGE = 500
+"""How many entries are read from the store at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """One confirmed operation: its API and base URL, method and path, the reason that the person saw, and when."""
+
+    key: str
+    api: str
+    base_url: str
+    name: str
+    operation: str
+    reason: str
+    at: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the confirmation for documents, without its key."""
+        kept = ("api", "base_url", "name", "operation", "reason", "at")
+        return {name: getattr(self, name) for name in kept}
+
+
+class Confirmations:
+    """The confirmed reads in a store; without a store there are none, and none is kept."""
+
+    def __init__(self, store: BaseStore | None = None, *, clock: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._clock = clock
+
+    def __contains__(self, operation: Operation) -> bool:
+        return self._store is not None and self._store.get(NAMESPACE, _key(operation)) is not None
+
+    def remember(self, operation: Operation, reason: str) -> None:
+        """Keep that an operation only reads."""
+        if self._store is None:
+            return
+        entry = {
+            "api": operation.api.name,
+            "base_url": _base_url(operation),
+            "name": operation.name,
+            "operation": f"{operation.method} {operation.path}",
+            "reason": reason,
+            "at": self._clock(),
+        }
+        self._store.put(NAMESPACE, _key(operation), storable_value(entry), index=False)
+
+    def listed(self) -> list[Confirmation]:
+        """Return all confirmations, by API and operation."""
+        found: list[Confirmation] = []
+        while self._store is not None:
+            items = self._store.search(NAMESPACE, limit=PAGE, offset=len(found))
+            found += [Confirmation(key=item.key, **item.value) for item in items]
+            if len(items) < PAGE:
+                break
+        return sorted(found, key=lambda item: (item.api, item.base_url, item.operation, item.at))
+
+    def forget(self, confirmation: Confirmation) -> None:
+        """Delete one confirmation, so that the operation is asked about again."""
+        if self._store is not None:
+            self._store.delete(NAMESPACE, confirmation.key)
+
+
+def _key(operation: Operation) -> str:
+    """A digest of the operation's own part of the document, and of the place that its API was loaded from and is at."""
+    parts = [LAYOUT, operation.api.source, _base_url(operation), operation.method, operation.path, operation.digest]
+    return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _base_url(operation: Operation) -> str:
+    try:
+        return operation.base_url
+    except SpecError:
+        return ""

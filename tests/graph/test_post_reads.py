@@ -1,0 +1,256 @@
+"""Guards reads by POST: proposed ones wait for a person, who confirms each operation once; changes always wait."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from board import Agent
+from langchain.agents.middleware.human_in_the_loop import HITLRequest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+from langgraph.store.sqlite import SqliteStore
+from langgraph.types import Command
+from postshop import DOCUMENT, PostShop, served_shop
+from pydantic import TypeAdapter
+from roles import call, end, plan, program, select
+from scripted import ScriptedModel
+
+from restgpt.calling.confirmations import Confirmations
+from restgpt.calling.journal import Journal, journals
+from restgpt.graph.build import build_graph
+from restgpt.nodes.context import Context
+from restgpt.nodes.resources import Resources
+from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Settings
+
+PROGRAM = """
+user = find_user(email="ann@example.org")["user_id"]
+orders = search_orders(user_id=user, pages=5)
+cancel_order(id=orders[-1]["id"])
+print(len(orders), "orders")
+"""
+READS = """
+user = find_user(email="ann@example.org")["user_id"]
+print(len(search_orders(user_id=user, pages=5)), "orders")
+"""
+APPROVE: dict[str, Any] = {"type": "approve"}
+ONLY_READS = {"type": "approve", "only_reads": True}
+
+
+@pytest.fixture
+def shop() -> Iterator[PostShop]:
+    with served_shop() as served:
+        yield served
+
+
+def agent(
+    shop: PostShop,
+    *replies: Any,
+    store: BaseStore | None = None,
+    thread: str = "thread",
+    settings: Settings | None = None,
+    document: str = DOCUMENT,
+    **context: Any,
+) -> Agent:
+    model = ScriptedModel(list(replies))
+    defaults = Context(**context)
+    resources = Resources([shop.api(document)], model=model, settings=settings or Settings(), defaults=defaults)
+    graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=store or InMemoryStore())
+    return Agent(graph, model, thread)
+
+
+def resume(asked: Agent, *decisions: dict[str, Any]) -> dict[str, Any]:
+    return asked.graph.invoke(Command(resume={"decisions": list(decisions)}), asked.config)  # type: ignore[return-value]
+
+
+def waiting(found: dict[str, Any]) -> list[str]:
+    """The names of the actions that wait for a person."""
+    return [action["name"] for pause in found.get("__interrupt__", ()) for action in pause.value["action_requests"]]
+
+
+def rules(**entry: Any) -> Settings:
+    return Settings(apis={"shop": ApiEntry(name="shop", spec="shop.yaml", **entry)})
+
+
+def test_after_one_confirmation_each_no_read_asks_again_in_another_process_but_the_change_does(
+    shop: PostShop, tmp_path: Path
+) -> None:
+    database = str(tmp_path / "store.db")
+    with SqliteStore.from_conn_string(database) as store:
+        store.setup()
+        first = agent(shop, program(PROGRAM), store=store)
+        assert waiting(first.ask("Cancel my last order")) == ["find_user"]
+        assert shop.paths() == []
+        assert waiting(resume(first, ONLY_READS)) == ["search_orders"]
+        assert waiting(resume(first, ONLY_READS)) == ["cancel_order"]
+        done = resume(first, APPROVE)
+        assert (done["answer"], shop.cancelled) == ("5 orders", [5])
+        # Confirmed reads are no changes, so the journal has one entry.
+        [made] = journals(store)
+        assert made["request"]["url"].endswith("/orders/cancel")
+    shop.paths()
+    with SqliteStore.from_conn_string(database) as store:
+        second = agent(shop, program(PROGRAM), store=store, thread="another")
+        assert waiting(second.ask("Cancel my last order")) == ["cancel_order"]
+        assert shop.paths() == ["/users/find", *["/orders/search"] * 3]
+
+
+def test_the_question_tells_the_guess_its_reason_and_the_decision_that_confirms_it(shop: PostShop) -> None:
+    asked = agent(shop, program(READS))
+    [pause] = asked.ask("How many orders?")["__interrupt__"]
+    [action] = pause.value["action_requests"]
+    assert action["effect"]["confirm"] == ONLY_READS
+    assert action["effect"]["reason"].startswith('it is a POST, but its path ends in "find"')
+    assert f"It seems only to read: {action['effect']['reason']}." in action["description"].splitlines()
+    TypeAdapter(HITLRequest).validate_python(pause.value)
+
+
+def test_a_plain_approval_is_for_this_request_only_and_covers_its_further_pages(shop: PostShop) -> None:
+    store = InMemoryStore()
+    asked = agent(shop, program(READS), store=store)
+    asked.ask("How many orders?")
+    [pause] = resume(asked, APPROVE)["__interrupt__"]
+    [action] = pause.value["action_requests"]
+    assert action["further_pages"] == 4
+    assert "and up to 4 further pages of the list, a request each" in action["description"].splitlines()
+    shop.paths()
+    assert resume(asked, APPROVE)["answer"] == "5 orders"
+    assert shop.paths() == ["/orders/search"] * 3
+    assert waiting(agent(shop, program(READS), store=store).ask("Again")) == ["find_user"]
+
+
+def test_a_change_cannot_be_confirmed_as_a_read(shop: PostShop) -> None:
+    store = InMemoryStore()
+    asked = agent(shop, program("cancel_order(id=3)\nprint('done')"), store=store)
+    [pause] = asked.ask("Cancel order 3")["__interrupt__"]
+    assert "effect" not in pause.value["action_requests"][0]
+    [again] = resume(asked, ONLY_READS)["__interrupt__"]
+    assert "it is not offered" in again.value["action_requests"][0]["description"]
+    assert (shop.cancelled, Confirmations(store).listed()) == ([], [])
+
+
+@pytest.mark.parametrize("said", ["yes", 1, "true"])
+def test_only_true_confirms(shop: PostShop, said: Any) -> None:
+    store = InMemoryStore()
+    asked = agent(shop, program(READS), store=store)
+    asked.ask("How many orders?")
+    assert waiting(resume(asked, {"type": "approve", "only_reads": said})) == ["find_user"]
+    assert Confirmations(store).listed() == []
+
+
+def test_nothing_that_a_model_writes_confirms_a_read(shop: PostShop) -> None:
+    store = InMemoryStore()
+    code = 'find_user(email="ann@example.org", only_reads=True)'
+    asked = agent(shop, program(code), end("No."), store=store)
+    asked.ask("How many orders?")
+    assert (shop.requests, Confirmations(store).listed()) == ([], [])
+
+
+def test_a_changed_operation_is_asked_about_again(shop: PostShop) -> None:
+    store = InMemoryStore()
+    asked = agent(shop, program(READS), store=store)
+    asked.ask("How many orders?")
+    resume(asked, ONLY_READS)
+    changed = DOCUMENT.replace("Find a user by email", "Find a user by email address")
+    assert waiting(agent(shop, program(READS), store=store, document=changed).ask("Again")) == ["find_user"]
+    assert waiting(agent(shop, program(READS), store=store).ask("Again")) == ["search_orders"]
+
+
+def test_a_proposal_is_refused_under_deny_with_the_way_to_confirm_it(shop: PostShop) -> None:
+    asked = agent(shop, program(READS), end("It was refused.", fulfilled=False), writes="deny")
+    asked.ask("How many orders?")
+    [request] = asked.state["steps"][-1]["requests"]
+    assert request["status"] == "rejected"
+    assert "{effect: read, id: find_user}" in request["note"]
+    assert shop.requests == []
+
+
+@pytest.mark.parametrize("writes", ["ask", "deny", "dry-run"])
+def test_a_configured_read_is_sent_unasked_whatever_the_run_does_with_changes(shop: PostShop, writes: str) -> None:
+    settings = rules(effects=(EffectRule("read", paths=("/users/*", "/orders/search")),))
+    asked = agent(shop, program(READS), settings=settings, writes=writes)
+    assert asked.ask("How many orders?")["answer"].startswith("5 orders")
+
+
+def test_a_dry_run_holds_a_proposal(shop: PostShop) -> None:
+    asked = agent(shop, program(READS), writes="dry-run")
+    asked.ask("How many orders?")
+    assert [request["status"] for request in asked.state["steps"][-1]["requests"]] == ["held"]
+    assert shop.requests == []
+
+
+def test_the_users_word_makes_a_proposed_read_a_change(shop: PostShop) -> None:
+    settings = rules(effects=(EffectRule("change", ids=("find_user",)),))
+    [pause] = agent(shop, program(READS), settings=settings).ask("How many orders?")["__interrupt__"]
+    assert "effect" not in pause.value["action_requests"][0]
+
+
+def test_a_rule_that_asks_goes_on_asking_so_nothing_is_offered(shop: PostShop) -> None:
+    settings = rules(policy=(PolicyRule("ask", ids=("find_user",)),))
+    [pause] = agent(shop, program(READS), settings=settings).ask("How many orders?")["__interrupt__"]
+    assert "effect" not in pause.value["action_requests"][0]
+
+
+def test_what_was_confirmed_and_set_to_change_since_is_asked_about(shop: PostShop) -> None:
+    store = InMemoryStore()
+    Confirmations(store).remember(shop.api().operation("find_user"), "it reads")
+    settings = rules(effects=(EffectRule("change", ids=("find_user",)),))
+    assert waiting(agent(shop, program(READS), store=store, settings=settings).ask("Again")) == ["find_user"]
+
+
+def test_a_confirmed_read_is_sent_again_after_a_fault_and_a_change_is_not(shop: PostShop) -> None:
+    store = InMemoryStore()
+    Confirmations(store).remember(shop.api().operation("find_user"), "it reads")
+    shop.failing[:] = [503]
+    code = 'print(find_user(email="ann@example.org")["user_id"])'
+    assert agent(shop, program(code), store=store).ask("Who is Ann?")["answer"] == "7"
+    assert shop.paths() == ["/users/find"] * 2
+
+
+def test_a_failed_proposed_read_does_not_stop_the_next_call(shop: PostShop) -> None:
+    calls = [{"body": {"email": "bob@example.org"}}, {"body": {"email": "ann@example.org"}}]
+    script = [plan("find both"), select("find_user", "find_user"), call(*calls), end("Ann is 7.")]
+    asked = agent(shop, *script, execution="calls")
+    assert waiting(asked.ask("Who are bob@example.org and ann@example.org?")) == ["find_user", "find_user"]
+    done = resume(asked, APPROVE, APPROVE)
+    assert done["answer"] == "Ann is 7."
+    assert [request["response"]["status"] for request in asked.state["steps"][-1]["requests"]] == [404, 200]
+
+
+def test_confirming_one_of_two_requests_of_an_operation_confirms_both_from_then_on(shop: PostShop) -> None:
+    code = 'found = gather(find_user(email="ann@example.org"), find_user(email="Ann@example.org"))'
+    asked = agent(shop, program(code), program("print('over')"), end("No."))
+    assert waiting(asked.ask("Who is ann@example.org, or Ann@example.org?")) == ["find_user", "find_user"]
+    resume(asked, ONLY_READS, APPROVE)
+    assert shop.paths() == ["/users/find"] * 2
+
+
+def test_a_record_of_an_approved_proposal_says_so_and_one_of_a_confirmed_read_is_safe(shop: PostShop) -> None:
+    asked = agent(shop, program(READS))
+    asked.ask("How many orders?")
+    resume(asked, APPROVE)
+    resume(asked, ONLY_READS)
+    [first, second] = asked.state["steps"][-1]["requests"]
+    assert (first["safe"], first.get("proposed")) == (False, True)
+    assert (second["safe"], second.get("proposed")) == (True, None)
+
+
+def test_an_approved_proposal_is_journalled_so_that_a_crash_cannot_repeat_it_unasked(shop: PostShop) -> None:
+    store = InMemoryStore()
+    asked = agent(shop, program(READS), store=store)
+    asked.ask("How many orders?")
+    resume(asked, APPROVE)
+    [entry] = Journal(store, "thread").entries()
+    assert entry["request"]["url"].endswith("/users/find")
+    assert entry["undo"] == {"reason": "it seems only to read, so there is nothing to undo"}
+
+
+def test_confirmed_reads_of_one_gather_go_out_in_branches_of_their_own(shop: PostShop) -> None:
+    store = InMemoryStore()
+    Confirmations(store).remember(shop.api().operation("search_orders"), "it reads")
+    code = "print(*[len(found) for found in gather(*[search_orders(limit=n) for n in (3, 4)])])"
+    asked = agent(shop, program(code), store=store)
+    assert asked.ask("Show 3 orders, then 4")["answer"] == "3 4"
+    history = list(asked.graph.get_state_history(asked.config))
+    assert max(sum(task.name == "sender" for task in state.tasks) for state in history) == 2

@@ -1,0 +1,125 @@
+"""A shop whose every operation is a POST: its document, and a server on loopback that notes each request."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from restgpt.specs import Api, load_api
+
+DOCUMENT = """
+openapi: 3.1.0
+info: {title: Corner Shop, version: "1"}
+servers: [{url: "http://127.0.0.1:1"}]
+paths:
+  /users/find:
+    post:
+      operationId: find_user
+      summary: Find a user by email
+      requestBody:
+        required: true
+        content: {application/json: {schema: {type: object, required: [email], properties: {email: {type: string}}}}}
+      responses: {"200": {description: ok, content: {application/json: {schema: {}}}}, "404": {description: nobody}}
+  /orders/search:
+    post:
+      operationId: search_orders
+      summary: Search orders
+      requestBody:
+        required: true
+        content:
+          application/json:
+            schema:
+              type: object
+              properties:
+                user_id: {type: integer}
+                limit: {type: integer, default: 2}
+                offset: {type: integer, default: 0}
+      responses:
+        "200":
+          description: ok
+          content:
+            application/json:
+              schema:
+                type: array
+                items: {type: object, properties: {id: {type: integer}, item: {type: string}}}
+  /orders/cancel:
+    post:
+      operationId: cancel_order
+      summary: Cancel an order
+      requestBody:
+        required: true
+        content: {application/json: {schema: {type: object, required: [id], properties: {id: {type: integer}}}}}
+      responses: {"200": {description: ok, content: {application/json: {schema: {}}}}}
+"""
+ORDERS = [
+    {"id": number, "user_id": 7, "item": item} for number, item in enumerate(("tea", "cup", "pot", "tin", "jug"), 1)
+]
+USERS = {"ann@example.org": 7}
+
+
+@dataclass
+class PostShop:
+    """A served shop: its API, the requests as `path body`, and the ids of the orders that were cancelled."""
+
+    url: str
+    requests: list[str] = field(default_factory=list)
+    cancelled: list[int] = field(default_factory=list)
+    failing: list[int] = field(default_factory=list)
+
+    def api(self, document: str = DOCUMENT) -> Api:
+        return load_api(document, base_url=self.url, name="shop")
+
+    def paths(self) -> list[str]:
+        """The paths of the requests so far; they are forgotten then."""
+        found = [request.partition(" ")[0] for request in self.requests]
+        self.requests.clear()
+        return found
+
+    def answer(self, path: str, body: dict[str, Any]) -> tuple[int, Any]:
+        self.requests.append(f"{path} {json.dumps(body, sort_keys=True)}")
+        if self.failing:
+            return self.failing.pop(0), {"error": "out of order"}
+        if path == "/users/find":
+            found = USERS.get(body["email"])
+            return (200, {"user_id": found}) if found else (404, {"error": "nobody"})
+        if path == "/orders/search":
+            start = body.get("offset", 0)
+            mine = [item for item in ORDERS if item["user_id"] == body.get("user_id", 7)]
+            return 200, mine[start : start + body.get("limit", 2)]
+        self.cancelled.append(body["id"])
+        return 200, {"id": body["id"], "status": "cancelled"}
+
+
+@contextmanager
+def served_shop() -> Iterator[PostShop]:
+    """Serve the shop until the block ends."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or b"{}")
+            status, value = shop.answer(self.path, body)
+            data = json.dumps(value).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: Any) -> None:
+            """Print nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    shop = PostShop(f"http://127.0.0.1:{server.server_port}")
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield shop
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
