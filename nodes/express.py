@@ -11,6 +11,7 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
+from restgpt.nodes.knowledge import apis_text
 from restgpt.nodes.program import MAX_PROGRAMS, uses_programs, written
 from restgpt.nodes.program_log import Begun
 from restgpt.nodes.records import Program, Step, Usage
@@ -116,7 +117,7 @@ def _prompt(run: Run, state: ExpressState, steps: Sequence[Step], turn: HumanMes
         SystemMessage(
             render(
                 "express",
-                apis=fenced("document", run.describe_apis()),
+                apis=apis_text(run),
                 program=render("program", report=render("express_report")),
                 functions=fenced("document", functions_text(run, state["instruction"])),
             )

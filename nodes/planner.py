@@ -12,6 +12,7 @@ from restgpt.nodes.answer import ended
 from restgpt.nodes.budget import allows_a_last_question, used_up
 from restgpt.nodes.context import Context
 from restgpt.nodes.express import ExpressState, ask_express, is_open, program_update
+from restgpt.nodes.knowledge import apis_text
 from restgpt.nodes.program import uses_programs
 from restgpt.nodes.records import Decision, Step, spent_since
 from restgpt.nodes.resources import Resources, Run
@@ -117,7 +118,7 @@ def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> 
         SystemMessage(
             render(
                 "planner",
-                apis=fenced("document", run.describe_apis()),
+                apis=apis_text(run),
                 last=f"\n{render('planner_program')}" if uses_programs(run, state) else "",
                 examples=run.examples("planner"),
             )
