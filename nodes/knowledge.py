@@ -55,7 +55,7 @@ def _described(api: Api, budget: int) -> str:
     """Write an API as a list item; further lines are indented."""
     listed = areas(api.operations, most=AREAS)
     size = f"{len(api.operations)} operations{f': {listed}' if listed else ''}"
-    lines = description_of(api, budget)
+    lines = description_of(api.description, api.tag_descriptions, budget)
     if len(lines) == 1:
         return f"- {_title(api)} ({size}). {lines[0]}"
     return "\n  ".join([f"- {_title(api)} ({size}).", *lines])
@@ -63,7 +63,7 @@ def _described(api: Api, budget: int) -> str:
 
 @lru_cache(maxsize=64)
 def _ruled(api: Api, budget: int) -> str:
-    lines = rules_of(api, budget)
+    lines = rules_of(api.description, api.tag_descriptions, budget)
     return "\n".join([f"# {_title(api)}", *lines]) if lines else ""
 
 

@@ -87,6 +87,14 @@ class Api:
         return str(self._info.get("description") or "").strip()
 
     @property
+    def tag_descriptions(self) -> dict[str, str]:
+        """The descriptions of the declared tags, by their names."""
+        tags = self.document.get(("tags",))
+        listed = [tag for tag in tags if isinstance(tag, dict)] if isinstance(tags, list) else []
+        described = [tag for tag in listed if isinstance(tag.get("description"), str)]
+        return {" ".join(str(tag.get("name") or "").split()): tag["description"] for tag in described}
+
+    @property
     def location(self) -> str | None:
         """The URL or file URI of the document, None if it was given as text."""
         return self.document.location

@@ -1,10 +1,9 @@
 """The rules that an API's owner states in its document: what limits or obliges those who use the API."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 
-from restgpt.specs.api import Api
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.prose import Passage, passages
 
@@ -16,6 +15,9 @@ REST_PART = 4
 
 MOST_TAGS = 2000
 """The maximum number of tags whose descriptions are read."""
+
+LONGEST_NAME = 60
+"""The maximum number of characters of a tag's name."""
 
 _RULE = re.compile(
     r"\b(?:must(?:n't)?|(?<!-)only|never|cannot|can(?:no|')t|can not|may not|shall|should|always|unless|except|exactly"
@@ -56,18 +58,19 @@ _SIGN_IN = re.compile(
 )
 
 
-def description_of(api: Api, budget: int) -> list[str]:
-    """Return the lines of an API's description and rules in at most about `budget` tokens, rules first to be kept.
+def description_of(description: str, tags: Mapping[str, str], budget: int) -> list[str]:
+    """Return the lines of an API's description and of the rules of its tags, in at most about `budget` tokens.
 
-    A short description is given whole. The last line says how much was left out.
+    A short description is given whole. Of a longer one the rules are kept first. The last line says how much was left
+    out.
     """
-    found = passages(api.description)
+    found = passages(description)
     if sum(len(passage.text) + 1 for passage in found) <= SHORT:
-        ruled = list(_tag_rules(api))
+        ruled = list(_tag_rules(tags))
         kept = _fitting(ruled, range(len(ruled)), budget * TOKEN - SHORT)
         whole = _written(found, set(range(len(found))))
         return [*whole, *_written(ruled, kept), *_left_out(ruled, kept)]
-    found = [*found, *_tag_rules(api)]
+    found = [*found, *_tag_rules(tags)]
     rules = _rules(found)
     chosen = _fitting(found, rules, budget * TOKEN)
     others = [number for number in range(len(found)) if number not in set(rules) and not _is_aside(found[number])]
@@ -77,26 +80,23 @@ def description_of(api: Api, budget: int) -> list[str]:
     return [*_written(found, chosen), *_left_out(found, chosen)]
 
 
-def rules_of(api: Api, budget: int) -> list[str]:
+def rules_of(description: str, tags: Mapping[str, str], budget: int) -> list[str]:
     """Return only the lines of an API's rules, in at most about `budget` tokens; empty if its document states none."""
-    found = [*passages(api.description), *_tag_rules(api)]
+    found = [*passages(description), *_tag_rules(tags)]
     rules = _rules(found)
     chosen = _fitting(found, rules, budget * TOKEN)
     others = set(range(len(found))) - set(rules)
     return [*_written(found, chosen), *_left_out(found, chosen | others)]
 
 
-def _tag_rules(api: Api) -> Iterator[Passage]:
+def _tag_rules(tags: Mapping[str, str]) -> Iterator[Passage]:
     """Yield the rules in the descriptions of tags; the rest of them adds little to the names of the tags."""
-    tags = api.document.get(("tags",))
     block = 1_000_000
-    for tag in islice(tags, MOST_TAGS) if isinstance(tags, list) else ():
-        if not isinstance(tag, dict) or not isinstance(tag.get("description"), str):
-            continue
-        name = " ".join(str(tag.get("name") or "").split())[:60]
-        for passage in passages(tag["description"]):
+    for name, description in islice(tags.items(), MOST_TAGS):
+        for passage in passages(description):
             if _is_rule(passage):
-                yield Passage(passage.text, f"{name}: {passage.heading}".rstrip(": "), block + passage.block)
+                heading = f"{name[:LONGEST_NAME]}: {passage.heading}".rstrip(": ")
+                yield Passage(passage.text, heading, block + passage.block)
         block += 1_000_000
 
 

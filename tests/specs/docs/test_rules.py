@@ -17,7 +17,12 @@ def api(description: str, **root: Any) -> Api:
 
 
 def described(description: str, budget: int = 800, **root: Any) -> str:
-    return "\n".join(description_of(api(description, **root), budget))
+    shop = api(description, **root)
+    return "\n".join(description_of(shop.description, shop.tag_descriptions, budget))
+
+
+def ruled(description: str, budget: int = 400) -> list[str]:
+    return rules_of(description, {}, budget)
 
 
 def test_a_short_description_comes_whole_without_marks() -> None:
@@ -27,7 +32,8 @@ def test_a_short_description_comes_whole_without_marks() -> None:
 
 
 def test_an_empty_description_has_no_lines() -> None:
-    assert description_of(api(""), 800) == rules_of(api(""), 800) == []
+    assert described("") == ""
+    assert ruled("") == []
 
 
 @pytest.mark.parametrize(
@@ -77,12 +83,12 @@ def test_the_passages_below_a_heading_of_rules_are_rules() -> None:
     ],
 )
 def test_what_the_program_does_itself_is_no_rule(aside: str) -> None:
-    assert rules_of(api(f"{PADDING}\n\n{aside}"), 400) == []
+    assert ruled(f"{PADDING}\n\n{aside}", 400) == []
 
 
 def test_a_rule_about_whom_to_serve_is_not_taken_for_signing_in() -> None:
     rule = "You must authenticate the customer by e-mail before anything is changed."
-    assert rule in "\n".join(rules_of(api(f"{PADDING}\n\n## Authentication\n\n{rule}"), 400))
+    assert rule in "\n".join(ruled(f"{PADDING}\n\n## Authentication\n\n{rule}", 400))
 
 
 def test_a_fence_that_nobody_closes_hides_nothing() -> None:
@@ -95,7 +101,7 @@ def test_only_the_rules_of_tag_descriptions_are_read() -> None:
 
 
 def test_rules_that_do_not_fit_are_counted() -> None:
-    lines = rules_of(api("\n\n".join(f"Rule {number}: it must be {'so ' * 30}" for number in range(50))), 100)
+    lines = ruled("\n\n".join(f"Rule {number}: it must be {'so ' * 30}" for number in range(50)), 100)
     assert len("\n".join(lines)) < 500
     assert lines[-1] == f"… {50 - (len(lines) - 1)} more paragraphs"
 
