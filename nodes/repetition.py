@@ -45,7 +45,7 @@ def repeated(steps: Sequence[Step]) -> str:
 
 
 def remarks(steps: Sequence[Step]) -> list[str]:
-    """Return for each round what the planner is told below its result: that it was the second of its kind, or nothing."""
+    """Return for each round the remark below its result: that it was the second of its kind, or nothing."""
     return [f"\n{render('planner_repeated')}" if count == MOST_EQUAL - 1 else "" for count in times(steps)]
 
 

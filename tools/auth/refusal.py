@@ -19,7 +19,7 @@ MOST_READ = 4000
 _LOGIN = re.compile(r"(?:log|sign)[-_]?in|authenticate|sessions?|tokens?|password", re.IGNORECASE)
 _CREDENTIAL = r"(?:api[ _-]?key|(?:access|auth\w*|bearer|oauth|refresh)?[ _-]?token|credentials?|jwt)"
 _ABOUT_CREDENTIAL = re.compile(
-    rf"insufficient[ _-]?(?:\w+[ _-])?scopes?|(?:missing|lacks?|requires?|needs?)(?: \w+){{0,3}} scopes?"
+    rf"insufficient[ _-]?(?:\w+[ _-])?scopes?|(?:missing|lacks?|requires?|needs?)(?: \S+){{0,3}} scopes?"
     rf"|(?:invalid|expired|revoked|missing|unknown|wrong|bad|no)[ _-](?:or \w+ )?{_CREDENTIAL}"
     rf"|{_CREDENTIAL} (?:(?:is|has|was|been|not|no longer) ){{0,3}}(?:invalid|valid|expired|revoked|missing|required)"
     r"|not authenticated|unauthenticated|authentication (?:is )?required",
