@@ -1,9 +1,10 @@
 """Guards what models are told of an API: the owner's rules and the user's notes reach every decision about a call."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from board import CALLS, Agent, Board
+from board import CALLS, TOY, Agent, Board
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
@@ -11,7 +12,10 @@ from roles import by_role, call, end, missing, plan, program, prompts_of, role_o
 from scripted import Reply, ScriptedModel
 
 from restgpt.graph.build import build_graph
-from restgpt.specs import Api, load_api
+from restgpt.nodes.resources import open_api
+from restgpt.specs import Api, SpecError, load_api
+from restgpt.tools.errors import SettingsError
+from restgpt.tools.settings import Settings
 
 POLICY = "A delivered order can be returned once, within 30 days, and only to the original payment method."
 PRAISE = "\n\n".join(
@@ -130,3 +134,20 @@ def test_an_id_of_the_notes_may_be_used_but_a_change_is_still_asked_about() -> N
     unknown = by_role({"express": [program(code)] * 3, "planner": [end("No.", fulfilled=False)]})
     assert agent(unknown, shop("A shop.")).ask("Return Ann's order")["answer"] == "No."
     assert "c-771" in str(prompts_of(unknown, "express")[1][-1].text)
+
+
+def test_notes_of_an_entry_reach_the_api_that_is_loaded_by_its_name(tmp_path: Path) -> None:
+    listed = tmp_path / "apis.yaml"
+    listed.write_text(f"board: {{spec: {TOY}, notes: [One., Two.]}}\n")
+    settings = Settings.from_env({}, apis=listed)
+    assert settings.apis["board"].notes == "One.\nTwo."
+    assert open_api(settings.apis["board"], settings).notes == "One.\nTwo."
+
+
+def test_notes_that_are_too_long_are_an_error_that_names_the_place(tmp_path: Path) -> None:
+    listed = tmp_path / "apis.yaml"
+    listed.write_text(f"board: {{spec: x.yaml, notes: {'a' * 4001}}}\n")
+    with pytest.raises(SettingsError, match="board.notes has 4,001 characters; shorten it to at most 4,000"):
+        Settings.from_env({}, apis=listed)
+    with pytest.raises(SpecError, match="the notes have 4,001 characters"):
+        shop(notes="a" * 4001)

@@ -46,7 +46,7 @@ def test_an_empty_description_has_no_lines() -> None:
         "Please do not call this while an import runs.",
         "A batch holds at most 50 items.",
         "Cancel the subscription before you delete the customer.",
-        "Die Rückgabe ist nur ungeöffneter Ware vorbehalten.",
+        "Nur ungeöffnete Ware darf zurück.",
         "Une commande doit être confirmée.",
         "Los pedidos nunca se borran.",
         "订单必须在30天内退回。",
