@@ -54,7 +54,8 @@ def _notes(apis: Sequence[Api]) -> list[str]:
 def _described(api: Api, budget: int) -> str:
     """Write an API as a list item; further lines are indented."""
     listed = areas(api.operations, most=AREAS)
-    size = f"{len(api.operations)} operations{f': {listed}' if listed else ''}"
+    count = len(api.operations)
+    size = f"{count} operation{'' if count == 1 else 's'}{f': {listed}' if listed else ''}"
     lines = description_of(api.description, api.tag_descriptions, budget)
     if len(lines) == 1:
         return f"- {_title(api)} ({size}). {lines[0]}"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.prose import Passage, passages
+from restgpt.specs.docs.prose import MOST_READ, Passage, passages
 
 SHORT = 300
 """The maximum number of characters of a description that is given whole."""
@@ -14,7 +14,7 @@ REST_PART = 4
 """The part of the budget that passages without a rule may take."""
 
 MOST_TAGS = 2000
-"""The maximum number of tags whose descriptions are read."""
+"""The maximum number of tags whose descriptions are read, as far as they have `MOST_READ` characters together."""
 
 LONGEST_NAME = 60
 """The maximum number of characters of a tag's name."""
@@ -92,7 +92,11 @@ def rules_of(description: str, tags: Mapping[str, str], budget: int) -> list[str
 def _tag_rules(tags: Mapping[str, str]) -> Iterator[Passage]:
     """Yield the rules in the descriptions of tags; the rest of them adds little to the names of the tags."""
     block = 1_000_000
+    left = MOST_READ
     for name, description in islice(tags.items(), MOST_TAGS):
+        left -= len(description)
+        if left < 0:
+            return
         for passage in passages(description):
             if _is_rule(passage):
                 heading = f"{name[:LONGEST_NAME]}: {passage.heading}".rstrip(": ")

@@ -147,7 +147,7 @@ def test_notes_of_an_entry_reach_the_api_that_is_loaded_by_its_name(tmp_path: Pa
 def test_notes_that_are_too_long_are_an_error_that_names_the_place(tmp_path: Path) -> None:
     listed = tmp_path / "apis.yaml"
     listed.write_text(f"board: {{spec: x.yaml, notes: {'a' * 4001}}}\n")
-    with pytest.raises(SettingsError, match="board.notes has 4,001 characters; shorten it to at most 4,000"):
+    with pytest.raises(SettingsError, match=r"board\.notes has 4,001 characters; shorten it to at most 4,000"):
         Settings.from_env({}, apis=listed)
     with pytest.raises(SpecError, match="the notes have 4,001 characters"):
         shop(notes="a" * 4001)

@@ -137,3 +137,10 @@ def test_html_lists_tables_and_headings_are_read() -> None:
 def test_hostile_repetitions_are_read_in_bounds(unit: str) -> None:
     text = described(unit * (400_000 // len(unit)), 300)
     assert len(text) < 2000
+
+
+def test_only_the_first_of_very_many_tag_descriptions_are_read() -> None:
+    tags = {f"tag{number}": f"It must be number {number}. {'x' * 5000}" for number in range(1000)}
+    lines = rules_of("", tags, 100_000)
+    assert lines[0].startswith("tag0: It must be number 0.")
+    assert 10 < len(lines) < 60
