@@ -9,12 +9,14 @@ from restgpt.calling.journal import Journal
 from restgpt.calling.policy import Rules
 from restgpt.calling.target import NO_TARGET, UNREAD, Target, reader_arguments, reader_of
 from restgpt.specs import Catalogue, Operation
+from restgpt.tools.auth.refusal import refused_credential
 from restgpt.tools.errors import (
     ArgumentError,
     ConnectFault,
     HttpFault,
     LoginError,
     MissingCredentialError,
+    RefusedCredentialError,
     ResolveFault,
 )
 from restgpt.tools.http.client import HttpClient
@@ -49,9 +51,16 @@ class Session:
     def send(
         self, request: PreparedRequest, operation: Operation, *, deadline: float | None = None, is_read: bool = False
     ) -> Reply:
-        """Send one request and count it; raises as `HttpClient.send`."""
+        """Send one request and count it; raises as `HttpClient.send`, and RefusedCredentialError."""
         self.requests += 1
-        return self.http.send(request, operation, deadline=deadline, is_read=is_read)
+        reply = self.http.send(request, operation, deadline=deadline, is_read=is_read)
+        if refused := refused_credential(operation, reply, self.http.credentials):
+            raise refused
+        return reply
+
+    def require_credential(self, operation: Operation) -> None:
+        """Raise MissingCredentialError if a request of this operation lacks a credential, before anybody is asked."""
+        self.http.credentials.check(operation)
 
     def shown(self, request: PreparedRequest) -> dict[str, Any]:
         """A request as people and journals may see it: without secrets, bounded."""
@@ -67,7 +76,7 @@ class Session:
         """Read the target of a change; the target is unknown unless the answer is a 200 with JSON, a 404 or a 410.
 
         Nothing is read that the rules do not let through unasked. A `firm` look raises `HttpFault` if the API cannot
-        be reached.
+        be reached. RefusedCredentialError is raised where the change would be refused too.
         """
         reader = reader_of(operation)
         if reader is None or self.rules.verdict(reader) != "allow":
@@ -82,6 +91,11 @@ class Session:
             reply = self.send(request, reader, deadline=until, is_read=True)
         except UNREACHABLE:
             if firm:
+                raise
+            return NO_TARGET
+        except RefusedCredentialError as error:
+            # What was readable before is so no more, or the change would be refused as well: nobody need be asked.
+            if firm or (error.status == 401 and reader.security == operation.security):
                 raise
             return NO_TARGET
         except (ArgumentError, HttpFault, MissingCredentialError, LoginError):

@@ -66,6 +66,8 @@ def _decided_by_rules(session: Session, request: Request) -> Request:
     except OutdatedCallError as error:
         return advanced(request, failed(request, str(error)))
     decided = decide(draft, session.rules)
+    if isinstance(decided, Ready | Ask):
+        session.require_credential(draft.operation)
     # In checkpoints of format 1, the sender marked a change of unknown outcome, and the approval node asks about it.
     if (tries := request.get("unsure")) and isinstance(decided, Ready | Ask):
         decided = Ask(draft, unsure=tries)

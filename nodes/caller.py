@@ -1,6 +1,6 @@
 """The caller: writes the arguments of the planned requests, and instructions for the parser (paper, section 3.3)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from restgpt.calling.call import succeeded
 from restgpt.nodes.context import Context
 from restgpt.nodes.conversation import grounded_draft, responses, said
+from restgpt.nodes.knowledge import notes_of, rules_text
 from restgpt.nodes.program import may_write, written
 from restgpt.nodes.program_calls import MAX_PAGES
 from restgpt.nodes.program_log import ProgramState
@@ -70,7 +71,7 @@ def make_caller(resources: Resources, *, programs: bool = True) -> Callable[...,
             run.catalogue, state["api_plan"], requests, reads=run.rules.reads
         )
         prompt = _prompt(run, state, requests, numbers, refused)
-        evidence = _evidence(state, requests)
+        evidence = _evidence(run, state, requests)
         built: list[Request] = []
 
         def check(reply: CallerReply) -> None:
@@ -102,6 +103,7 @@ def _program(run: Run, state: CallerState) -> dict[str, Any]:
                 instruction=state["instruction"],
                 sub_task=_sub_task(state).strip().removeprefix("Sub-task: "),
                 last=f"\n{render('caller_program_last')}\n" if is_last else "",
+                rules=rules_text(run, _operations(run, (call["operation"] for call in planned))),
                 calls="\n".join(
                     f"{number}. {_function(run, call)}: {call['purpose']}" for number, call in enumerate(planned, 1)
                 ),
@@ -125,8 +127,13 @@ def _function(run: Run, call: PlannedCall) -> str:
 
 def _functions(run: Run, planned: Sequence[PlannedCall]) -> str:
     """Return the signatures of the planned operations; their purposes select the fields of the answers."""
-    operations = [run.catalogue.operation(name) for name in dict.fromkeys(call["operation"] for call in planned)]
+    operations = _operations(run, (call["operation"] for call in planned))
     return functions_of(run, operations, " ".join(call["purpose"] for call in planned))
+
+
+def _operations(run: Run, names: Iterable[str]) -> list[Operation]:
+    """Return the operations of these names, each once."""
+    return [run.catalogue.operation(name) for name in dict.fromkeys(names)]
 
 
 def functions_of(run: Run, operations: Sequence[Operation], focus: str) -> str:
@@ -143,10 +150,10 @@ def functions_of(run: Run, operations: Sequence[Operation], focus: str) -> str:
     )
 
 
-def _evidence(state: CallerState, requests: Sequence[Request]) -> Evidence:
-    """Return the user's texts and the results of successful calls, but no arguments or errors: a model wrote them."""
+def _evidence(run: Run, state: CallerState, requests: Sequence[Request]) -> Evidence:
+    """Return the user's words and the results of successful calls, but no arguments or errors: a model wrote them."""
     answered = [*(request for step in state["steps"] for request in step["requests"]), *requests]
-    return Evidence(said(state), *(request["result"] for request in answered if succeeded(request)))
+    return Evidence(said(state), *notes_of(run), *(request["result"] for request in answered if succeeded(request)))
 
 
 def _requests(
@@ -284,6 +291,7 @@ def _prompt(
                 background=known,
                 instruction=state["instruction"],
                 sub_task=_sub_task(state),
+                rules=rules_text(run, _operations(run, names)),
                 calls="\n".join(
                     f"{number}. {planned[number - 1]['operation']}: {planned[number - 1]['purpose']}"
                     for number in numbers

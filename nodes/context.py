@@ -104,6 +104,13 @@ class Context(BaseModel):
         "If not all fit, the best for the instruction are shown, the others as lines.",
         json_schema_extra=_shown_at("planner"),
     )
+    rules_budget: int = Field(
+        default=800,
+        ge=100,
+        description="Maximum tokens of the descriptions and rules of the APIs in the planner's prompt. "
+        "The caller gets the rules in half as many.",
+        json_schema_extra=_shown_at("planner", "caller"),
+    )
     documentation_budget: int = Field(
         default=1800,
         ge=200,

@@ -11,10 +11,12 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
+from restgpt.nodes.knowledge import apis_text
 from restgpt.nodes.look import AROUND, MAX_LOOKS, opened, parts_in, whole_map
 from restgpt.nodes.program import MAX_PROGRAMS, uses_programs, written
 from restgpt.nodes.program_log import Begun
 from restgpt.nodes.records import Program, Step, Usage
+from restgpt.nodes.repetition import remarks
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import bounded_results, decision_message
 from restgpt.prompts import fenced, render
@@ -122,15 +124,16 @@ def _prompt(run: Run, state: ExpressState, steps: Sequence[Step], turn: HumanMes
         SystemMessage(
             render(
                 "express",
-                apis=fenced("document", run.describe_apis()),
+                apis=apis_text(run),
                 program=render("program", report=render("express_report")),
                 functions=fenced("document", functions_text(run, state["instruction"])),
             )
         ),
         turn,
     ]
-    for step, result in zip(steps, bounded_results(steps), strict=True):
-        prompt += [decision_message(step), HumanMessage(render("express_again", result=fenced("result", result)))]
+    for step, result, remark in zip(steps, bounded_results(steps), remarks(steps), strict=True):
+        shown = f"{fenced('result', result)}{remark}"
+        prompt += [decision_message(step), HumanMessage(render("express_again", result=shown))]
     return prompt
 
 

@@ -12,8 +12,10 @@ from restgpt.nodes.answer import ended
 from restgpt.nodes.budget import allows_a_last_question, used_up
 from restgpt.nodes.context import Context
 from restgpt.nodes.express import ExpressState, ask_express, is_open, program_update
+from restgpt.nodes.knowledge import apis_text
 from restgpt.nodes.program import uses_programs
 from restgpt.nodes.records import Decision, Step, spent_since
+from restgpt.nodes.repetition import remarks, repeated
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import bounded_results, decision_message, results_of
 from restgpt.prompts import fenced, render
@@ -60,7 +62,8 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
         run = resources.open(runtime, config)
         steps = [step for step in state["steps"] if step["turn"] == state["turn"]]
         spent = spent_since(state["baseline"], state["usage"])
-        over = used_up(run.context, len(steps), spent)
+        stuck = repeated(steps)
+        over = used_up(run.context, len(steps), spent) or stuck
         if over and not allows_a_last_question(run.context, spent):
             return ended(run, steps, _partial(over, steps), fulfilled=False)
         if not over and is_open(run, state, steps):
@@ -69,7 +72,7 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
         schema = ProgramPlannerReply if uses_programs(run, state) else PlannerReply
         reply = run.ask("planner", prompt, schema)
         if reply.decision == "end":
-            return ended(run, steps, reply.text, fulfilled=reply.fulfilled)
+            return ended(run, steps, reply.text, fulfilled=reply.fulfilled and not stuck)
         if over:
             return ended(run, steps, _partial(over, steps), fulfilled=False)
         if reply.decision == "continue" and steps:
@@ -117,15 +120,15 @@ def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> 
         SystemMessage(
             render(
                 "planner",
-                apis=fenced("document", run.describe_apis()),
+                apis=apis_text(run),
                 last=f"\n{render('planner_program')}" if uses_programs(run, state) else "",
                 examples=run.examples("planner"),
             )
         ),
         _turn(run, state),
     ]
-    for step, result in zip(steps, bounded_results(steps), strict=True):
-        prompt += [decision_message(step), HumanMessage(fenced("result", result))]
+    for step, result, remark in zip(steps, bounded_results(steps), remarks(steps), strict=True):
+        prompt += [decision_message(step), HumanMessage(f"{fenced('result', result)}{remark}")]
     if over:
         last = fenced("result", steps[-1]["result"]) if steps else ""
         prompt[-1] = HumanMessage(render("planner_last", result=last, reason=over))

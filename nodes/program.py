@@ -43,6 +43,9 @@ SHOWN_BODY = 300
 SHAPES = 6
 """The maximum number of responses whose shapes a failed program's writer sees."""
 
+SHAPES_HEAD, READS_HEAD = "Shapes of the answers:", "Read: "
+"""The beginnings of the lines of a result that tell what was received, after what the program said."""
+
 SHAPE = 500
 """The maximum number of characters of one such shape."""
 
@@ -338,7 +341,7 @@ def _summary(requests: Sequence[Request], said_last: str) -> str:
     reads = Counter(request["operation"] for request in plain)
     lines = [said_last]
     if reads:
-        lines.append("Read: " + ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in reads.items()))
+        lines.append(READS_HEAD + ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in reads.items()))
     notices = Counter(notice for request in plain for notice in request["response"].get("notices", ()))
     lines += [f"({notice})" for notice in list(notices)[:5]]
     if told:
@@ -355,4 +358,4 @@ def _shapes(requests: Sequence[Request]) -> str:
             shapes[f"{request['operation']} (status {request['response']['status']})"] = str(sketch)[:SHAPE]
     if not shapes:
         return ""
-    return "\nShapes of the answers:\n" + "\n".join(f"{name}: {text}" for name, text in list(shapes.items())[-SHAPES:])
+    return f"\n{SHAPES_HEAD}\n" + "\n".join(f"{name}: {text}" for name, text in list(shapes.items())[-SHAPES:])

@@ -7,6 +7,7 @@ from typing import Any
 from restgpt.calling.call import succeeded
 from restgpt.calling.grounding import Answers, Sources
 from restgpt.nodes.conversation import grounded_draft, responses, said
+from restgpt.nodes.knowledge import notes_of
 from restgpt.nodes.program_log import ProgramState
 from restgpt.nodes.records import Place, Program, Request, placed
 from restgpt.nodes.resources import Run
@@ -37,7 +38,8 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
     # Not the results of steps: they hold what models wrote, such as the arguments of calls that were refused.
     answered = (request for step in state["steps"] for request in step["requests"] if succeeded(request))
     evidence = Sources(
-        Evidence(texts, *(request["result"] for request in answered)), Answers(value for _, value in answers())
+        Evidence(texts, *notes_of(run), *(request["result"] for request in answered)),
+        Answers(value for _, value in answers()),
     )
 
     def make(call: WantedCall, number: int) -> Request:

@@ -1,12 +1,10 @@
 """The resources of the nodes: APIs, models, HTTP client, stores. All runs share them; each is opened on first use."""
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from functools import lru_cache
 from threading import Lock
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -51,9 +49,6 @@ SECONDS_PER_DAY = 86_400
 
 MOST_LEARNED = 1_000_000
 """The maximum size of a response whose shape is learned, in bytes."""
-
-MOST_SUBJECTS = 24
-"""The maximum number of an API's subjects in the planner's prompt."""
 
 
 def check_store(checkpointer: BaseCheckpointSaver[Any] | bool | None, store: BaseStore | None) -> None:
@@ -288,10 +283,6 @@ class Run:
                 return
             self.shapes.learn(self.catalogue.operation(request["operation"]), body.value)
 
-    def describe_apis(self) -> str:
-        """Describe the APIs for the planner, one line each, without their operations."""
-        return "\n".join(_described(api) for api in self.catalogue.apis)
-
 
 def _checked(apis: Sequence[Api]) -> list[Api]:
     """Return the APIs as a list; raises `TypeError` for anything but loaded APIs."""
@@ -302,28 +293,6 @@ def _checked(apis: Sequence[Api]) -> list[Api]:
                 f"apis must be a list of loaded APIs, but contains {type(api).__name__}. Give [load_api(…)]."
             )
     return listed
-
-
-@lru_cache(maxsize=64)
-def _described(api: Api) -> str:
-    """Describe an API for the planner: title, description and subjects, without its operations."""
-    about = " ".join((api.description or "").split())
-    if len(about) > 300:
-        about = about[:300].rsplit(" ", 1)[0] + " …"
-    line = f"- {api.title or api.name} ({len(api.operations)} operations). {about}".rstrip()
-    subjects = _subjects(api)
-    return f"{line} It deals with: {', '.join(subjects)}." if subjects else line
-
-
-def _subjects(api: Api) -> list[str]:
-    """Return the tags of the operations, or if there are none, the first words of their paths, most frequent first."""
-    tags = Counter(tag for operation in api.operations for tag in operation.tags)
-    words = Counter(
-        word.replace("_", " ").replace("-", " ")
-        for operation in api.operations
-        for word in [part for part in operation.path.split("/") if part and "{" not in part][:1]
-    )
-    return [name for name, _ in (tags or words).most_common(MOST_SUBJECTS)]
 
 
 def _chosen(apis: Sequence[Api] | None, names: Sequence[str], settings: Settings) -> list[Api]:
@@ -352,5 +321,6 @@ def open_api(entry: ApiEntry, settings: Settings) -> Api:
         base_url=entry.base_url,
         auth=entry.credentials(),
         name=entry.name,
+        notes=entry.notes,
         cache=settings.home / "index",
     )

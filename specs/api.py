@@ -22,6 +22,9 @@ from restgpt.specs.search.ranking import Search
 from restgpt.specs.security import KINDS, Requirement, SecurityScheme, read_requirements, read_scheme
 from restgpt.specs.server import Server, absolute_url, read_servers, server_problems
 
+MOST_NOTES = 4000
+"""The maximum number of characters of the user's notes on an API, which stand in prompts as they are."""
+
 SLUG = re.compile(r"[^a-z0-9]+")
 TEMPLATE = re.compile(r"\{[^{}]*\}")
 
@@ -29,7 +32,7 @@ TEMPLATE = re.compile(r"\{[^{}]*\}")
 class Api:
     """One API: its operations, servers and security, read from the document on demand.
 
-    `auth` maps security schemes to credentials; `repr` never shows it.
+    `auth` maps security schemes to credentials; `repr` never shows it. `notes` is the user's own text about the API.
     """
 
     def __init__(
@@ -41,9 +44,13 @@ class Api:
         base_url: str | None = None,
         auth: Mapping[str, str] | None = None,
         name: str | None = None,
+        notes: str = "",
     ) -> None:
         self.document = document
         self.source = source
+        self.notes = notes.strip()
+        if len(self.notes) > MOST_NOTES:
+            raise SpecError(f"the notes have {len(self.notes):,} characters: shorten them to at most {MOST_NOTES:,}")
         if base_url and ("?" in base_url or "#" in base_url):
             raise SpecError(
                 "the base URL has a query or a fragment: leave it out, or put the query under `query` in apis.yaml"
@@ -78,6 +85,14 @@ class Api:
     def description(self) -> str:
         """The description of the API."""
         return str(self._info.get("description") or "").strip()
+
+    @property
+    def tag_descriptions(self) -> dict[str, str]:
+        """The descriptions of the declared tags, by their names."""
+        tags = self.document.get(("tags",))
+        listed = [tag for tag in tags if isinstance(tag, dict)] if isinstance(tags, list) else []
+        described = [tag for tag in listed if isinstance(tag.get("description"), str)]
+        return {" ".join(str(tag.get("name") or "").split()): tag["description"] for tag in described}
 
     @property
     def location(self) -> str | None:
@@ -204,16 +219,18 @@ def load_api(
     base_url: str | None = None,
     auth: Mapping[str, str] | None = None,
     name: str | None = None,
+    notes: str = "",
     cache: Path | None = None,
     allow_external: bool = False,
 ) -> Api:
     """Load an API from a path, URL, text, bytes or mapping; raises SpecError if it is not OpenAPI.
 
-    `base_url` overrides the servers of the document, `auth` maps security schemes to credentials, `cache` is a folder
-    for the disk cache, and external references are read only with `allow_external`.
+    `base_url` overrides the servers of the document, `auth` maps security schemes to credentials, `notes` is the
+    user's own text about the API, which models read, `cache` is a folder for the disk cache, and external references
+    are read only with `allow_external`.
     """
     label, document, index = _read(source, cache, allow_external)
-    return Api(document, index, source=label, base_url=base_url, auth=auth, name=name)
+    return Api(document, index, source=label, base_url=base_url, auth=auth, name=name, notes=notes)
 
 
 def _read(

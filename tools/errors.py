@@ -15,6 +15,7 @@
     └── StoppingError              the run cannot go on without the user
         ├── SettingsError          a value in the environment or apis.yaml is impossible
         ├── MissingCredentialError the operation needs a credential that nobody gave
+        ├── RefusedCredentialError the API does not accept the credential of the operation
         └── LoginError             the authorization server refused, or nobody finished logging in
 
 `tools/model/errors.py` draws the branch of chat models below StoppingError. `restgpt.specs` cannot import this module,
@@ -129,6 +130,14 @@ class MissingCredentialError(StoppingError):
     def __init__(self, message: str, variables: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.variables = tuple(variables)
+
+
+class RefusedCredentialError(StoppingError):
+    """The API answered with `status` that it does not accept the credential, or misses one, of an operation."""
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class LoginError(StoppingError):

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from restgpt.specs.api import slug
+from restgpt.specs.api import MOST_NOTES, slug
 from restgpt.specs.operation import Operation
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.model.role import ROLES
@@ -32,6 +32,7 @@ _ENTRY_KEYS = (
     "cookies",
     "policy",
     "effects",
+    "notes",
     "hosts",
     "allow_private",
     "requests_per_second",
@@ -117,7 +118,7 @@ class ApiEntry:
     `hosts` are further hosts that redirects may lead to; they get no credentials. `ca_file` holds the certificate
     authorities that the server's certificate is verified by, instead of the default ones. `cert_file` and `key_file`
     are the client certificate. `missing` lists unset environment variables that the secrets need; a request to the API
-    then fails, but the other APIs work.
+    then fails, but the other APIs work. `notes` is the user's own text about the API, which models read.
     """
 
     name: str
@@ -136,6 +137,7 @@ class ApiEntry:
     cert_file: Path | None = None
     key_file: Path | None = None
     missing: tuple[str, ...] = ()
+    notes: str = ""
 
     def decide(self, operation: Operation) -> Decision | None:
         """The decision of the first rule that applies; None if no rule with a decision applies."""
@@ -408,6 +410,7 @@ class _EntryReader:
             cert_file=cert_file,
             key_file=key_file,
             missing=tuple(dict.fromkeys(self._missing)),
+            notes=self._notes(given.get("notes"), f"{name}.notes"),
         )
 
     def rule(self, raw: Any, place: str) -> PolicyRule:
@@ -446,6 +449,13 @@ class _EntryReader:
     def _file(self, raw: Any, place: str) -> Path | None:
         """The path of a file, relative to apis.yaml; a request to the API checks whether the file exists."""
         return None if raw is None else self._path.parent / Path(self.text(raw, place)).expanduser()
+
+    def _notes(self, raw: Any, place: str) -> str:
+        """The user's notes on the API, a text or a list of texts; each instruction's prompts hold all of them."""
+        notes = "\n".join(self.texts(raw, place)) if raw is not None else ""
+        if len(notes) > MOST_NOTES:
+            raise self._error(place, f"has {len(notes):,} characters; shorten it to at most {MOST_NOTES:,}")
+        return notes
 
     def _address(self, raw: Any, place: str) -> str:
         url = self.text(raw, place)

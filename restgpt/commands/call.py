@@ -274,6 +274,8 @@ def _finish(terminal: Terminal, single: _SingleCall, draft: "Draft", options: _O
     decided: Decided | Done = Held(draft) if options.is_dry else decide(draft, single.session.rules)
     if single.unknown and isinstance(decided, Ready | Ask):
         decided = Ask(draft, unsure=single.unknown.tries)
+    if isinstance(decided, Ready | Ask):
+        single.session.require_credential(draft.operation)
     while isinstance(decided, Ready | Ask):
         if isinstance(decided, Ready):
             decided = single.sent(decided)

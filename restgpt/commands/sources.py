@@ -79,6 +79,7 @@ def load_named(name: str, settings: "Settings", *, base_url: str | None = None) 
         base_url=base_url or entry.base_url,
         auth=entry.credentials(),
         name=name,
+        notes=entry.notes,
         cache=settings.home / "index",
     )
 

@@ -432,8 +432,8 @@ def test_steps_are_bounded_and_the_answer_is_truthful(board: Board) -> None:
 
 def test_without_tokens_left_the_answer_is_what_was_found(board: Board) -> None:
     def endless() -> object:
-        while True:
-            yield plan("More")
+        for number in range(999):
+            yield plan(f"More, part {number}")
 
     model = by_role({"planner": endless(), "selector": (no_call("A fact.") for _ in range(999))})
     result = board.agent(model).ask("Go on for ever", max_tokens=1000, max_steps=100)

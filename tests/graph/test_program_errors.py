@@ -120,11 +120,10 @@ def test_after_three_programs_of_the_caller_the_sub_task_goes_on_call_by_call(bo
 
 
 def test_after_three_programs_of_the_planner_the_loop_goes_on(board: Board) -> None:
-    code = "print(1 / 0)"
     agent = board.agent(
         by_role(
             {
-                "express": [program(code)] * 3,
+                "express": [program(f"print({number} / 0)") for number in range(3)],
                 "planner": [plan("Count the tasks"), end("24")],
                 "selector": [no_call("There are 24.")],
             }

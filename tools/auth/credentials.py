@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote_plus
 
 from restgpt.specs.api import Api, slug
 from restgpt.specs.operation import Operation
-from restgpt.specs.security import SecurityScheme
+from restgpt.specs.security import Requirement, SecurityScheme
 from restgpt.tools.errors import MissingCredentialError, SettingsError
 from restgpt.tools.request.build import PreparedRequest
 from restgpt.tools.settings import ApiEntry, Secret, Settings, auth_variable, variable_part
@@ -118,22 +118,58 @@ class Credentials:
 
     def auth_for(self, operation: Operation, *, renew: bool = False) -> RequestAuth:
         """The credentials for a request of this operation; raises MissingCredentialError with the variables to set."""
+        requirement = self.check(operation)
+        entry = self.entry(operation.api)
+        found = _extras(entry) if entry else RequestAuth()
+        for scheme, scopes in requirement.items():
+            found = found.joined(self._auth_for_scheme(operation.api, scheme, scopes, renew))
+        return found
+
+    def check(self, operation: Operation) -> Requirement:
+        """The security requirement that a request of this operation will meet, which is empty if none has to be met.
+
+        Raises MissingCredentialError if its credentials are not configured; sends no request.
+        """
         api, entry = operation.api, self.entry(operation.api)
         if entry is not None and entry.missing:
             names = " and ".join(entry.missing)
             raise MissingCredentialError(f"set {names}, which apis.yaml needs for {entry.name}", entry.missing)
-        extras = _extras(entry) if entry else RequestAuth()
         named = [item for item in operation.security if item]
         for requirement in named:
             if all(self._can_satisfy(api, scheme) for scheme in requirement):
-                found = RequestAuth()
-                for scheme, scopes in requirement.items():
-                    found = found.joined(self._auth_for_scheme(api, scheme, scopes, renew))
-                return extras.joined(found)
+                return requirement
         is_open = len(named) < len(operation.security) or not named
-        if is_open or extras.secrets:
-            return extras
+        if is_open or (entry is not None and any(_groups(entry))):
+            return {}
         raise self._missing(operation)
+
+    def remedies(self, operation: Operation) -> list[str]:
+        """What the user can change if the API refuses a request: the places of the credentials that it was sent with.
+
+        If it was sent without, the credentials that the document offers; empty if there is nothing to change.
+        """
+        api, entry = operation.api, self.entry(operation.api)
+        places = [self._place(api, scheme) for scheme in self.check(operation)]
+        if entry is not None and any(_groups(entry)):
+            places.append(f"correct headers, query or cookies of {entry.name} in apis.yaml")
+        return places or [
+            f"set {' and '.join(_wanted(_scheme(api, name)) for name in requirement)}"
+            for requirement in operation.security
+            if requirement
+        ]
+
+    def _place(self, api: Api, name: str) -> str:
+        """How to replace the credential of a scheme where it is now."""
+        scheme, entry = _scheme(api, name), self.entry(api)
+        wanted = variable_part(name)
+        if entry is not None and any(variable_part(key) == wanted for key in entry.auth):
+            return f"correct auth.{name} of {entry.name} in apis.yaml"
+        if any(variable_part(key) == wanted for key in api.auth):
+            return f"give a valid credential as auth[{name!r}] of load_api"
+        own = f"{variable_part(api.name)}_{wanted}"
+        if own in self._settings.auth or scheme.type == "mutualTLS" or self.find(api, name) is not None:
+            return f"set {_wanted(scheme, own if own in self._settings.auth else '')}"
+        return f"log in again with `restgpt login {api.name}`, or set {_wanted(scheme)}"
 
     def can_renew(self, operation: Operation, auth: RequestAuth) -> bool:
         """Whether a new token can replace the one that the server has refused."""
@@ -190,8 +226,9 @@ def _scheme(api: Api, name: str) -> SecurityScheme:
     return api.security_schemes.get(name) or SecurityScheme(name, "http", scheme="bearer")
 
 
-def _wanted(scheme: SecurityScheme) -> str:
-    variable = auth_variable(scheme.key)
+def _wanted(scheme: SecurityScheme, own: str = "") -> str:
+    """Name the variable of a scheme and its value; `own` is the end of a variable for one API only."""
+    variable = auth_variable(own or scheme.key)
     if scheme.type == "mutualTLS":
         return f"cert_file in apis.yaml, because {scheme.key} is a client certificate"
     if scheme.type == "http":

@@ -1,0 +1,71 @@
+"""Repetition: finds rounds of a turn that did the same as an earlier round, with the same results.
+
+A planner that gets the same result twice is told; the third time ends the turn. A change that succeeded is never a
+repetition ("skip two tracks"), and makes it worth while to look at the same things again.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from restgpt.calling.call import succeeded
+from restgpt.nodes.program import READS_HEAD, SHAPES_HEAD
+from restgpt.nodes.records import Request, Step
+from restgpt.prompts import render
+
+_RECEIVED = re.compile(rf"\n(?:{SHAPES_HEAD}|{READS_HEAD})")
+
+MOST_EQUAL = 3
+"""The number of rounds with the same calls and results that ends a turn."""
+
+
+def times(steps: Sequence[Step]) -> list[int]:
+    """Return for each round of a turn how often its sub-task, calls and results have come up by then, itself included.
+
+    Rounds are compared with those since the last change that succeeded.
+    """
+    seen: Counter[str] = Counter()
+    found = []
+    for step in steps:
+        if any(_changes(request) for request in step["requests"]):
+            seen.clear()
+            found.append(1)
+            continue
+        mark = _mark(step)
+        seen[mark] += 1
+        found.append(seen[mark])
+    return found
+
+
+def repeated(steps: Sequence[Step]) -> str:
+    """Return in words that the last round was the same once too often; empty if it was not."""
+    count = times(steps)[-1] if steps else 0
+    return f"{count} rounds with the same calls and results" if count >= MOST_EQUAL else ""
+
+
+def remarks(steps: Sequence[Step]) -> list[str]:
+    """Return for each round the remark below its result: that it was the second of its kind, or nothing."""
+    return [f"\n{render('planner_repeated')}" if count == MOST_EQUAL - 1 else "" for count in times(steps)]
+
+
+def _changes(request: Request) -> bool:
+    return not request["safe"] and (succeeded(request) or request["status"] == "held")
+
+
+def _mark(step: Step) -> str:
+    """Return a text that is equal for equal rounds."""
+    said = " ".join(step["said"].split()).casefold()
+    program = step.get("program")
+    if program is not None and program["writer"] == "planner":
+        # Answers that are known already are not requested again, so the requests of two equal runs may differ.
+        outcome = _RECEIVED.split(step["result"], maxsplit=1)[0]
+        return json.dumps([program["code"].strip(), program.get("end"), outcome])
+    calls = [_call(request) for request in step["requests"]]
+    return json.dumps([said, calls, "" if calls else step["result"]], sort_keys=True)
+
+
+def _call(request: Request) -> list[object]:
+    response = request["response"]
+    outcome = [request["status"], response.get("status"), response.get("handle"), request["note"]]
+    return [request["operation"], request["arguments"], *outcome]

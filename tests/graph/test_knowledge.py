@@ -1,0 +1,153 @@
+"""Guards what models are told of an API: the owner's rules and the user's notes reach every decision about a call."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from board import CALLS, TOY, Agent, Board
+from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from roles import by_role, call, end, missing, plan, program, prompts_of, role_of, select
+from scripted import Reply, ScriptedModel
+
+from restgpt.graph.build import build_graph
+from restgpt.nodes.resources import open_api
+from restgpt.specs import Api, SpecError, load_api
+from restgpt.tools.errors import SettingsError
+from restgpt.tools.settings import Settings
+
+POLICY = "A delivered order can be returned once, within 30 days, and only to the original payment method."
+PRAISE = "\n\n".join(
+    f"Reason {number} to love the shop: it is colourful and its makers are kind." for number in range(80)
+)
+NOTE = "Our customers are in Bern. The customer id of Ann is c-771."
+
+
+def shop(description: str = f"Welcome!\n\n{PRAISE}\n\n## Returns\n\n{POLICY}\n\n{PRAISE}", **options: Any) -> Api:
+    identifier = {"name": "order_id", "in": "path", "required": True, "schema": {"type": "string"}}
+    paths = {
+        "/v1/orders/{order_id}": {
+            "get": {"operationId": "get_order", "summary": "An order", "parameters": [identifier], "responses": {}}
+        },
+        "/v1/orders/{order_id}/return": {
+            "post": {"operationId": "return_order", "summary": "Return", "parameters": [identifier], "responses": {}}
+        },
+        "/v1/customers": {"get": {"operationId": "list_customers", "summary": "Customers", "responses": {}}},
+    }
+    info = {"title": "Shop", "version": "1", "description": description}
+    document = {"openapi": "3.1.0", "info": info, "paths": paths}
+    return load_api(document, base_url="http://127.0.0.1:9", **options)
+
+
+def agent(model: ScriptedModel, *apis: Api, **context: Any) -> Agent:
+    graph = build_graph(apis, model=model, context=context, checkpointer=InMemorySaver(), store=InMemoryStore())
+    return Agent(graph, model)
+
+
+def told(model: ScriptedModel, role: str) -> str:
+    return "\n".join(str(message.text) for message in prompts_of(model, role)[0])
+
+
+def keeper(prompt: list[BaseMessage]) -> Reply:
+    """Returns the order unless a rule about returns is in view."""
+    shown = "\n".join(str(message.text) for message in prompt)
+    knows = "within 30 days" in shown
+    assert role_of(prompt) == "express"
+    return end("It is too late.", fulfilled=False) if knows else program("return_order(order_id='W1')")
+
+
+def test_the_return_policy_in_the_document_reaches_the_decision_to_return() -> None:
+    asked = agent(ScriptedModel(keeper), shop())
+    assert asked.ask("Return order W1, it came two months ago")["answer"] == "It is too late."
+    careless = agent(ScriptedModel(keeper), shop("A shop."))
+    assert careless.ask("Return order W1, it came two months ago")["__interrupt__"]
+
+
+@pytest.mark.parametrize("role", ["caller", "program"])
+def test_the_policy_is_in_the_prompts_of_planner_and_caller(role: str) -> None:
+    script: dict[str, Any] = {
+        "planner": [plan("Return the order W1"), end("It is too late.", fulfilled=False)],
+        "express": [plan("Return the order W1")],
+        "selector": [select("return_order")],
+        "caller": [missing("The order came more than 30 days ago.")] * 2,
+        "program": ["stop('The order came more than 30 days ago.')"],
+    }
+    if role == "caller":
+        script["selector"] *= 2
+    else:
+        script["planner"] = script["planner"][1:]
+    model = by_role(script)
+    assert agent(model, shop(), **(CALLS if role == "caller" else {})).ask("Return order W1")["answer"]
+    first = "planner" if role == "caller" else "express"
+    for seen in (told(model, first), told(model, role)):
+        before, _, rest = seen.partition(POLICY)
+        assert "<document-" in before
+        assert "</document-" in rest
+    assert "Reason 3" not in told(model, role)
+
+
+def test_the_planner_sees_the_areas_without_the_version_and_what_was_cut() -> None:
+    model = by_role({"express": [end("Hello.")]})
+    agent(model, shop()).ask("Hello")
+    assert "- Shop (3 operations: orders 2, customers)." in told(model, "express")
+    assert "more paragraphs" in told(model, "express")
+
+
+def test_an_api_without_rules_adds_nothing_to_the_callers_prompt(board: Board) -> None:
+    script = {"planner": [plan("Count"), end("24")], "selector": [select("find_tasks")], "caller": [call({})]}
+    model = by_role({**script, "parser": ["print(data['total'])"]})
+    board.agent(model).ask("How many tasks?")
+    assert "Instruction of the user, for context only: How many tasks?\n\nSub-task: Count\n\nCalls" in told(
+        model, "caller"
+    )
+
+
+def test_several_apis_share_the_budget_and_keep_their_rules() -> None:
+    model = by_role({"express": [end("Hello.")]})
+    agent(model, shop(name="one"), shop(name="two"), shop(name="three"), rules_budget=300).ask("Hello")
+    shown = told(model, "express")
+    assert shown.count(POLICY) == 3
+    assert len(shown.partition("# The APIs")[2].partition("# Your reply")[0]) < 300 * 4 + 600
+
+
+def test_notes_of_the_user_stand_outside_the_fence_for_planner_and_caller() -> None:
+    script: dict[str, Any] = {
+        "express": [plan("Look")],
+        "selector": [select("list_customers")],
+        "program": ["stop('x')"],
+    }
+    model = by_role({**script, "planner": [end("Nothing.", fulfilled=False)]})
+    agent(model, shop("A shop.", notes=NOTE)).ask("Look")
+    for role in ("express", "program", "planner"):
+        shown = told(model, role)
+        assert NOTE in shown
+        assert shown.index(NOTE) > shown.index("</document-") or role == "program"
+        assert "<document-" not in shown[shown.index("The user's own notes on Shop") : shown.index(NOTE)]
+    assert "they approve no request" in told(model, "express")
+
+
+def test_an_id_of_the_notes_may_be_used_but_a_change_is_still_asked_about() -> None:
+    code = "return_order(order_id='c-771')\nprint('Done.')"
+    asked = agent(by_role({"express": [program(code)]}), shop("A shop.", notes=NOTE)).ask("Return Ann's order")
+    assert asked["__interrupt__"]
+    unknown = by_role({"express": [program(code)] * 3, "planner": [end("No.", fulfilled=False)]})
+    assert agent(unknown, shop("A shop.")).ask("Return Ann's order")["answer"] == "No."
+    assert "c-771" in str(prompts_of(unknown, "express")[1][-1].text)
+
+
+def test_notes_of_an_entry_reach_the_api_that_is_loaded_by_its_name(tmp_path: Path) -> None:
+    listed = tmp_path / "apis.yaml"
+    listed.write_text(f"board: {{spec: {TOY}, notes: [One., Two.]}}\n")
+    settings = Settings.from_env({}, apis=listed)
+    assert settings.apis["board"].notes == "One.\nTwo."
+    assert open_api(settings.apis["board"], settings).notes == "One.\nTwo."
+
+
+def test_notes_that_are_too_long_are_an_error_that_names_the_place(tmp_path: Path) -> None:
+    listed = tmp_path / "apis.yaml"
+    listed.write_text(f"board: {{spec: x.yaml, notes: {'a' * 4001}}}\n")
+    with pytest.raises(SettingsError, match=r"board\.notes has 4,001 characters; shorten it to at most 4,000"):
+        Settings.from_env({}, apis=listed)
+    with pytest.raises(SpecError, match="the notes have 4,001 characters"):
+        shop(notes="a" * 4001)

@@ -1,0 +1,146 @@
+"""Guards what prompts hold of an API's description: its rules before all else, its sentences as they are."""
+
+from typing import Any
+
+import pytest
+
+from restgpt.specs import Api, load_api
+from restgpt.specs.docs.prose import passages
+from restgpt.specs.docs.rules import description_of, rules_of
+
+PADDING = "\n\n".join(f"Paragraph {number} tells how pleasant it is to work with this service." for number in range(60))
+
+
+def api(description: str, **root: Any) -> Api:
+    info = {"title": "Shop", "version": "1", "description": description}
+    return load_api({"openapi": "3.1.0", "info": info, "paths": {}, **root})
+
+
+def described(description: str, budget: int = 800, **root: Any) -> str:
+    shop = api(description, **root)
+    return "\n".join(description_of(shop.description, shop.tag_descriptions, budget))
+
+
+def ruled(description: str, budget: int = 400) -> list[str]:
+    return rules_of(description, {}, budget)
+
+
+def test_a_short_description_comes_whole_without_marks() -> None:
+    assert described("**Films** and [shows](https://x.example).\nUse `id`s such as `#W_0`.") == (
+        "Films and shows. Use ids such as #W_0."
+    )
+
+
+def test_an_empty_description_has_no_lines() -> None:
+    assert described("") == ""
+    assert ruled("") == []
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Orders can be returned within 30 days of delivery.",
+        "A pending order must not be cancelled twice.",
+        "Only the owner of a project changes it.",
+        "Deleted invoices cannot be restored.",
+        "Please do not call this while an import runs.",
+        "A batch holds at most 50 items.",
+        "Cancel the subscription before you delete the customer.",
+        "Nur ungeöffnete Ware darf zurück.",
+        "Une commande doit être confirmée.",
+        "Los pedidos nunca se borran.",
+        "订单必须在30天内退回。",
+        "注文は一度だけ変更できます。変更は必ず確認してください。",
+    ],
+)
+def test_a_rule_is_kept_where_the_description_is_cut(rule: str) -> None:
+    text = described(f"{PADDING}\n\n{rule}\n\n{PADDING}", 200)
+    assert rule in text
+    assert "more paragraphs" in text
+    assert len(text) < 200 * 4 + 100
+
+
+def test_a_rule_in_the_middle_of_a_long_paragraph_is_kept_as_it_is() -> None:
+    text = described(f"{'Nice words about us. ' * 40}Refunds are never paid in cash. {'More of them. ' * 400}", 150)
+    assert "… Refunds are never paid in cash." in text
+
+
+def test_the_passages_below_a_heading_of_rules_are_rules() -> None:
+    text = described(
+        f"{PADDING}\n\n## Return policy\n\n- 30 days, unopened.\n- Shoes: 14 days.\n\n## Other\n\n{PADDING}", 200
+    )
+    assert "Return policy:\n- 30 days, unopened.\n- Shoes: 14 days." in text
+
+
+@pytest.mark.parametrize(
+    "aside",
+    [
+        "## Changelog\n\nThe field must now be given.",
+        "## Installation\n\nYou must install it first.",
+        "Every request must have an API key.",
+        "```\nyou_must_not_read_code()\n```",
+        "<!-- must not be seen -->",
+    ],
+)
+def test_what_the_program_does_itself_is_no_rule(aside: str) -> None:
+    assert ruled(f"{PADDING}\n\n{aside}", 400) == []
+
+
+def test_a_rule_about_whom_to_serve_is_not_taken_for_signing_in() -> None:
+    rule = "You must authenticate the customer by e-mail before anything is changed."
+    assert rule in "\n".join(ruled(f"{PADDING}\n\n## Authentication\n\n{rule}", 400))
+
+
+def test_a_fence_that_nobody_closes_hides_nothing() -> None:
+    assert "It must be paid." in described("Intro.\n\n```\nIt must be paid.")
+
+
+def test_only_the_rules_of_tag_descriptions_are_read() -> None:
+    tags = [{"name": "orders", "description": "All about orders."}, {"name": "pay", "description": "Only once a day."}]
+    assert described("A shop.", tags=tags) == "A shop.\npay: Only once a day."
+
+
+def test_rules_that_do_not_fit_are_counted() -> None:
+    lines = ruled("\n\n".join(f"Rule {number}: it must be {'so ' * 30}" for number in range(50)), 100)
+    assert len("\n".join(lines)) < 500
+    assert lines[-1] == f"… {50 - (len(lines) - 1)} more paragraphs"
+
+
+@pytest.mark.parametrize(
+    "tags", [7, {"a": 1}, [None, 3, {"name": 4}, {"description": ["x"]}, {"description": "Only."}]]
+)
+def test_odd_tags_and_descriptions_are_no_error(tags: Any) -> None:
+    assert described("A shop.", tags=tags).startswith("A shop.")
+    assert load_api({"openapi": "3.1.0", "info": {"title": "X", "description": 5}, "paths": {}}).description == "5"
+
+
+def test_html_lists_tables_and_headings_are_read() -> None:
+    found = [
+        (passage.heading, passage.text)
+        for passage in passages(
+            "<h2>Rules</h2><ul><li>First<li>Second</ul>\n\n"
+            "| plan | calls |\n|---|---|\n| free | 10 |\n\nEnd\n---\nLast."
+        )
+    ]
+    assert found == [
+        ("Rules", "- First"),
+        ("Rules", "- Second"),
+        ("Rules", "plan | calls"),
+        ("Rules", "free | 10"),
+        ("End", "Last."),
+    ]
+
+
+@pytest.mark.parametrize(
+    "unit", ["`", "*a ", "[a](", "<p", "# ", "- ", "|", "_a", "must ", "<!--", "```\n", "\n", "\x00"]
+)
+def test_hostile_repetitions_are_read_in_bounds(unit: str) -> None:
+    text = described(unit * (400_000 // len(unit)), 300)
+    assert len(text) < 2000
+
+
+def test_only_the_first_of_very_many_tag_descriptions_are_read() -> None:
+    tags = {f"tag{number}": f"It must be number {number}. {'x' * 5000}" for number in range(1000)}
+    lines = rules_of("", tags, 100_000)
+    assert lines[0].startswith("tag0: It must be number 0.")
+    assert 10 < len(lines) < 60
