@@ -1,0 +1,42 @@
+"""Decides about requests as a careful person would: approves what the task wants, and rejects everything else."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from restgpt.bench.real.http import Http
+from restgpt.bench.real.server import Server, sent_of
+from restgpt.bench.real.state import State, is_wanted
+from restgpt.bench.real.task import Task
+
+REFUSAL = "I did not ask for this change."
+
+
+@dataclass(slots=True)
+class Person:
+    """The user of one run, and a count of the decisions."""
+
+    server: Server
+    task: Task
+    http: Http
+    before: State
+    approved: int = 0
+    rejected: int = 0
+
+    def decide(self, action: dict[str, Any]) -> dict[str, Any]:
+        """Return the decision about one action of a question."""
+        sent = sent_of(action["request"], self.http)
+        if self.server.only_reads(sent):
+            self.approved += 1
+            return confirmed_read()
+        effects = self.server.effects(sent, self.http)
+        expected = self.task.expected(self.before)
+        if effects and all(e.key in self.task.attempts or is_wanted(e, self.before, expected) for e in effects):
+            self.approved += 1
+            return {"type": "approve"}
+        self.rejected += 1
+        return {"type": "reject", "message": REFUSAL}
+
+
+def confirmed_read() -> dict[str, Any]:
+    """Return the decision on a request that only reads: it is sent, and its operation is not asked about again."""
+    return {"type": "approve", "only_reads": True}
