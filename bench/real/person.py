@@ -5,7 +5,7 @@ from typing import Any
 
 from restgpt.bench.real.http import Http
 from restgpt.bench.real.server import Server, sent_of
-from restgpt.bench.real.state import State, is_wanted
+from restgpt.bench.real.state import State
 from restgpt.bench.real.task import Task
 
 REFUSAL = "I did not ask for this change."
@@ -29,8 +29,7 @@ class Person:
             self.approved += 1
             return confirmed_read()
         effects = self.server.effects(sent, self.http)
-        expected = self.task.expected(self.before)
-        if effects and all(e.key in self.task.attempts or is_wanted(e, self.before, expected) for e in effects):
+        if effects and all(self.task.wants(effect, self.before) for effect in effects):
             self.approved += 1
             return {"type": "approve"}
         self.rejected += 1

@@ -28,13 +28,17 @@ from restgpt.tools.model.scripted import Reply, ScriptedChatModel
 TOKEN = 4
 """The number of characters that count as a token where no provider counts."""
 
+SHOWN = 600
+"""The number of characters of a prompt that an error shows."""
+
 _CHANGING = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
     r"|(?<=127\.0\.0\.1:)\d+"
     r"|\b1[6-9]\d{11}\b"
+    r"|(?<=-)[0-9a-f]{16}(?=>)"
 )
-"""UUIDs, times, ports on loopback, and milliseconds since 1970."""
+"""UUIDs, times, ports on loopback, milliseconds since 1970, and the names of fences, which are hashes of their content."""
 
 
 def masked_key(messages: Sequence[BaseMessage]) -> str:
@@ -73,13 +77,13 @@ class Recording:
         except ValidationError as error:
             raise ModelError(f"{path} is not a recording of replies on real servers: {error.errors()[0]}") from None
 
-    def line(self, task: str, role: Role, number: int) -> Line:
-        """Return the reply with this number to a role in a task; raises `NotRecordedError`."""
+    def line(self, task: str, role: Role, number: int, prompt: Sequence[BaseMessage]) -> Line:
+        """Return the reply with this number to a role in a task; raises `NotRecordedError`, which shows the prompt."""
         found = self._lines.get((task, role, number))
         if found is None:
             raise NotRecordedError(
-                f"{self.source} has no reply {number} of the {role} for the task {task}. Record the task again: "
-                "python -m restgpt.bench.real --model PROVIDER:NAME --record FILE"
+                f"{self.source} has no reply {number} of the {role} for the task {task}, to the prompt that ends: "
+                f"{str(prompt[-1].text)[-SHOWN:]!r}. Record the task again with --model and --record."
             )
         return found
 
@@ -105,7 +109,7 @@ class ReplayedModel(ScriptedChatModel):
         """Return the next reply, as an object where a tool is bound."""
         with self._lock:
             self._count += 1
-            line = self._recording.line(self._task, self._role, self._count)
+            line = self._recording.line(self._task, self._role, self._count, messages)
         if line.prompt != masked_key(messages):
             self._changed()
         found: Reply = json_in(line.reply) if tools else line.reply

@@ -74,7 +74,9 @@ def _unpaired(chosen: Mapping[str, Any], extra: dict[str, Any]) -> Iterator[str]
     """Take from `extra` a resource for each expected one; yield a line for each that has none."""
     for key, content in chosen.items():
         parent = key.rpartition("/")[0]
-        pair = next((name for name, found in extra.items() if name.rpartition("/")[0] == parent and found == content), None)
+        pair = next(
+            (name for name, found in extra.items() if name.rpartition("/")[0] == parent and found == content), None
+        )
         if pair is None:
             yield f"{key} is missing"
         else:

@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 from restgpt.bench.real.http import Call
-from restgpt.bench.real.state import State, differences
+from restgpt.bench.real.state import Effect, State, differences, fits, is_wanted
 from restgpt.worlds.answer import Expectation, Names
 
 NOTHING = ("no", "none", "nobody", "not", "nothing", "empty", "0")
@@ -30,8 +30,8 @@ def _no_change(state: State) -> None:
 class Task:
     """A task: `facts` are computed from the state before the run, `change` makes of it the state that is wanted.
 
-    `attempts` are the keys of resources that the user wants to be changed or used although nothing is to change,
-    because the server refuses it or keeps nothing. The `gold` calls carry the task out.
+    `attempts` are effects that the user wants although nothing is to change, because the server refuses them or keeps
+    nothing. The `gold` calls carry the task out.
     """
 
     name: str
@@ -39,13 +39,21 @@ class Task:
     facts: Callable[[State], Sequence[Expectation]] = _no_facts
     change: Callable[[State], None] = _no_change
     gold: tuple[Call, ...] = ()
-    attempts: tuple[str, ...] = ()
+    attempts: tuple[Effect, ...] = ()
 
     def expected(self, before: State) -> State:
         """Return the state that the task wants."""
         state = deepcopy(before)
         self.change(state)
         return state
+
+    def wants(self, effect: Effect, before: State) -> bool:
+        """Return whether an effect is a part of the change, or an attempt, that the user asked for."""
+        tried = any(
+            item.key == effect.key and effect.fields is not None and fits(effect.fields, item.fields)
+            for item in self.attempts
+        )
+        return tried or is_wanted(effect, before, self.expected(before))
 
     def faults(self, before: State, after: State, answer: str) -> list[str]:
         """Return what is wrong with the state after a run and with its answer; empty if the task is fulfilled."""

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any
 
 from restgpt.bench.real.http import Call
-from restgpt.bench.real.state import State
+from restgpt.bench.real.state import Effect, State
 from restgpt.bench.real.task import NOTHING, SEVERAL, Task
 from restgpt.worlds.answer import Dates, Expectation, Names, Number
 
@@ -152,7 +152,7 @@ TASKS = (
                 refused=412,
             ),
         ),
-        attempts=(HOURS,),
+        attempts=(Effect(HOURS, {"close": "18:00"}),),
     ),
     Task(
         "clear",

@@ -1,7 +1,6 @@
 """Starts and seeds LangGraph's server; a resource is a thread, an assistant, or an item of the store."""
 
 import json
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -43,7 +42,7 @@ class LangGraph(Server):
             folder = Path(name)
             (folder / "langgraph.json").write_text(json.dumps(CONFIGURATION), encoding="utf-8")
             http = Http(f"http://127.0.0.1:{port}")
-            command = [program, "dev", "--no-browser", "--no-reload", "--port", str(port)]
+            command = [str(program), "dev", "--no-browser", "--no-reload", "--port", str(port)]
             with running(command, folder=folder, is_up=lambda: http.is_up("/ok"), environment=ENVIRONMENT):
                 version = f"langgraph-api {http.get('/info')['version']}"
                 yield Running(version, http.get("/openapi.json"), {}, http)
@@ -71,7 +70,7 @@ class LangGraph(Server):
         kind, _, name = sent.path.strip("/").partition("/")
         body = sent.body if isinstance(sent.body, dict) else {}
         match sent.method, kind, name:
-            case ("PUT" | "DELETE"), "store", "items":
+            case (("PUT" | "DELETE"), "store", "items"):
                 return [Effect(_item_key(body), None if sent.method == "DELETE" else {"value": body.get("value")})]
             case "POST", "runs", ("wait" | "stream" | ""):
                 return [Effect("/runs", {})]

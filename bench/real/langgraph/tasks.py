@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from restgpt.bench.real.http import Call
-from restgpt.bench.real.state import State
+from restgpt.bench.real.state import Effect, State
 from restgpt.bench.real.task import EXISTS, NOTHING, SEVERAL, Task
 from restgpt.worlds.answer import Dates, Expectation, Names, Number
 
@@ -142,7 +142,7 @@ TASKS = (
         "leave it as it is and tell me.",
         facts=_taken,
         gold=(Call("POST", "/threads", {"thread_id": TAKEN, "metadata": {"team": "white"}}, refused=409),),
-        attempts=(f"/threads/{TAKEN}",),
+        attempts=(Effect(f"/threads/{TAKEN}", {"metadata": {"team": "white"}}),),
     ),
     Task(
         "filed",
@@ -156,6 +156,6 @@ TASKS = (
                 {"assistant_id": _id(1, 3), "input": {"messages": [{"role": "user", "content": "my invoice?"}]}},
             ),
         ),
-        attempts=("/runs",),
+        attempts=(Effect("/runs", {}),),
     ),
 )

@@ -140,5 +140,3 @@ def _authority(zone: str) -> dict[str, Any]:
     """Return a SOA record with a fixed serial number; the server would take one from the date."""
     content = f"ns1.example.org. hostmaster.{zone} 1 10800 3600 604800 3600"
     return _record_set(f"/{zone}/SOA", {"ttl": 3600, "records": [content]})
-
-

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from restgpt.bench.real.http import Call
-from restgpt.bench.real.state import State
+from restgpt.bench.real.state import Effect, State
 from restgpt.bench.real.task import EXISTS, NOTHING, SEVERAL, Task
 from restgpt.worlds.answer import Expectation, Names, Number
 
@@ -150,7 +150,7 @@ TASKS = (
                 refused=409,
             ),
         ),
-        attempts=(f"{ZONES}/example.net.",),
+        attempts=(Effect(f"{ZONES}/example.net.", {"kind": KIND}),),
     ),
     Task(
         "alias",
@@ -158,6 +158,6 @@ TASKS = (
         "records as they are. Tell me if the server does not accept that.",
         facts=_refused,
         gold=(_patch("example.org.", _replace("www.example.org.", "CNAME", 300, "web.example.com."), refused=422),),
-        attempts=(ALIAS,),
+        attempts=(Effect(ALIAS, _records(300, "web.example.com.")),),
     ),
 )
