@@ -38,7 +38,7 @@ _CHANGING = re.compile(
     r"|\b1[6-9]\d{11}\b"
     r"|(?<=-)[0-9a-f]{16}(?=>)"
 )
-"""UUIDs, times, ports on loopback, milliseconds since 1970, and the names of fences, which are hashes of their content."""
+"""UUIDs, times, ports on loopback, milliseconds since 1970, and the names of fences, which are hashes of content."""
 
 
 def masked_key(messages: Sequence[BaseMessage]) -> str:

@@ -38,7 +38,7 @@ PEOPLE = {
     "m1": {"name": "Ida Holm", "city": "Bremen", "card": "M-101"},
     "m2": {"name": "Jonas Weber", "city": "Graz", "card": "M-102"},
     "m3": {"name": "Priya Nair", "city": "Leeds", "card": "M-103"},
-    "m4": {"name": "Jonas Weber", "city": "Linz", "card": "M-104"},
+    "m4": {"name": "Jonas Weber", "city": "Gmunden", "card": "M-104"},
     "m5": {"name": "Tomas Vrba", "city": "Brno", "card": "M-105"},
 }
 LENT = {
