@@ -144,7 +144,7 @@ def _results(
 def _line(outcome: Outcome) -> str:
     counts = (
         f"{outcome.calls} calls, {outcome.input_tokens:,} tokens in, {outcome.requests} requests, "
-        f"{outcome.approved} approved, {outcome.rejected} rejected"
+        f"{outcome.approved} approved, {outcome.rejected} rejected, {outcome.reads} reads asked about"
     )
     changed = f", {outcome.changed_prompts} prompts not as recorded" if outcome.changed_prompts else ""
     faults = "".join(f"\n         {fault}" for fault in outcome.faults)

@@ -13,7 +13,7 @@ REFUSAL = "I did not ask for this change."
 
 @dataclass(slots=True)
 class Person:
-    """The user of one run, and a count of the decisions."""
+    """The user of one run, and a count of the decisions on changes and on reads."""
 
     server: Server
     task: Task
@@ -21,13 +21,14 @@ class Person:
     before: State
     approved: int = 0
     rejected: int = 0
+    reads: int = 0
 
     def decide(self, action: dict[str, Any]) -> dict[str, Any]:
         """Return the decision about one action of a question."""
         sent = sent_of(action["request"], self.http)
         if self.server.only_reads(sent):
-            self.approved += 1
-            return confirmed_read()
+            self.reads += 1
+            return confirmed_read(action)
         effects = self.server.effects(sent, self.http)
         if effects and all(self.task.wants(effect, self.before) for effect in effects):
             self.approved += 1
@@ -36,6 +37,10 @@ class Person:
         return {"type": "reject", "message": REFUSAL}
 
 
-def confirmed_read() -> dict[str, Any]:
-    """Return the decision on a request that only reads: it is sent, and its operation is not asked about again."""
-    return {"type": "approve", "only_reads": True}
+def confirmed_read(action: dict[str, Any]) -> dict[str, Any]:
+    """Return the decision on a request that only reads.
+
+    Where the question offers to say that its operation only reads, so that it is not asked about again, this is it.
+    """
+    offered = action.get("effect") or {}
+    return dict(offered.get("confirm") or {"type": "approve"})

@@ -47,7 +47,10 @@ class Models(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one task, and what it cost."""
+    """What came of one task, and what it cost.
+
+    `approved` and `rejected` count the decisions on changes, `reads` those on requests that only read.
+    """
 
     server: str
     task: str
@@ -59,6 +62,7 @@ class Outcome:
     requests: int
     approved: int
     rejected: int
+    reads: int
     changed_prompts: int
 
     @property
@@ -103,6 +107,7 @@ def run_task(
         requests=usage["requests"],
         approved=person.approved,
         rejected=person.rejected,
+        reads=person.reads,
         changed_prompts=models.changed(name),
     )
 

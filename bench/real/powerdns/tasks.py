@@ -118,7 +118,7 @@ TASKS = (
     Task("addresses", "Which IPv4 addresses does www.example.org have?", facts=_addresses),
     Task("minutes", "For how many minutes may resolvers keep the MX record of example.org?", facts=_minutes),
     Task("desks", "How many hosts of the zone office.example have an address in 10.4.0.0/16?", facts=_desks),
-    Task("misspelled", "Which mail server does the zone exampple.net use?", facts=_mail),
+    Task("misspelled", "Which mail server does the zone exmplae.net use?", facts=_mail),
     Task("nothing", "Which records does ftp.example.org have?", facts=_nothing),
     Task("namesakes", "Set the address of the host shop to 203.0.113.9.", facts=_namesakes),
     Task(

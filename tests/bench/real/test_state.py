@@ -7,7 +7,7 @@ import pytest
 from restgpt.bench.real.http import Http
 from restgpt.bench.real.kinto.server import Kinto
 from restgpt.bench.real.langgraph.server import LangGraph
-from restgpt.bench.real.person import Person
+from restgpt.bench.real.person import Person, confirmed_read
 from restgpt.bench.real.powerdns.server import PowerDns
 from restgpt.bench.real.server import Server
 from restgpt.bench.real.state import Effect, State, differences, is_wanted
@@ -81,7 +81,7 @@ def rrset(name: str, kind: str, ttl: int, *contents: str, change: str = "REPLACE
 @pytest.mark.parametrize(
     ("server", "task", "method", "path", "body", "decision"),
     [
-        (LangGraph(), "red", "POST", "/threads/search", {"limit": 5}, "approve"),
+        (LangGraph(), "red", "POST", "/threads/search", {"limit": 5}, "read"),
         (LangGraph(), "red", "POST", "/threads", {"metadata": {}}, "reject"),
         (LangGraph(), "maya", "PATCH", f"/threads/{THREAD}", {"metadata": {"owner": "Maya"}}, "approve"),
         (LangGraph(), "maya", "PATCH", f"/threads/{THREAD}", {"metadata": {"owner": "Mia"}}, "reject"),
@@ -158,8 +158,15 @@ def test_a_careful_person_approves_reads_and_what_the_task_wants_and_nothing_els
     http = Http("http://127.0.0.1:9/v1")
     person = Person(server, found, http, seed_of(server))
     action = {"request": {"method": method, "url": f"http://127.0.0.1:9/v1{path}", "body": body}}
-    assert person.decide(action)["type"] == decision
-    assert (person.approved, person.rejected) == ((1, 0) if decision == "approve" else (0, 1))
+    assert person.decide(action)["type"] == ("reject" if decision == "reject" else "approve")
+    counts = {"approve": person.approved, "reject": person.rejected, "read": person.reads}
+    assert counts == {"approve": 0, "reject": 0, "read": 0, decision: 1}
+
+
+def test_a_read_is_confirmed_with_the_decision_that_the_question_offers() -> None:
+    confirm = {"type": "approve", "only_reads": True}
+    assert confirmed_read({"effect": {"kind": "read", "confirm": confirm}}) == confirm
+    assert confirmed_read({}) == {"type": "approve"}
 
 
 def seed_of(server: Server) -> State:
