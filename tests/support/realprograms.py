@@ -70,10 +70,7 @@ REPLIES = {
     "kinto/count": [
         program(
             """
-            books, before = [], {}
-            while page := get_records(bucket_id="library", collection_id="books", **before)["data"]:
-                books += page
-                before = {"before": page[-1]["last_modified"]}
+            books = rows(get_records(bucket_id="library", collection_id="books", pages=20))
             print(sum(b["bought"] < 2010 for b in books), "books were bought before 2010.")
             """
         )
@@ -110,10 +107,7 @@ REPLIES = {
             collections = rows(get_collections(bucket_id="library"))
             place = {"bucket_id": "library", "collection_id": one(collections, id="books")["id"]}
             members = one(collections, id="members")["id"]
-            books, before = [], {}
-            while page := get_records(**place, **before)["data"]:
-                books += page
-                before = {"before": page[-1]["last_modified"]}
+            books = rows(get_records(**place, pages=20))
             gone = [b for b in books if b["status"] == "discarded"]
             member = {"name": "Ruth Okafor", "city": "Trier", "card": "M-118"}
             gather(
