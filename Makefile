@@ -58,8 +58,8 @@ KINTO := .kinto/.ready
 kinto: $(KINTO) ## install the server Kinto for `make real`, in an environment of its own
 
 # Kinto's framework needs an older setuptools than the one that the project is tested with.
-$(KINTO): bench/real/kinto/constraints.txt
-	$(PYTHON) -m venv .kinto
+$(KINTO): bench/real/kinto/constraints.txt | $(READY)
+	$(BIN)/python -m venv .kinto
 	.kinto/bin/python -m pip install --quiet --disable-pip-version-check kinto --constraint $<
 	@touch $(KINTO)
 

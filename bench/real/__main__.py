@@ -4,7 +4,7 @@ import argparse
 import json
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -58,15 +58,13 @@ class Report:
         return {"versions": self.versions, "skipped": self.skipped, "tasks": outcomes, "broken_judges": self.broken}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, *, servers: Mapping[str, Server] = SERVERS) -> int:
     """Run the tasks; returns 0 if all are fulfilled, 1 if one is not, 2 if they cannot be run."""
-    # Without this, SIGTERM would end the process at once and leave the servers running.
-    signal.signal(signal.SIGTERM, _stopped)
-    options = _parser().parse_args(arguments)
+    options = _parser(servers).parse_args(arguments)
     watch = PromptWatch(PHRASES if options.phrases == [] else options.phrases or ())
     try:
         models = None if options.check else _models(options)
-        report = _run(options, models, watch)
+        report = _run(options, servers, models, watch)
     except (ServerError, ModelError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -76,18 +74,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         print("\n".join(_closing(report, options, watch)))
     lacking = [name for name in options.require if name in report.skipped]
-    return 2 if lacking else 0 if report.is_good else 1
+    return 2 if lacking or not report.versions else 0 if report.is_good else 1
 
 
 def _stopped(number: int, frame: FrameType | None) -> None:
     sys.exit(128 + number)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(servers: Mapping[str, Server]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m restgpt.bench.real", description=__doc__)
-    parser.add_argument("--server", action="append", choices=SERVERS, help="only this server; can be repeated")
+    parser.add_argument("--server", action="append", choices=servers, help="only this server; can be repeated")
     parser.add_argument("--task", action="append", metavar="NAME", help="only tasks of this name; can be repeated")
-    parser.add_argument("--require", action="append", choices=SERVERS, default=[], help="fail if it is not installed")
+    parser.add_argument("--require", action="append", choices=servers, default=[], help="fail if it is not installed")
     parser.add_argument("--check", action="store_true", help="test the judges of the tasks, without a model")
     parser.add_argument("--recording", type=Path, default=RECORDED, metavar="FILE", help="replay these replies")
     parser.add_argument("--model", metavar="PROVIDER:NAME", help="call this chat model instead of replaying replies")
@@ -107,10 +105,12 @@ def _models(options: argparse.Namespace) -> Models:
     return ReplayedModels(Recording.from_file(options.recording))
 
 
-def _run(options: argparse.Namespace, models: Models | None, watch: PromptWatch) -> Report:
+def _run(
+    options: argparse.Namespace, servers: Mapping[str, Server], models: Models | None, watch: PromptWatch
+) -> Report:
     report = Report()
-    for name in options.server or SERVERS:
-        server = SERVERS[name]
+    for name in options.server or servers:
+        server = servers[name]
         tasks = [task for task in server.tasks if not options.task or task.name in options.task]
         if not tasks:
             continue
@@ -177,4 +177,6 @@ def _say(options: argparse.Namespace, line: str) -> None:
 
 
 if __name__ == "__main__":
+    # Without this, SIGTERM would end the process at once and leave the servers running.
+    signal.signal(signal.SIGTERM, _stopped)
     sys.exit(main())

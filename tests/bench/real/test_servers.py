@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from realprograms import REPLIES, write_recording
 
-from restgpt.bench.real.__main__ import SERVERS, main
+from restgpt.bench.real.__main__ import SERVERS
 from restgpt.bench.real.check import check_task
 from restgpt.bench.real.kinto.tasks import FEE_VERSION
 from restgpt.bench.real.models import ReplayedModels
@@ -67,8 +67,3 @@ def test_a_change_that_the_task_does_not_want_is_rejected_and_the_task_fails(
     outcome = run_task(server, running, task, models)
     assert (outcome.approved, outcome.rejected, outcome.ok) == (0, 1, False)
     assert "/servers/localhost/zones/example.org./www.example.org./A" in server.state(running.http)
-
-
-def test_without_a_recording_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--recording", str(tmp_path / "none.jsonl")]) == 2
-    assert "cannot be read" in capsys.readouterr().err
