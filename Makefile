@@ -52,6 +52,23 @@ crash-test: $(READY) ## kill runs at random moments, nodes and requests (SQLite,
 fault-test: $(READY) ## inject every fault at every call of runs and programs: no traceback, no hang, no wrong success
 	$(BIN)/python -m restgpt.bench.rigs.faults
 
+KINTO := .kinto/.ready
+
+.PHONY: kinto
+kinto: $(KINTO) ## install the server Kinto for `make real`, in an environment of its own
+
+# Kinto's framework needs an older setuptools than the one that the project is tested with.
+$(KINTO): bench/real/kinto/constraints.txt | $(READY)
+	$(BIN)/python -m venv .kinto
+	.kinto/bin/python -m pip install --quiet --disable-pip-version-check kinto --constraint $<
+	@touch $(KINTO)
+
+REQUIRE ?= langgraph kinto
+
+.PHONY: real
+real: $(READY) $(KINTO) ## carry out tasks on real servers on loopback with recorded model replies (REQUIRE: not to be skipped)
+	$(BIN)/python -m restgpt.bench.real --phrases $(REQUIRE:%=--require %)
+
 .PHONY: lint
 lint: $(READY) ## check format, lint, types, import contracts and spelling
 	$(BIN)/ruff format --check .
@@ -90,7 +107,7 @@ constraints: $(READY) ## write constraints.txt from the packages installed in .v
 
 .PHONY: clean
 clean: ## remove .venv, build output and caches
-	rm -rf $(VENV) build dist *.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .kinto build dist *.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 METHOD ?= restgpt

@@ -16,11 +16,15 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("bench", "calling", "functions", "graph", "nodes", "prompts", "specs", "tools", "worlds")
-NOT_SHIPPED = frozenset({"bench/rigs"})
-"""The rigs, which kill processes, inject faults or sweep parameters; only a checkout needs them."""
+NOT_SHIPPED = ("bench/rigs", "bench/real")
+"""The rigs, which kill processes, inject faults or sweep parameters, and the tasks on real servers."""
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 DATA = {".md", ".yaml", ".json", ".jsonl", ".typed"}
+
+
+def is_left_out(path: Path) -> bool:
+    return any(path.is_relative_to(folder) for folder in NOT_SHIPPED)
 
 
 def test_every_package_is_declared() -> None:
@@ -29,7 +33,7 @@ def test_every_package_is_declared() -> None:
     for room in ROOMS:
         for init in (ROOT / room).rglob("__init__.py"):
             folder = init.parent.relative_to(ROOT)
-            if folder.as_posix() in NOT_SHIPPED:
+            if is_left_out(folder):
                 continue
             found[".".join(("restgpt", *folder.parts))] = folder.as_posix()
     assert set(config["packages"]) == set(found)
@@ -38,10 +42,11 @@ def test_every_package_is_declared() -> None:
 
 def test_the_contract_about_the_rigs_holds_for_all_that_is_shipped() -> None:
     contracts = PROJECT["tool"]["importlinter"]["contracts"]
-    [contract] = [item for item in contracts if item.get("forbidden_modules") == ["restgpt.bench.rigs"]]
+    forbidden = [f"restgpt.{folder.replace('/', '.')}" for folder in NOT_SHIPPED]
+    [contract] = [item for item in contracts if item.get("forbidden_modules") == forbidden]
     own = [f"restgpt.{path.stem}" for path in (ROOT / "restgpt").iterdir() if path.is_dir() or path.suffix == ".py"]
     measures = [f"restgpt.bench.{path.stem}" for path in (ROOT / "bench").iterdir()]
-    left_out = {"restgpt.bench", "restgpt.bench.rigs"}
+    left_out = {"restgpt.bench", *forbidden}
     shipped = {name for name in [*own, *measures] if not name.endswith("__pycache__")} - left_out
     assert set(contract["source_modules"]) == {name for name in shipped if not name.endswith(".__init__")}
 
@@ -51,8 +56,9 @@ def test_every_room_is_linked_into_the_package_by_a_relative_link() -> None:
     assert links == {room: f"../{room}" for room in ROOMS}
 
 
-def test_constraints_hold_names_and_versions_only() -> None:
-    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+@pytest.mark.parametrize("name", ["constraints.txt", "bench/real/kinto/constraints.txt"])
+def test_constraints_hold_names_and_versions_only(name: str) -> None:
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
     pins = [line for line in lines if not line.startswith("#")]
     assert pins == sorted(pins)
     assert [line for line in pins if not re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*", line)] == []
@@ -89,6 +95,7 @@ def test_the_wheel_holds_the_package_and_nothing_beside_it(wheel: Path) -> None:
         names = archive.namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"restgpt"}
     assert [name for name in names if "/tests/" in name or name.endswith(".env")] == []
+    assert [name for name in names if is_left_out(Path(name).relative_to(Path(name).parts[0]))] == []
 
 
 @pytest.mark.slow
@@ -103,7 +110,7 @@ def test_the_wheel_lacks_no_module_and_no_data(wheel: Path) -> None:
         .as_posix()
         for path in [*rooms, *own]
         if path.is_file() and "__pycache__" not in path.parts and path.suffix in {".py", *DATA}
-        if path.parent.relative_to(ROOT).as_posix() not in NOT_SHIPPED
+        if not is_left_out(path.relative_to(ROOT))
     }
     assert expected - shipped == set()
 

@@ -37,6 +37,7 @@ from restgpt.tools.errors import (
     TimeoutFault,
     TlsFault,
 )
+from restgpt.tools.http.next_link import next_link
 from restgpt.tools.http.rate_limit import RateLimit
 from restgpt.tools.network.addresses import (
     Exchange,
@@ -378,6 +379,7 @@ class _RetryLoop:
             elapsed_ms=round((self._clock() - self._started) * 1000),
             attempts=self._attempts,
             url=redactor.url(outcome.url),
+            next_link=redactor.text(next_link(outcome.headers)),
         )
 
 

@@ -1,7 +1,7 @@
 """Pagination: find the arguments of the next page, request pages up to a limit, merge their values.
 
-The next page is looked for in this order: the Link header (RFC 8288), a next URL in the body, a cursor, an offset, a
-page number. The values that a server sends only become arguments of the same operation: the client takes the query
+The next page is looked for in this order: a link in the headers, a next URL in the body, a cursor, an offset, a page
+number. The values that a server sends only become arguments of the same operation: the client takes the query
 values of a next URL, and only if that URL is on a server of the API and has the same path. So no response can make the
 client request another resource.
 
@@ -22,6 +22,7 @@ from restgpt.specs.operation import Operation
 from restgpt.specs.schemas.types import schema_types
 from restgpt.specs.server import absolute_url
 from restgpt.tools.errors import AddressFault, ArgumentError
+from restgpt.tools.http.next_link import next_link
 from restgpt.tools.network.addresses import Origin, origin_of
 from restgpt.tools.redaction import MARK, is_secret_name
 from restgpt.tools.request.build import PAGE, ServerPage, build_request
@@ -30,8 +31,6 @@ from restgpt.tools.response.reply import Reply
 Arguments = Mapping[str, Any]
 
 MOST_PAGES = 10
-_LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[^,;\"=]+(?:=\s*\"[^\"]*\"|=[^,;\"]*)?)*)")
-_REL_NEXT = re.compile(r";\s*rel\s*=\s*\"?[^\";]*\bnext\b", re.IGNORECASE)
 _LETTERS = re.compile(r"[^a-z0-9]")
 _NEXT_ADDRESSES = frozenset(
     {"next", "nexturl", "nexturi", "nextlink", "nextpageurl", "nextpageuri", "nextpagelink", "nexthref", "nextpage"}
@@ -106,7 +105,7 @@ def next_request(operation: Operation, arguments: Arguments, reply: Reply) -> di
     """
     if not reply.is_success:
         return None
-    linked = _linked(reply)
+    linked = reply.next_link or next_link(reply.headers)
     if linked:
         return _from_address(operation, arguments, linked)
     value = reply.content.value()
@@ -210,14 +209,6 @@ def _at(value: Any, path: Sequence[str]) -> Any:
     return value
 
 
-def _linked(reply: Reply) -> str:
-    """The URL of `rel="next"` in the Link header, or an empty string."""
-    for address, parameters in _LINK.findall(reply.header("link")):
-        if _REL_NEXT.search(parameters):
-            return str(address)
-    return ""
-
-
 def _address(view: _View) -> str:
     """The URL of the next page in the body: a string, or an object with `href` or `url`."""
     for holder in view.holders:
@@ -270,7 +261,10 @@ def _changed(operation: Operation, arguments: Arguments, current: str, target: s
         if name not in new and name in query and not declared[name].required:
             del query[name]
     for name, values in new.items():
-        if old.get(name) == values or name in hidden or is_secret_name(name) or MARK in "".join(values):
+        if old.get(name) == values or name in hidden or MARK in "".join(values):
+            continue
+        # A parameter such as `_token` holds the cursor of a page, if the document declares it and it is no credential.
+        if is_secret_name(name) and not (name in declared and _plain(name) in _CURSOR_PARAMETERS):
             continue
         if name in declared:
             query[name] = values if len(values) > 1 else values[0]

@@ -1,7 +1,7 @@
 """The reply to one request, returned by the HTTP client: secrets are redacted, the body is parsed at most once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from restgpt.specs.status import is_success
@@ -12,7 +12,8 @@ from restgpt.tools.response.content import Content, read_content
 class Reply:
     """One HTTP reply; `truncated` means that the body was longer than the client's limit and was cut.
 
-    `elapsed_ms` is the time from the first attempt to the end of the body, waits included.
+    `elapsed_ms` is the time from the first attempt to the end of the body, waits included. `next_link` is the address
+    of the next page from the headers, in which only known secrets are redacted: it is for pagination, and is not shown.
     """
 
     status: int
@@ -24,6 +25,7 @@ class Reply:
     elapsed_ms: int = 0
     attempts: int = 1
     url: str = ""
+    next_link: str = field(default="", repr=False)
 
     @property
     def is_success(self) -> bool:

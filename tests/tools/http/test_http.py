@@ -384,11 +384,13 @@ def test_a_write_with_a_documented_idempotency_key_may_be_repeated(echo: EchoSer
 
 def test_no_secret_is_in_a_reply_whatever_the_server_echoes(echo: EchoServer) -> None:
     body = json.dumps({"url": f"/x?api_key={SECRET}", "token": SECRET}).encode()
-    echo.script([Canned(body, headers={"Content-Type": "application/json", "X-Echo": SECRET, "Set-Cookie": "sid=1"})])
+    headers = {"X-Echo": SECRET, "Set-Cookie": "sid=1", "Link": f'</x?page=2&api_key={SECRET}>; rel="next"'}
+    echo.script([Canned(body, headers={"Content-Type": "application/json", **headers})])
     found = operation(echo.url, security=[{"Key": []}])
     reply = send(found)
     assert echo.arrived[0].query == f"api_key={SECRET}"
     assert SECRET not in repr(reply)
+    assert reply.next_link == "/x?page=2&api_key=[redacted]"
     assert reply.headers["set-cookie"] == "[redacted]"
 
 

@@ -47,6 +47,7 @@ def following(found: Operation, answer: Reply, **query: Any) -> Any:
 def test_addresses_on_the_apis_own_servers_become_arguments(address: str) -> None:
     assert following(operation("page"), reply({"next": address, "items": [1]})) == {"query": {"page": "2"}}
     assert following(operation("page"), reply([1], link=f'<{address}>; rel="next"')) == {"query": {"page": "2"}}
+    assert following(operation("page"), reply([1], **{"next-page": address})) == {"query": {"page": "2"}}
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,7 @@ def test_addresses_on_the_apis_own_servers_become_arguments(address: str) -> Non
 def test_addresses_elsewhere_are_not_followed(address: str) -> None:
     assert following(operation(), reply({"next": address, "items": [1]})) is None
     assert following(operation(), reply([1], link=f'<{address}>; rel="next"')) is None
+    assert following(operation(), reply([1], **{"next-page": address})) is None
 
 
 def test_undeclared_values_of_a_next_address_reach_the_query_escaped() -> None:
@@ -83,6 +85,14 @@ def test_undeclared_values_of_a_next_address_reach_the_query_escaped() -> None:
 def test_credentials_in_a_next_address_are_left_out() -> None:
     address = "/base/things/a%2Fb?page=2&subscription=k&api_key=[redacted]&token=t"
     assert following(operation("page"), reply({"next": address})) == {"query": {"page": "2"}}
+
+
+def test_a_declared_cursor_with_the_name_of_a_secret_is_followed() -> None:
+    address = "http://127.0.0.1:1/base/things/a%2Fb?_limit=10&_token=t&api_key=k"
+    assert following(operation("_limit", "_token", "api_key"), reply([1], **{"next-page": address})) == {
+        "query": {"_limit": "10", "_token": "t"}
+    }
+    assert following(operation("_limit"), reply([1], **{"next-page": address})) == {"query": {"_limit": "10"}}
 
 
 def test_unchanged_arguments_keep_their_values() -> None:

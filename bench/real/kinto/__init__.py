@@ -1,0 +1,1 @@
+"""Kinto, a store of JSON records: PyPI `kinto`, in memory."""
