@@ -39,7 +39,9 @@ class Call(BaseModel):
         default_factory=dict, description="Arguments by place: path, query, header, cookie, body."
     )
     description: str = Field(description="What the response is about, with the values used.")
-    output_instruction: str = Field(description="What to extract from the response, with every condition.")
+    output_instruction: str = Field(
+        default="", description="What to extract from the response, with every condition; empty if it has no body."
+    )
     pages: int = Field(default=1, ge=1, le=MAX_PAGES, description="How many pages of a list to read at most.")
 
 
@@ -200,6 +202,8 @@ def _request(
 ) -> Request:
     """Build one request; `before` is the refused request that it repairs."""
     operation = run.catalogue.operation(planned["operation"])
+    if not call.output_instruction.strip() and _has_body(operation):
+        raise ValueError("output_instruction is empty. Say what to extract from the response.")
     attempt = before["attempt"] + 1 if before else 0
     part = lineage(before) if before else run.new_id()
     drafted = grounded_draft(
@@ -222,6 +226,12 @@ def _request(
         attempt=attempt,
         output_instruction=call.output_instruction,
     )
+
+
+def _has_body(operation: Operation) -> bool:
+    """Return whether the document describes no response, or a successful one with a body."""
+    response = operation.response()
+    return response is None or bool(response.content)
 
 
 def _missing(

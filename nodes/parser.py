@@ -20,7 +20,7 @@ from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import result_of
 from restgpt.nodes.rounds import is_over, latest, step_of
 from restgpt.prompts import fenced, render
-from restgpt.specs.docs.documentation import response_documentation
+from restgpt.specs.docs.documentation import described_status, response_documentation
 from restgpt.tools.response.store import Body, UnknownHandleError
 from restgpt.tools.sandbox.runner import SandboxResult, Status, run_python
 
@@ -32,6 +32,9 @@ ERROR_BODY = 1500
 
 REPAIRS = 1
 """How often the model gets failed code back with its traceback."""
+
+ANYTHING = "What the response says, in short."
+"""The query for a response with a body where the document promises none."""
 
 UNREPAIRABLE = frozenset(
     {
@@ -103,9 +106,8 @@ def _without_body(run: Run, request: Request) -> str:
 
 
 def _documented(run: Run, request: Request) -> str:
-    """Return the document's description of this response status; empty if it has none."""
-    documented = run.catalogue.operation(request["operation"]).response(request["response"]["status"])
-    said = " ".join(documented.description.split())[:200] if documented else ""
+    """Return the document's description of this response status; empty if it has none that says more than success."""
+    said = described_status(run.catalogue.operation(request["operation"]), request["response"]["status"])
     return f"Documented for this status: {said}" if said else ""
 
 
@@ -178,7 +180,7 @@ def _prompt(run: Run, request: Request, body: Body) -> list[BaseMessage]:
                 description=request["description"],
                 schema=fenced("document", schema),
                 shape=fenced("shape", request["response"]["sketch"]),
-                query=request["output_instruction"],
+                query=request["output_instruction"] or ANYTHING,
             )
         ),
     ]
@@ -202,7 +204,7 @@ def _directly(run: Run, request: Request, body: Body) -> str:
                     arguments=json.dumps(request["arguments"], ensure_ascii=False),
                     description=request["description"],
                     response=fenced("response", text),
-                    query=request["output_instruction"],
+                    query=request["output_instruction"] or ANYTHING,
                 )
             ),
         ],

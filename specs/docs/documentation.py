@@ -11,6 +11,7 @@ A star marks required values. Schemas are in the notation of `notation.py`. Desc
 cut.
 """
 
+from http import HTTPStatus
 from typing import Any
 
 from restgpt.specs.content import Response
@@ -27,6 +28,17 @@ DETAILS = ((160, 1200), (80, 600), (40, 300), (0, 160))
 # The share of the budget that the request leaves to the response, and the divisor for the most that it takes.
 RESPONSE_SHARE = 0.15
 RESPONSE_PART = 3
+# Words of descriptions that say only that a request succeeded.
+_EMPTY_STEMS = frozenset(
+    stems(
+        """
+        ok okay success successes successful successfully succeeded response responses answer reply result results
+        default operation operations request requests call http status code api complete completed performed executed
+        processed handled returned returns good done expected standard normal empty body content description
+        """
+    )
+)
+_STATUSES = frozenset(str(int(status)) for status in HTTPStatus)
 
 
 def documentation(operation: Operation, *, budget: int = 1500, focus: str = "") -> str:
@@ -62,6 +74,22 @@ def response_documentation(
     if response is None:
         return "The document does not describe this response."
     return _response(operation, response, budget * TOKEN, DETAILS[1][0], focus_stems(focus), received)
+
+
+def described_status(operation: Operation, status: int) -> str:
+    """Return the document's description of a response status, empty if it only says that the request succeeded."""
+    response = operation.response(status)
+    if response is None or (response.status.startswith("2") and response.status not in (str(status), "2XX")):
+        # The description of another status is none of this one.
+        return ""
+    return _meaning(response, status, 200)
+
+
+def _meaning(response: Response, status: int | str, most: int) -> str:
+    """Return the description of a response, empty if its words only repeat the status."""
+    reason = HTTPStatus(int(status)).phrase if str(status) in _STATUSES else ""
+    said = set(stems(response.description)) - STOP_STEMS - _EMPTY_STEMS - {str(status), *stems(reason)}
+    return plain_text(response.description, most) if said else ""
 
 
 def focus_stems(focus: str) -> frozenset[str]:
@@ -112,7 +140,7 @@ def _response(
     """Write a response in full if it fits, else with the fields of the focus, else with fewer words and lines."""
     media = next(iter(response.content.values()), None)
     if media is None:
-        return f"{response.status} without a body  {plain_text(response.description, 100)}".rstrip()
+        return f"{response.status} without a body  {_meaning(response, response.status, 100)}".rstrip()
     text = ""
     for details, wanted in ((field, frozenset()), (field, focus), (0, focus), (0, focus or frozenset({""}))):
         notation = Notation(operation.document, request=False, details=details, focus=wanted, received=received)
