@@ -11,7 +11,9 @@ FEW = 20
 """The largest page size that shows that not the whole list was wanted."""
 
 _LETTERS = re.compile(r"[^a-z]")
-_SEARCHED = frozenset({"q", "query", "search", "searchtext", "searchterm", "searchquery", "term", "keyword", "keywords"})
+_SEARCHED = frozenset(
+    {"q", "query", "search", "searchtext", "searchterm", "searchquery", "term", "keyword", "keywords"}
+)
 _SIZES = frozenset({"limit", "perpage", "pagesize", "maxresults", "top", "size", "rows", "take"})
 _WHOLE = re.compile(r"\b(all|every|each|count\w*|how many|totals?|number of|whole|entire|complete)\b", re.IGNORECASE)
 _FIRST = re.compile(r"\bfirst\b", re.IGNORECASE)

@@ -12,6 +12,7 @@ _CODE = re.compile(r"(?<!`)(`{1,3})(?!`)([^`]{1,1000})(?<!`)\1(?!`)")
 _RULE = re.compile(r"^ {0,3}(?:={3,}|-{3,}|\*{3,}|_{3,}|\|?[ \t]*:?-{3,}[\s:|-]*)$", re.MULTILINE)
 # "# of items" counts items; a heading does not begin so.
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t]+(?!of\b)|$)", re.MULTILINE)
+_QUOTE = re.compile(r"^ {0,3}>[ \t]?(?=[A-Za-z*_`\[])", re.MULTILINE)
 _BULLET = re.compile(r"^([ \t]*)[*+](?=[ \t])", re.MULTILINE)
 _LINK = re.compile(r"(?<!\w)!?\[([^\[\]]{0,300})\]\([^()\s]{0,1000}(?:[ \t]+[\"'][^\"'()]{0,200}[\"'])?\)")
 _ADDRESS = re.compile(r"<((?:https?://|mailto:)[^<>\s]{1,1000})>")
@@ -58,6 +59,7 @@ def _without_marks(prose: str) -> str:
         (_COMMENT, ""),
         (_RULE, ""),
         (_HEADING, ""),
+        (_QUOTE, ""),
         (_BULLET, r"\1-"),
         (_LINK, r"\1"),
         (_ADDRESS, r"\1"),

@@ -83,9 +83,9 @@ def choose_media(operation: Operation, body: RequestBody, value: Any, wanted: st
                 return media
         raise BodyEncodingError(f"Content-Type must be one of {', '.join(body.content)}")
     if isinstance(value, Blob):
-        same = (media for media in body.content.values() if essence(media.media_type) == value.media_type)
-        if (media := next(same, None)) is not None:
-            return media
+        same = [media for media in body.content.values() if essence(media.media_type) == value.media_type]
+        if same:
+            return same[0]
     order = PREFERENCES[_nature(value)]
     kinds: dict[str, MediaType] = {}
     for name, media in body.content.items():

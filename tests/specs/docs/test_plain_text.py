@@ -34,10 +34,11 @@ def test_signs_that_are_no_marks_stay(text: str) -> None:
         ("Give `<id>`, `*` or `a_b` and ``c * d``.", "Give <id>, * or a_b and c * d."),
         ("**Note:** the `limit` *must* be set", "Note: the limit must be set"),
         ("See <https://example.com/a>.", "See https://example.com/a."),
-        ("```json\n{\"a\": 1}\n```\nEnd", '{"a": 1} End'),
+        ('```json\n{"a": 1}\n```\nEnd', '{"a": 1} End'),
         ("a | b\n--- | ---\nc | d", "a | b c | d"),
         (r"the field release\_date\*", "the field release_date*"),
         ("**both `code` and text**", "both code and text"),
+        ("Be careful:\n> It is gone.", "Be careful: It is gone."),
         ("A<!-- hidden --> text", "A text"),
     ],
 )
