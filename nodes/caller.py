@@ -1,6 +1,7 @@
 """The caller: writes the arguments of the planned requests, and instructions for the parser (paper, section 3.3)."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -134,7 +135,8 @@ def _functions(run: Run, planned: Sequence[PlannedCall]) -> str:
 def functions_of(run: Run, operations: Sequence[Operation], focus: str) -> str:
     """Write operations as typed functions within the budget of the caller; words of `focus` select fields."""
     budget = run.context.documentation_budget
-    return interface(operations, run.catalogue.function_name, budget=budget, most=budget, focus=focus, seen=run.seen)
+    seen = partial(run.seen, focus=focus)
+    return interface(operations, run.catalogue.function_name, budget=budget, most=budget, focus=focus, seen=seen)
 
 
 def _evidence(state: CallerState, requests: Sequence[Request]) -> Evidence:

@@ -21,7 +21,8 @@ from restgpt.nodes.results import result_of
 from restgpt.nodes.rounds import is_over, latest, step_of
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import described_status, response_documentation
-from restgpt.tools.response.store import Body, UnknownHandleError
+from restgpt.tools.response.sketch import sketch
+from restgpt.tools.response.store import SKETCH_BUDGET, Body, UnknownHandleError
 from restgpt.tools.sandbox.runner import SandboxResult, Status, run_python
 
 SMALL_BODY = 400
@@ -179,11 +180,18 @@ def _prompt(run: Run, request: Request, body: Body) -> list[BaseMessage]:
                 arguments=json.dumps(request["arguments"], ensure_ascii=False),
                 description=request["description"],
                 schema=fenced("document", schema),
-                shape=fenced("shape", request["response"]["sketch"]),
+                shape=fenced("shape", _shape(request, body)),
                 query=request["output_instruction"] or ANYTHING,
             )
         ),
     ]
+
+
+def _shape(request: Request, body: Body) -> str:
+    """Return the shape of the response, with the fields first that the query names."""
+    if not body.is_json:
+        return str(request["response"]["sketch"])
+    return sketch(body.value, SKETCH_BUDGET, query=request["output_instruction"])
 
 
 def _directly(run: Run, request: Request, body: Body) -> str:

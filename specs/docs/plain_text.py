@@ -25,7 +25,7 @@ _BLOCK = re.compile(rf"</?(?:{_BLOCKS})(?:\s[^<>]{{0,300}})?/?>", re.IGNORECASE)
 _ELEMENT = re.compile(rf"</?(?:{_INLINE})(?:\s[^<>]{{0,300}})?/?>", re.IGNORECASE)
 # How much of a text is read for each character that is wanted, and how much more.
 _READ, _READ_MORE = 4, 2000
-_MARK = re.compile(r"[<&`*#\[\\~]|[-=_]{3}")
+_MARK = re.compile(r"[<>&`*#\[\\~]|[-=_]{3}")
 
 
 def plain_text(text: str, most: int) -> str:
