@@ -21,6 +21,7 @@ from restgpt.nodes.results import result_of
 from restgpt.nodes.rounds import is_over, latest, step_of
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import described_status, response_documentation
+from restgpt.tools.response.headers import useful_headers
 from restgpt.tools.response.sketch import sketch
 from restgpt.tools.response.store import SKETCH_BUDGET, Body, UnknownHandleError
 from restgpt.tools.sandbox.runner import SandboxResult, Status, run_python
@@ -65,7 +66,7 @@ def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
         for request in requests:
             if request["status"] == "sent":
                 run.learn(request)
-                request = _parsed(run, request, parsed)
+                request = _with_headers(run, _parsed(run, request, parsed))
             parsed.append(request)
         update: dict[str, Any] = {"requests": parsed}
         if is_over(run.catalogue, state["api_plan"], parsed):
@@ -94,6 +95,16 @@ def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
         result = _directly(run, request, body)
     limit = run.context.result_budget * 4
     return {**request, "status": "parsed", "result": _bounded(result, limit), "code": code}
+
+
+def _with_headers(run: Run, request: Request) -> Request:
+    """Add the headers to a result that later calls may need."""
+    response, operation = request["response"], run.catalogue.operation(request["operation"])
+    found = useful_headers(operation, response["status"], response.get("headers") or {})
+    if not found:
+        return request
+    named = ", ".join(f"{name}: {value}" for name, value in found.items())
+    return {**request, "result": f"{request['result']} (Headers: {named})".lstrip()}
 
 
 def _small(run: Run, request: Request, body: Body) -> str:

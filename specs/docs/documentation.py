@@ -16,7 +16,7 @@ from typing import Any
 
 from restgpt.specs.content import Response
 from restgpt.specs.docs.focus import PARTLY, VALUED, Relevance, focus_of
-from restgpt.specs.docs.notation import DEFAULT_MOST, Notation, spelled
+from restgpt.specs.docs.notation import DEFAULT_MOST, NOT_SHOWN, Notation, spelled
 from restgpt.specs.docs.plain_text import plain_text
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import Parameter
@@ -39,9 +39,6 @@ _EMPTY_STEMS = frozenset(
         """
     )
 )
-NOT_SHOWN = "(not shown: "
-"""The beginning of the line that names the schemas that do not fit."""
-
 _STATUSES = frozenset(str(int(status)) for status in HTTPStatus)
 
 

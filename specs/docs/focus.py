@@ -37,12 +37,18 @@ class Focus:
         """Return the score of the name of a field or a type."""
         parts = frozenset(stems(name)) - STOP_STEMS
         if parts and (parts <= self._said if len(parts) > 1 else name.lower() in self.names):
-            return NAMED
+            # `flow_runs` fits "flow runs" better than `flows` does.
+            return NAMED + min(1.0, 0.5 * (len(parts) - 1))
         # "mpi" names `mpi_data` too.
         telling = parts - _ALWAYS_STEMS
         if telling and telling <= self.stems:
             return NAMED
         return 0.0 if self.stems.isdisjoint(telling) else PARTLY
+
+    def score_of_type(self, name: str) -> float:
+        """Return the score of the name of a type: all its words are in the plan, or none count."""
+        parts = frozenset(stems(name)) - STOP_STEMS
+        return NAMED if parts and parts <= self._said and not parts <= _ALWAYS_STEMS else 0.0
 
     def score_of_values(self, values: Any) -> float:
         """Return the score of enumerated values."""
@@ -127,7 +133,7 @@ class Relevance:
         """Return the score of a field whose type the plan names."""
         references = [part.get("$ref") for part in (node, *_parts(node)) if isinstance(part, dict)]
         names = (reference.rsplit("/", 1)[-1] for reference in references if isinstance(reference, str))
-        return max((score for name in names if (score := self.focus.score_of_name(name)) == NAMED), default=0.0)
+        return max(map(self.focus.score_of_type, names), default=0.0)
 
     def _resolve(self, reference: str) -> dict[str, Any]:
         node = follow_safely(self._document, {"$ref": reference})

@@ -41,6 +41,9 @@ ABOVE_PARTLY = PARTLY + 0.05
 SCORES = (0.0, PARTLY, ABOVE_PARTLY, NAMED)
 # A block is shortened if it takes a larger share of the room while other schemas wait.
 BLOCK_SHARE = 0.45
+# The characters that are kept for the names of the schemas that do not fit, and how that line begins.
+NOT_SHOWN_ROOM = 60
+NOT_SHOWN = "(not shown: "
 # How much of a type's score the types that it refers to have in addition to their own.
 INHERITED = 0.5
 # The fewest characters of the description of a field that the focus touches.
@@ -87,6 +90,10 @@ class Notation:
         # The score that the written text gives to the references in it, and the least that a field is shown with.
         self._context = 0.0
         self._least = 0.0
+        # The score of the field that is being written, the references of touched fields, and whether this is one.
+        self._own = 0.0
+        self._touched: set[str] = set()
+        self._is_touched = False
         self._nested_stems: dict[str, frozenset[str]] = {}
         self._open: list[str] = []
         self._depth = 0
@@ -120,17 +127,26 @@ class Notation:
             reference = max(self._waiting, key=lambda item: self._priority[item])
             self._waiting.remove(reference)
             block = self._definition(reference, room)
-            if len(block) + 1 > room:
+            if len(block) + 1 > room - (NOT_SHOWN_ROOM if self._waiting else 0):
                 missing = sorted((reference, *self._waiting), key=lambda item: -self._priority[item])
                 self.left_out = [self._names[item] for item in missing]
-                lines.append(f"(not shown: {', '.join(self.left_out[:12])}{'…' if len(self.left_out) > 12 else ''})")
+                lines.append(self._not_shown(room))
                 break
             room -= len(block) + 1
             lines.append(block)
         return lines
 
+    def _not_shown(self, room: int) -> str:
+        """Name the schemas that are left out, at least the first and at most twelve, while the names fit."""
+        count = 1
+        while count < min(12, len(self.left_out)) and len(", ".join(self.left_out[: count + 1])) < room - 20:
+            count += 1
+        more = "…" if count < len(self.left_out) else ""
+        return f"{NOT_SHOWN}{', '.join(self.left_out[:count])}{more})"
+
     def _definition(self, reference: str, room: int) -> str:
         self._context = INHERITED * self._priority[reference]
+        self._is_touched = reference in self._touched
 
         def write() -> str:
             return f"{self._names[reference]} = {self.type_of({'$ref': reference}, expand=True)}"
@@ -305,9 +321,11 @@ class Notation:
 
     def _field_line(self, name: str, schema: Any, needed: bool, level: int, score: float) -> str:
         node = schema if isinstance(schema, dict) else {}
-        outer, self._context = self._context, self._context + self._relevance.of_field_itself(name, node)
+        context, own = self._context, self._own
+        self._own = self._relevance.of_field_itself(name, node)
+        self._context += self._own
         kind = self.type_of(node, level=level + 1)
-        self._context = outer
+        self._context, self._own = context, own
         text = plain_text(str(node.get("description") or ""), self._details_of(score))
         old = "  (deprecated)" if is_true(node.get("deprecated")) else ""
         pad = "  " * (level + 1)
@@ -317,7 +335,7 @@ class Notation:
         """Return how long the description of a field may be."""
         if not self._focus or self._hidden == "writeOnly":
             return self._details if score < VALUED else max(self._details, TOUCHED_DETAILS)
-        return max(self._details, TOUCHED_DETAILS) if score >= PARTLY else self._rest
+        return max(self._details, TOUCHED_DETAILS) if score >= PARTLY or self._is_touched else self._rest
 
     def _is_shown(self, name: str, schema: Any) -> bool:
         return (self._present is None or name in self._present) and not self._is_hidden(schema)
@@ -339,6 +357,8 @@ class Notation:
                 name, number = f"{stem}_{number}", number + 1
             self._names[reference] = name
             self._waiting.append(reference)
+        if self._own >= PARTLY:
+            self._touched.add(reference)
         score = self._context + self._relevance.inside({"$ref": reference})
         self._priority[reference] = max(score, self._priority.get(reference, 0.0))
         return self._names[reference]

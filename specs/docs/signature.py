@@ -77,10 +77,10 @@ NOISE = frozenset(
         """
     )
 )
-# The ranks of fields, the smallest first, how much each level below the first adds, and each point of the score of a
-# field takes off; a field that the focus touches inherits a part of the score of its object.
+# The ranks of fields, the smallest first, how much each level below the first adds (less for a field that the focus
+# touches), and each point of its score takes off; such a field inherits a part of the score of its object.
 KEY, NAMED, HELPFUL, OBJECTS, PLAIN, RARE = 0, 8, 10, 12, 20, 30
-LEVEL, POINT, INHERITED = 3, 3, 0.5
+LEVEL, TOUCHED_LEVEL, POINT, INHERITED = 3, 1, 3, 0.5
 # More lists of objects than these are details; fewer are what was asked for.
 LISTS_MOST = 2
 
@@ -352,8 +352,10 @@ class _Tree:
             rank: float = KEY if entry.mark else _rank(entry, lists)
             if own := self._relevance.of_field(entry.name, parent.core.fields[entry.name].schema):
                 entry.score = own + INHERITED * parent.score
-                rank = min(rank, KEY) - POINT * entry.score
-            heappush(waiting, (rank + LEVEL * parent.depth, next(number), parent, entry))
+                rank = min(rank, KEY) - POINT * entry.score + TOUCHED_LEVEL * parent.depth
+            else:
+                rank += LEVEL * parent.depth
+            heappush(waiting, (rank, next(number), parent, entry))
 
     def _written(self, entry: _Entry, values: int = 0) -> str:
         values = values or (TOUCHED_VALUES if entry.score >= VALUED else FIELD_VALUES)
