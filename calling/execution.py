@@ -22,6 +22,9 @@ from restgpt.tools.storable import storable_value
 REFUSED = (RedirectFault, BoundFault)
 """The API answered in a way that is not followed: of a request that changes nothing, the planner is told."""
 
+FIRST_PAGE = "The list goes on: this is its first page only."
+"""The notice of a list of which only the first page was wanted."""
+
 UNSURE = "Whether the API carried it out is not known: look before it is done again."
 
 
@@ -188,7 +191,7 @@ def _pages(session: Session, draft: Draft, first: Reply, deadline: float | None)
         return replies, None
     if len(replies) > 1:
         return replies, Rest("unread", f"The list may go on after these {len(replies)} pages.")
-    return replies, Rest("unread", "The list goes on: this is its first page only.")
+    return replies, Rest("unread", FIRST_PAGE)
 
 
 def _kept(session: Session, operation: Operation, replies: Sequence[Reply], rest: Rest | None = None) -> dict[str, Any]:

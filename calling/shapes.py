@@ -60,10 +60,13 @@ class Shapes:
         item = self._store.get(NAMESPACE, _key(operation)) if self._store is not None else None
         return item.value["shape"] if item is not None else None
 
-    def seen(self, operation: Operation, budget: int = 200) -> str | None:
-        """The learned shape in about `budget` tokens; None if there is none or the document says as much."""
+    def seen(self, operation: Operation, budget: int = 200, *, focus: str = "") -> str | None:
+        """The learned shape in about `budget` tokens, the fields that `focus` names first.
+
+        None if there is none or the document says as much.
+        """
         shape = self.shape(operation)
-        return text_of(shape, budget) if shape is not None and differs(operation, shape) else None
+        return text_of(shape, budget, focus=focus) if shape is not None and differs(operation, shape) else None
 
     def clear(self) -> int:
         """Delete the shapes of all operations of all APIs, and return the number of operations."""

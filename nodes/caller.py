@@ -1,6 +1,7 @@
 """The caller: writes the arguments of the planned requests, and instructions for the parser (paper, section 3.3)."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -40,7 +41,9 @@ class Call(BaseModel):
         default_factory=dict, description="Arguments by place: path, query, header, cookie, body."
     )
     description: str = Field(description="What the response is about, with the values used.")
-    output_instruction: str = Field(description="What to extract from the response, with every condition.")
+    output_instruction: str = Field(
+        default="", description="What to extract from the response, with every condition; empty if it has no body."
+    )
     pages: int = Field(default=1, ge=1, le=MAX_PAGES, description="How many pages of a list to read at most.")
 
 
@@ -145,7 +148,7 @@ def functions_of(run: Run, operations: Sequence[Operation], focus: str) -> str:
         budget=budget,
         most=budget,
         focus=focus,
-        seen=run.seen,
+        seen=partial(run.seen, focus=focus),
         reads=run.rules.reads,
     )
 
@@ -215,6 +218,8 @@ def _request(
 ) -> Request:
     """Build one request; `before` is the refused request that it repairs."""
     operation = run.catalogue.operation(planned["operation"])
+    if not call.output_instruction.strip() and _has_body(operation):
+        raise ValueError("output_instruction is empty. Say what to extract from the response.")
     attempt = before["attempt"] + 1 if before else 0
     part = lineage(before) if before else run.new_id()
     drafted = grounded_draft(
@@ -237,6 +242,12 @@ def _request(
         attempt=attempt,
         output_instruction=call.output_instruction,
     )
+
+
+def _has_body(operation: Operation) -> bool:
+    """Return whether the document describes no response, or a successful one with a body."""
+    response = operation.response()
+    return response is None or bool(response.content)
 
 
 def _missing(

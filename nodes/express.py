@@ -6,6 +6,7 @@ after `MAX_PROGRAMS` programs, or with the decision `plan`, the planner goes on 
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
@@ -165,7 +166,7 @@ def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: in
             budget=budget * len(group) // len(operations),
             most=MOST,
             focus=focus,
-            seen=run.seen,
+            seen=partial(run.seen, focus=focus),
             reads=run.rules.reads,
         )
         for group in groups.values()

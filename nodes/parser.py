@@ -21,8 +21,10 @@ from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import result_of
 from restgpt.nodes.rounds import is_over, latest, step_of
 from restgpt.prompts import fenced, render
-from restgpt.specs.docs.documentation import response_documentation
-from restgpt.tools.response.store import Body, UnknownHandleError
+from restgpt.specs.docs.documentation import described_status, response_documentation
+from restgpt.tools.response.headers import useful_headers
+from restgpt.tools.response.sketch import sketch
+from restgpt.tools.response.store import SKETCH_BUDGET, Body, UnknownHandleError
 from restgpt.tools.sandbox.runner import SandboxResult, Status, run_python
 
 SMALL_BODY = 400
@@ -33,6 +35,9 @@ ERROR_BODY = 1500
 
 REPAIRS = 1
 """How often the model gets failed code back with its traceback."""
+
+ANYTHING = "What the response says, in short."
+"""The query for a response with a body where the document promises none."""
 
 UNREPAIRABLE = frozenset(
     {
@@ -62,7 +67,7 @@ def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
         for request in requests:
             if request["status"] == "sent":
                 run.learn(request)
-                request = _parsed(run, request, parsed)
+                request = _with_headers(run, _parsed(run, request, parsed))
             parsed.append(request)
         update: dict[str, Any] = {"requests": parsed}
         if is_over(run.catalogue, state["api_plan"], parsed, reads=run.rules.reads):
@@ -93,6 +98,16 @@ def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
     return {**request, "status": "parsed", "result": _bounded(result, limit), "code": code}
 
 
+def _with_headers(run: Run, request: Request) -> Request:
+    """Add the headers to a result that later calls may need."""
+    response, operation = request["response"], run.catalogue.operation(request["operation"])
+    found = useful_headers(operation, response["status"], response.get("headers") or {})
+    if not found:
+        return request
+    named = ", ".join(f"{name}: {value}" for name, value in found.items())
+    return {**request, "result": f"{request['result']} (Headers: {named})".lstrip()}
+
+
 def _small(run: Run, request: Request, body: Body) -> str:
     """Return a small body as it is; after a change, add the document's description of the response status."""
     text = body.text(SMALL_BODY)
@@ -104,9 +119,8 @@ def _without_body(run: Run, request: Request) -> str:
 
 
 def _documented(run: Run, request: Request) -> str:
-    """Return the document's description of this response status; empty if it has none."""
-    documented = run.catalogue.operation(request["operation"]).response(request["response"]["status"])
-    said = " ".join(documented.description.split())[:200] if documented else ""
+    """Return the document's description of this response status; empty if it has none that says more than success."""
+    said = described_status(run.catalogue.operation(request["operation"]), request["response"]["status"])
     return f"Documented for this status: {said}" if said else ""
 
 
@@ -178,11 +192,18 @@ def _prompt(run: Run, request: Request, body: Body) -> list[BaseMessage]:
                 arguments=json.dumps(request["arguments"], ensure_ascii=False),
                 description=request["description"],
                 schema=fenced("document", schema),
-                shape=fenced("shape", request["response"]["sketch"]),
-                query=request["output_instruction"],
+                shape=fenced("shape", _shape(request, body)),
+                query=request["output_instruction"] or ANYTHING,
             )
         ),
     ]
+
+
+def _shape(request: Request, body: Body) -> str:
+    """Return the shape of the response, with the fields first that the query names."""
+    if not body.is_json:
+        return str(request["response"]["sketch"])
+    return sketch(body.value, SKETCH_BUDGET, query=request["output_instruction"])
 
 
 def _directly(run: Run, request: Request, body: Body) -> str:
@@ -203,7 +224,7 @@ def _directly(run: Run, request: Request, body: Body) -> str:
                     arguments=json.dumps(request["arguments"], ensure_ascii=False),
                     description=request["description"],
                     response=fenced("response", text),
-                    query=request["output_instruction"],
+                    query=request["output_instruction"] or ANYTHING,
                 )
             ),
         ],

@@ -267,9 +267,12 @@ class Run:
         """Return the examples for a role's system message."""
         return self.resources.examples(role)
 
-    def seen(self, operation: Operation) -> str:
-        """Return the learned shape of an operation's responses, if the document lacks it; else an empty string."""
-        return self.shapes.seen(operation) or ""
+    def seen(self, operation: Operation, focus: str = "") -> str:
+        """Return the learned shape of an operation's responses, if the document lacks it; else an empty string.
+
+        Fields that `focus` names come first.
+        """
+        return self.shapes.seen(operation, focus=focus) or ""
 
     def learn(self, request: Request) -> None:
         """Learn the shape of the response to a request, if it is a successful one with JSON of a moderate size."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import AIMessage
 
+from restgpt.nodes.notices import notices_of
 from restgpt.nodes.records import Request, Step
 from restgpt.prompts import fenced
 
@@ -47,7 +48,7 @@ def _line(request: Request) -> str:
 def _outcome(request: Request) -> str:
     status = request["status"]
     if status in ("sent", "parsed"):
-        notices = " ".join(f"({notice})" for notice in request["response"].get("notices", ()))
+        notices = " ".join(f"({notice})" for notice in notices_of(request))
         return f"status {request['response'].get('status')}. {request['result']} {notices}".rstrip()
     if status == "held":
         return f"not sent, because this is a dry run. It would be: {request['note']}"

@@ -17,6 +17,7 @@ from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.schemas.json_schema import json_schema
 from restgpt.specs.security import Requirement, read_requirements
 from restgpt.specs.server import Server, absolute_url, read_servers, server_problems
+from restgpt.specs.status import is_success
 
 if TYPE_CHECKING:
     from restgpt.specs.api import Api
@@ -190,15 +191,18 @@ class Operation:
         return read_responses(self.document, self._raw.get("responses"), self.pointer, problems)
 
     def response(self, status: int | None = None) -> Response | None:
-        """Return the documented response of a status, else of its class, else the default; None: the first success."""
-        if status is None:
-            good = [item for key, item in self.responses.items() if key.startswith("2")]
-            with_body = [item for item in good if item.content]
-            return next(iter(with_body or good), self.responses.get("default"))
-        for key in (str(status), f"{str(status)[:1]}XX", "default"):
+        """Return the documented response of a status, else of its class, else the default; None: the first success.
+
+        A 2xx that the document lacks is read as the success that it has: a server may answer 201 for a documented 200.
+        """
+        for key in () if status is None else (str(status), f"{str(status)[:1]}XX"):
             if key in self.responses:
                 return self.responses[key]
-        return None
+        if status is not None and not is_success(status):
+            return self.responses.get("default")
+        good = [item for key, item in self.responses.items() if key.startswith("2")]
+        with_body = [item for item in good if item.content]
+        return next(iter(with_body or good), self.responses.get("default"))
 
     @cached_property
     def security(self) -> tuple[Requirement, ...]:

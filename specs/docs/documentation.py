@@ -11,10 +11,12 @@ A star marks required values. Schemas are in the notation of `notation.py`. Desc
 cut.
 """
 
+from http import HTTPStatus
 from typing import Any
 
 from restgpt.specs.content import Response
-from restgpt.specs.docs.notation import ALWAYS, DEFAULT_MOST, Notation, spelled
+from restgpt.specs.docs.focus import PARTLY, VALUED, Relevance, focus_of
+from restgpt.specs.docs.notation import DEFAULT_MOST, NOT_SHOWN, Notation, spelled
 from restgpt.specs.docs.plain_text import plain_text
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import Parameter
@@ -27,26 +29,36 @@ DETAILS = ((160, 1200), (80, 600), (40, 300), (0, 160))
 # The share of the budget that the request leaves to the response, and the divisor for the most that it takes.
 RESPONSE_SHARE = 0.15
 RESPONSE_PART = 3
+# Words of descriptions that say only that a request succeeded.
+_EMPTY_STEMS = frozenset(
+    stems(
+        """
+        ok okay success successes successful successfully succeeded response responses answer reply result results
+        default operation operations request requests call http status code api complete completed performed executed
+        processed handled returned returns good done expected standard normal empty body content description
+        """
+    )
+)
+_STATUSES = frozenset(str(int(status)) for status in HTTPStatus)
 
 
 def documentation(operation: Operation, *, budget: int = 1500, focus: str = "") -> str:
     """Document the parameters, body and response of an operation in about `budget` tokens of four characters.
 
-    The response takes at most a third of them; a long one keeps the fields that match the words of `focus`.
+    If not all fits, the parameters and fields that the words of `focus` touch come first, with their descriptions. The
+    response takes at most a third of the tokens.
     """
     room = budget * TOKEN
-    text = ""
-    for field, own in DETAILS:
-        text = _request(operation, field, own, room)
-        if len(text) <= room * (1 - RESPONSE_SHARE):
-            break
+    relevance = Relevance(operation.document, focus_of(focus))
+    text = _whole_request(operation, room) or (_focused_request(operation, relevance, room) if focus else "")
+    text = text or _request(operation, *DETAILS[-1], room=room)
     if len(text) > room:
         text = _cut_lines(text, room)
     left = min(room - len(text) - 1, room // RESPONSE_PART)
     response = operation.response()
     if response is None or left < 40:
         return text
-    answer = _response(operation, response, left, DETAILS[1][0], focus_stems(focus))
+    answer = _response(operation, response, left, DETAILS[1][0], relevance)
     return f"{text}\nanswers {answer}" if answer else text
 
 
@@ -61,33 +73,82 @@ def response_documentation(
     response = operation.response(status)
     if response is None:
         return "The document does not describe this response."
-    return _response(operation, response, budget * TOKEN, DETAILS[1][0], focus_stems(focus), received)
+    relevance = Relevance(operation.document, focus_of(focus))
+    return _response(operation, response, budget * TOKEN, DETAILS[1][0], relevance, received)
 
 
-def focus_stems(focus: str) -> frozenset[str]:
-    """Return the stems of a focus, without stop words and without those of `ALWAYS`, which are shown anyway."""
-    return frozenset(stems(focus)) - STOP_STEMS - {stem for name in ALWAYS for stem in stems(name)}
+def described_status(operation: Operation, status: int) -> str:
+    """Return the document's description of a response status, empty if it only says that the request succeeded."""
+    response = operation.response(status)
+    if response is None or (response.status.startswith("2") and response.status not in (str(status), "2XX")):
+        # The description of another status is none of this one.
+        return ""
+    return _meaning(response, status, 200)
 
 
-def _request(operation: Operation, field: int, own: int, room: int) -> str:
-    notation = Notation(operation.document, request=True, details=field)
+def _meaning(response: Response, status: int | str, most: int) -> str:
+    """Return the description of a response, empty if its words only repeat the status."""
+    reason = HTTPStatus(int(status)).phrase if str(status) in _STATUSES else ""
+    said = set(stems(response.description)) - STOP_STEMS - _EMPTY_STEMS - {str(status), *stems(reason)}
+    return plain_text(response.description, most) if said else ""
+
+
+def _whole_request(operation: Operation, room: int) -> str:
+    """Document a request with all its parameters and schemas, with descriptions as long as fit; empty if none do."""
+    for field, own in DETAILS:
+        text = _request(operation, field, own, room=room)
+        if len(text) <= room * (1 - RESPONSE_SHARE) and NOT_SHOWN not in text:
+            return text
+    return ""
+
+
+def _focused_request(operation: Operation, relevance: Relevance, room: int) -> str:
+    """Document a request with the descriptions of what the focus touches, and with less of the rest."""
+    text = ""
+    most = int(room * (1 - RESPONSE_SHARE))
+    for rest in (DETAILS[1][0], 0):
+        text = _request(operation, DETAILS[0][0], DETAILS[2][1], room=most, rest=rest, relevance=relevance)
+        if len(text) <= most and NOT_SHOWN not in text:
+            break
+    return text
+
+
+def _request(
+    operation: Operation,
+    field: int,
+    own: int,
+    *,
+    room: int,
+    rest: int | None = None,
+    relevance: Relevance | None = None,
+) -> str:
+    """Document a request with descriptions of `field` characters; with a focus, `rest` where it touches nothing."""
+    notation = Notation(operation.document, request=True, details=field, rest=rest or 0, relevance=relevance)
     lines = [f"{operation.method} {operation.path}  {plain_text(operation.summary, 200)}".rstrip()]
     description = plain_text(operation.description, own)
     if description and description != plain_text(operation.summary, own):
         lines.append(description)
-    for parameter in sorted(operation.parameters, key=lambda item: not item.required):
-        lines.append(_parameter_line(notation, parameter, field))
+    score = {id(item): _score(relevance, item) if relevance else 0.0 for item in operation.parameters}
+    for parameter in sorted(operation.parameters, key=lambda item: (not item.required, score[id(item)] < VALUED)):
+        details = field if rest is None or score[id(parameter)] >= PARTLY else rest
+        lines.append(_parameter_line(notation, parameter, details))
     body = operation.body
     if body is not None:
         media = body.preferred
-        star = "*" if body.required else ""
-        lines.append(
-            f"body{star}  {media.media_type}  {notation.body(media)}  {plain_text(body.description, field)}".rstrip()
-        )
+        head = f"body{'*' if body.required else ''}  {media.media_type}  "
+        said = f"  {plain_text(body.description, field)}".rstrip()
+        left = room - sum(len(line) + 1 for line in lines) - len(head) - len(said)
+        lines.append(f"{head}{notation.body(media, max(0, left) if relevance else None)}{said}")
         others = [kind for kind in body.content if kind != media.media_type]
         if others:
             lines.append(f"  also accepted: {', '.join(others[:4])}")
-    return "\n".join([*lines, *notation.definitions(room - sum(map(len, lines)))])
+    return "\n".join([*lines, *notation.definitions(room - sum(len(line) + 1 for line in lines))])
+
+
+def _score(relevance: Relevance, parameter: Parameter) -> float:
+    """Return how much a parameter has to do with the focus."""
+    described = parameter.description or parameter.schema.get("description")
+    return relevance.of_field(parameter.name, {**parameter.schema, "description": described})
 
 
 def _parameter_line(notation: Notation, parameter: Parameter, field: int) -> str:
@@ -106,18 +167,27 @@ def _response(
     response: Response,
     room: int,
     field: int,
-    focus: frozenset[str],
+    relevance: Relevance,
     received: Any = None,
 ) -> str:
     """Write a response in full if it fits, else with the fields of the focus, else with fewer words and lines."""
     media = next(iter(response.content.values()), None)
     if media is None:
-        return f"{response.status} without a body  {plain_text(response.description, 100)}".rstrip()
+        return f"{response.status} without a body  {_meaning(response, response.status, 100)}".rstrip()
     text = ""
-    for details, wanted in ((field, frozenset()), (field, focus), (0, focus), (0, focus or frozenset({""}))):
-        notation = Notation(operation.document, request=False, details=details, focus=wanted, received=received)
-        head = f"{response.status} {media.media_type}  {notation.body(media)}"
-        text = "\n".join([head, *notation.definitions(room - len(head))])
+    levels = (
+        (field, None, False),
+        (field, relevance, False),
+        (0, relevance, False),
+        (0, relevance, not relevance.focus),
+    )
+    for details, wanted, bare in levels:
+        notation = Notation(
+            operation.document, request=False, details=details, relevance=wanted, bare=bare, received=received
+        )
+        head = f"{response.status} {media.media_type}  "
+        head += notation.body(media, room - len(head) if wanted else None)
+        text = "\n".join([head, *notation.definitions(room - len(head) - 1)])
         if len(text) <= room and not notation.left_out:
             return text
     return _cut_lines(text, room)

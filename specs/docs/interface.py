@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from restgpt.specs.docs.documentation import TOKEN
+from restgpt.specs.docs.focus import Relevance, focus_of
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.signature import signature, type_text
 from restgpt.specs.effect import seems_to_read
@@ -53,13 +54,15 @@ def interface(
     definitions = _definitions(shared, types, int(budget * TOKEN * TYPES_SHARE), focus)
     room = budget * TOKEN - sum(len(line) + 1 for line in definitions)
 
+    found = {item.document: Relevance(item.document, focus_of(focus)) for item in operations}
     # Once for each operation, because a store is asked for it, and a cut signature is written twice.
     shapes = {id(operation): seen(operation) for operation in operations}
 
     def written(operation: Operation, tokens: int) -> str:
         known = types.get(id(operation.document), {})
         name, shape = name_of(operation), shapes[id(operation)]
-        return signature(operation, name, budget=tokens, focus=focus, seen=shape, types=known, reads=reads)
+        relevance = found[operation.document]
+        return signature(operation, name, budget=tokens, seen=shape, types=known, relevance=relevance, reads=reads)
 
     return "\n".join([*_signatures(operations, written, room, most), *definitions])
 

@@ -10,14 +10,16 @@
     }
 
 A star marks required fields. Each named schema is written once, the nearest first; a last line names those that do not
-fit.
+fit. With a focus, the schemas that its words touch come first, and a schema that is too long keeps the fields that they
+touch.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from restgpt.specs.content import MediaType
+from restgpt.specs.docs.focus import ALWAYS, NAMED, NOTHING, PARTLY, VALUED, Relevance
 from restgpt.specs.docs.plain_text import plain_text
 from restgpt.specs.reading.coercion import coerce
 from restgpt.specs.reading.document import Document
@@ -33,8 +35,21 @@ DEEPEST, IN_PLACE = 64, 8
 FEW_FIELDS = 6
 # How many levels of a field's schema are searched for words of the focus, references and alternatives included.
 REACH = 7
-# Field names that a shortened response keeps, whatever the focus: names, ids, counts and the lists themselves.
-ALWAYS = frozenset({"id", "name", "title", "total", "count", "next", "results", "items", "data", "error", "message"})
+# Above it are all fields on the way to a field that is named.
+ABOVE_PARTLY = PARTLY + 0.05
+# The least scores of the fields that a block shows, tried until it fits; the others are named, if they fit.
+SCORES = (0.0, PARTLY, ABOVE_PARTLY, NAMED)
+# A block is shortened if it takes a larger share of the room while other schemas wait.
+BLOCK_SHARE = 0.45
+# The characters that are kept for the names of the schemas that do not fit, and how that line begins.
+NOT_SHOWN_ROOM = 60
+NOT_SHOWN = "(not shown: "
+# How much of a type's score the types that it refers to have in addition to their own.
+INHERITED = 0.5
+# The fewest characters of the description of a field that the focus touches.
+TOUCHED_DETAILS = 80
+# Field names that a block keeps even where it is shortened most.
+KEYS = frozenset({"id", "name"})
 SILENT_FORMATS = frozenset({"int32", "int64", "float", "double", "string", "integer", "number"})
 
 Schema = dict[str, Any]
@@ -43,8 +58,10 @@ Schema = dict[str, Any]
 class Notation:
     """Writes schemas of one document, and collects the named ones that are still to be written.
 
-    `details` is the length of descriptions in characters. If `focus` is given, a response keeps the fields that have
-    one of these stems. If `received`, a body, is given, only fields that occur in it are written.
+    `details` is the length of descriptions in characters. With a focus in `relevance`, a response keeps the fields that
+    it touches, and in a request the other fields have descriptions of `rest` characters. With `bare`, it touches no
+    field, and those that are not needed are only named. If `received`, a body, is given, only fields that occur in it
+    are written.
     """
 
     def __init__(
@@ -53,24 +70,37 @@ class Notation:
         *,
         request: bool,
         details: int,
-        focus: Iterable[str] = frozenset(),
+        rest: int = 0,
+        relevance: Relevance | None = None,
+        bare: bool = False,
         received: Any = None,
     ) -> None:
         self._document = document
         self._hidden = "readOnly" if request else "writeOnly"
         self._details = details
-        self._focus = frozenset(focus)
+        self._rest = rest
+        self._relevance = Relevance(document, NOTHING) if relevance is None or bare else relevance
+        self._focus = frozenset({""}) if bare else self._relevance.focus.stems
         self._present = None if received is None else names_in(received)
         self._top = frozenset(received) if isinstance(received, dict) else None
         self._names: dict[str, str] = {}
+        # The references that are still to be written, and the best score with which each was met.
         self._waiting: list[str] = []
+        self._priority: dict[str, float] = {}
+        # The score that the written text gives to the references in it, and the least that a field is shown with.
+        self._context = 0.0
+        self._least = 0.0
+        # The score of the field that is being written, the references of touched fields, and whether this is one.
+        self._own = 0.0
+        self._touched: set[str] = set()
+        self._is_touched = False
         self._nested_stems: dict[str, frozenset[str]] = {}
         self._open: list[str] = []
         self._depth = 0
         self.left_out: list[str] = []
 
-    def body(self, media: MediaType) -> str:
-        """Write the schema of a body, its fields one level deep."""
+    def body(self, media: MediaType, room: int | None = None) -> str:
+        """Write the schema of a body, its fields one level deep; with `room`, shorter if it takes more characters."""
         if media.schema is None:
             return "any"
         schema = media.schema
@@ -80,21 +110,64 @@ class Notation:
             fields = schema.get("properties")
             if isinstance(fields, dict):
                 schema = {**schema, "properties": {name: fields[name] for name in fields if name in self._top}}
-        return self.type_of(schema, expand=True)
+
+        def write() -> str:
+            return self.type_of(schema, expand=True)
+
+        return write() if room is None else self._fitted(write, int(room * BLOCK_SHARE))
 
     def definitions(self, room: int) -> list[str]:
-        """Write the named schemas that the text refers to, nearest first, while they fit in `room` characters."""
+        """Write the named schemas that the text refers to while they fit in `room` characters.
+
+        Those that the focus touches come first, then the nearest.
+        """
         lines: list[str] = []
         while self._waiting:
-            reference = self._waiting.pop(0)
-            block = f"{self._names[reference]} = {self.type_of({'$ref': reference}, expand=True)}"
-            room -= len(block) + 1
-            if room < 0:
-                self.left_out = [self._names[item] for item in (reference, *self._waiting)]
-                lines.append(f"(not shown: {', '.join(self.left_out[:12])}{'…' if len(self.left_out) > 12 else ''})")
+            # Equal ones in the order in which they were met.
+            reference = max(self._waiting, key=lambda item: self._priority[item])
+            self._waiting.remove(reference)
+            block = self._definition(reference, room)
+            if len(block) + 1 > room - (NOT_SHOWN_ROOM if self._waiting else 0):
+                missing = sorted((reference, *self._waiting), key=lambda item: -self._priority[item])
+                self.left_out = [self._names[item] for item in missing]
+                lines.append(self._not_shown(room))
                 break
+            room -= len(block) + 1
             lines.append(block)
         return lines
+
+    def _not_shown(self, room: int) -> str:
+        """Name the schemas that are left out, at least the first and at most twelve, while the names fit."""
+        count = 1
+        while count < min(12, len(self.left_out)) and len(", ".join(self.left_out[: count + 1])) < room - 20:
+            count += 1
+        more = "…" if count < len(self.left_out) else ""
+        return f"{NOT_SHOWN}{', '.join(self.left_out[:count])}{more})"
+
+    def _definition(self, reference: str, room: int) -> str:
+        self._context = INHERITED * self._priority[reference]
+        self._is_touched = reference in self._touched
+
+        def write() -> str:
+            return f"{self._names[reference]} = {self.type_of({'$ref': reference}, expand=True)}"
+
+        return self._fitted(write, int(room * BLOCK_SHARE) if self._waiting else room - 1)
+
+    def _fitted(self, write: Callable[[], str], room: int) -> str:
+        """Write a text with the fields of a score so high that it fits in `room`; without a focus, as it is."""
+        text = ""
+        for least in SCORES if self._focus else SCORES[:1]:
+            self._least = least
+            names, waiting = dict(self._names), list(self._waiting)
+            text = write()
+            if len(text) <= room or least == SCORES[-1]:
+                break
+            if not self._focus:
+                break
+            # What the shorter text does not refer to is not to be written.
+            self._names, self._waiting = names, waiting
+        self._least = 0.0
+        return text
 
     def type_of(self, schema: Any, *, expand: bool = False, level: int = 0) -> str:
         """Write a schema; with `expand`, a named one is written with its fields instead of its name."""
@@ -162,6 +235,8 @@ class Notation:
     def _alternatives(self, flat: Schema, branches: list[Any], level: int) -> str:
         shared: Schema = {key: flat[key] for key in ("properties", "required") if key in flat}
         branches = [branch for branch in branches if self._can_be(branch)] or branches
+        if len(branches) > BRANCH_MOST and self._focus:
+            branches = sorted(branches, key=self._relevance.inside, reverse=True)
         texts = list(dict.fromkeys(self.type_of(branch, level=level) for branch in branches[:BRANCH_MOST]))
         if len(branches) > BRANCH_MOST:
             texts.append("…")
@@ -185,31 +260,36 @@ class Notation:
 
     def _fields(self, flat: Schema, level: int) -> str:
         """Write the fields of an object in braces, required ones first, one a line."""
-        if level >= NESTING:
+        if level >= NESTING and not (self._focus and level <= 2 * NESTING and self._relevance.inside(flat) >= PARTLY):
             names = [name for name, item in flat["properties"].items() if self._is_shown(name, item)]
             return "{" + ", ".join(names[:ENUM_MOST]) + "}"
         required = flat.get("required")
         needed = set(map(str, required)) if isinstance(required, list) else set()
         items = {name: item for name, item in flat["properties"].items() if self._is_shown(name, item)}
-        ordered = sorted(items, key=lambda name: name not in needed)
-        shown, rest = self._split(ordered, items, needed)
+        score = {name: self._relevance.of_field(name, item) for name, item in items.items()}
+        ordered = sorted(items, key=lambda name: (name not in needed, score[name] < VALUED))
+        shown, rest = self._split(ordered, items)
+        if self._least:
+            # Each of the more important fields, in a request too, so that no required one is missed.
+            shown = [name for name in ordered if name in needed or score[name] >= self._least or name.lower() in KEYS]
+            rest = [name for name in ordered if name not in shown]
         pad = "  " * (level + 1)
-        lines = [self._field_line(name, items[name], name in needed, level, pad) for name in shown]
+        lines = [self._field_line(name, items[name], name in needed, level, score[name]) for name in shown]
         if rest:
-            listed = ", ".join(rest[: 2 * ENUM_MOST])
-            lines.append(f"{pad}… {len(rest)} more: {listed}{'…' if len(rest) > 2 * ENUM_MOST else ''}")
+            most = ENUM_MOST // 2 if self._least else 2 * ENUM_MOST
+            lines.append(f"{pad}… {len(rest)} more: {', '.join(rest[:most])}{'…' if len(rest) > most else ''}")
         more = flat.get("additionalProperties")
         if isinstance(more, dict) and more:
             lines.append(f"{pad}(any other): {self.type_of(more, level=level + 1)}")
         return "\n".join(["{", *lines, "  " * level + "}"]) if lines else "object"
 
-    def _split(self, names: Sequence[str], items: Schema, needed: set[str]) -> tuple[list[str], list[str]]:
+    def _split(self, names: Sequence[str], items: Schema) -> tuple[list[str], list[str]]:
         """Split the fields into those that match the focus, and the rest.
 
         Keep a field if its name or description has a focus word, or a nested name does and few siblings share that
         word.
         """
-        if not self._focus or len(names) <= FEW_FIELDS:
+        if not self._focus or len(names) <= FEW_FIELDS or self._hidden == "readOnly":
             return list(names), []
         own = {name: self._focus & field_stems(name, items[name]) for name in names}
         unmatched = [name for name in names if not own[name]]
@@ -218,8 +298,6 @@ class Notation:
         shared = Counter(word for words in nested.values() for word in words)
         rare = {word for word in missing if shared[word] * 2 <= max(2, len(unmatched))}
         shown = [name for name in names if name.lower() in ALWAYS or own[name] or nested[name] & rare]
-        if self._hidden == "readOnly":
-            shown = [name for name in names if name in needed or name in shown]
         return shown, [name for name in names if name not in shown]
 
     def _nested(self, schema: Any, reach: int) -> frozenset[str]:
@@ -241,12 +319,23 @@ class Notation:
         own = self._focus.intersection(stem for name in fields for stem in stems(name))
         return own.union(*(self._nested(item, reach - 1) for item in inner))
 
-    def _field_line(self, name: str, schema: Any, needed: bool, level: int, pad: str) -> str:
+    def _field_line(self, name: str, schema: Any, needed: bool, level: int, score: float) -> str:
         node = schema if isinstance(schema, dict) else {}
+        context, own = self._context, self._own
+        self._own = self._relevance.of_field_itself(name, node)
+        self._context += self._own
         kind = self.type_of(node, level=level + 1)
-        text = plain_text(str(node.get("description") or ""), self._details)
+        self._context, self._own = context, own
+        text = plain_text(str(node.get("description") or ""), self._details_of(score))
         old = "  (deprecated)" if is_true(node.get("deprecated")) else ""
+        pad = "  " * (level + 1)
         return f"{pad}{name}{'*' if needed else ''}: {kind}{old}{'  ' + text if text else ''}"
+
+    def _details_of(self, score: float) -> int:
+        """Return how long the description of a field may be."""
+        if not self._focus or self._hidden == "writeOnly":
+            return self._details if score < VALUED else max(self._details, TOUCHED_DETAILS)
+        return max(self._details, TOUCHED_DETAILS) if score >= PARTLY or self._is_touched else self._rest
 
     def _is_shown(self, name: str, schema: Any) -> bool:
         return (self._present is None or name in self._present) and not self._is_hidden(schema)
@@ -268,6 +357,10 @@ class Notation:
                 name, number = f"{stem}_{number}", number + 1
             self._names[reference] = name
             self._waiting.append(reference)
+        if self._own >= PARTLY:
+            self._touched.add(reference)
+        score = self._context + self._relevance.inside({"$ref": reference})
+        self._priority[reference] = max(score, self._priority.get(reference, 0.0))
         return self._names[reference]
 
     def _resolve(self, reference: str) -> Schema:

@@ -48,6 +48,16 @@ class Shape:
         return Shape(self._document, schema, request=self._request, known=self._known, chain=chain)
 
     @property
+    def document(self) -> Document:
+        """The document of the schema."""
+        return self._document
+
+    @property
+    def schema(self) -> Schema:
+        """The schema as the document writes it."""
+        return self._schema
+
+    @property
     def reference(self) -> str:
         """The reference that the schema is, as the document writes it; empty if it is written in place."""
         reference = self._schema.get("$ref")

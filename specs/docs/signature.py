@@ -14,9 +14,10 @@ from heapq import heappop, heappush
 from itertools import count, islice
 from typing import Any
 
-from restgpt.specs.docs.documentation import TOKEN, focus_stems
+from restgpt.specs.docs.documentation import TOKEN
+from restgpt.specs.docs.focus import ALWAYS, PARTLY, VALUED, Relevance, focus_of
 from restgpt.specs.docs.keyword import BODY, PAGES, Keyword, body_shape, keywords
-from restgpt.specs.docs.notation import ALWAYS, DEFAULT_MOST, field_stems
+from restgpt.specs.docs.notation import DEFAULT_MOST
 from restgpt.specs.docs.plain_text import plain_text
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.summary import first_sentence
@@ -35,7 +36,10 @@ FORMATS = {
 }
 # Objects that nest in one another, and arrays before an object, in the text.
 DEEPEST, ARRAYS_MOST = 4, 3
-# How many fields of a result are compared, about, and how many fields of each are searched for words of the focus.
+# How many more objects nest where the focus leads, and the characters of the enumerated values of a field and of one
+# that the focus touches.
+DEEPER, FIELD_VALUES, TOUCHED_VALUES = 2, 30, 120
+# How many fields of a result are compared, about, and how many fields of each are looked at for a list or a page.
 OFFERED_MOST, REACHED_MOST = 1000, 60
 # The share of the room for the arguments, for the body, and for a result that leaves some to descriptions.
 ARGUMENTS_SHARE, BODY_SHARE, RESULT_SHARE = 0.65, 0.8, 0.75
@@ -74,13 +78,13 @@ NOISE = frozenset(
         """
     )
 )
-# The ranks of fields, the smallest first, and how much each level below the first adds.
-FOCUSED, KEY, NAMED, HELPFUL, OBJECTS, PLAIN, RARE = -10, 0, 8, 10, 12, 20, 30
-LEVEL = 3
+# The ranks of fields, the smallest first, how much each level below the first adds (less for a field that the focus
+# touches), and each point of its score takes off; such a field inherits a part of the score of its object.
+KEY, NAMED, HELPFUL, OBJECTS, PLAIN, RARE = 0, 8, 10, 12, 20, 30
+LEVEL, TOUCHED_LEVEL, POINT, INHERITED = 3, 1, 3, 0.5
 # More lists of objects than these are details; fewer are what was asked for.
 LISTS_MOST = 2
 
-Words = frozenset[str]
 Types = Mapping[str, str]
 """The names of schemas by their references."""
 NO_TYPES: Types = {}
@@ -94,33 +98,35 @@ def signature(
     focus: str = "",
     seen: str = "",
     types: Types = NO_TYPES,
+    relevance: Relevance | None = None,
     reads: Callable[[Operation], bool] = seems_to_read,
 ) -> str:
     """Write an operation as a typed function in about `budget` tokens of four characters.
 
     A long result keeps the fields that match the words of `focus`. `seen`, the shape of earlier answers as text, is
-    appended. `types` names the schemas, by reference, that are written elsewhere. `reads` tells whether the operation
-    reads, or seems to, so that a list of it has pages.
+    appended. `types` names the schemas, by reference, that are written elsewhere. `relevance` is that of the focus, if
+    several signatures share it. `reads` tells whether the operation reads, or seems to, so that a list of it has pages.
     """
     room = budget * TOKEN
     shown = f"\n  seen: {plain_text(seen, room // 2)}" if seen else ""
-    text = _Writer(operation, name, focus_stems(focus), types, is_read=reads(operation)).text(room - len(shown))
+    found = relevance or Relevance(operation.document, focus_of(focus))
+    text = _Writer(operation, name, found, types, is_read=reads(operation)).text(room - len(shown))
     return text + shown
 
 
 def type_text(shape: Shape, *, room: int, focus: str = "", types: Types = NO_TYPES) -> str:
     """Write the fields of a value of a result in about `room` characters, those of the focus first."""
-    return _Tree(shape, focus_stems(focus), types, request=False, whole=True).text(room)
+    return _Tree(shape, Relevance(shape.document, focus_of(focus)), types, request=False, whole=True).text(room)
 
 
 class _Writer:
     """Writes one signature: each part takes its room, and what a part leaves goes to the next ones."""
 
-    def __init__(self, operation: Operation, name: str, focus: Words, types: Types, *, is_read: bool) -> None:
+    def __init__(self, operation: Operation, name: str, relevance: Relevance, types: Types, *, is_read: bool) -> None:
         self._operation = operation
         self._is_read = is_read
         self._name = name
-        self._focus = focus
+        self._relevance = relevance
         self._types = types
         self._keywords = keywords(operation)
 
@@ -158,7 +164,7 @@ class _Writer:
     def _some(self, texts: list[str], room: int) -> str:
         """Keep the required arguments, those of the focus, and as many others as fit."""
         order = sorted(
-            range(len(texts)), key=lambda n: (not self._keywords[n].required, not self._in_focus(self._keywords[n]))
+            range(len(texts)), key=lambda n: (not self._keywords[n].required, -self._score(self._keywords[n]))
         )
         kept: set[int] = set()
         left = room - len(", … 100 more")
@@ -168,15 +174,18 @@ class _Writer:
                 kept.add(number)
         return ", ".join([*(texts[number] for number in sorted(kept)), f"… {len(texts) - len(kept)} more"])
 
-    def _in_focus(self, item: Keyword) -> bool:
-        return not self._focus.isdisjoint(field_stems(item.name, {"description": item.parameter.description}))
+    def _score(self, item: Keyword) -> float:
+        schema = item.parameter.schema
+        described = {"description": item.parameter.description or schema.get("description")}
+        return self._relevance.of_field(item.field, {**schema, **described})
 
     def _argument(self, item: Keyword, values: int) -> str:
         if not values:
             return item.name
         shape = Shape(self._operation.document, item.parameter.schema, request=True)
         has_fields = shape.has_fields
-        kind = _Tree(shape, self._focus, NO_TYPES, request=True).text(values) if has_fields else _type(shape, values)
+        tree = _Tree(shape, self._relevance, NO_TYPES, request=True) if has_fields else None
+        kind = tree.text(values) if tree else _type(shape, values)
         default = shape.flat.get("default")
         if item.required:
             return f"{item.name}*: {kind}"
@@ -194,7 +203,7 @@ class _Writer:
             return ""
         star = "*" if self._operation.body.required else ""
         head = f"{BODY}{star}: "
-        return head + _Tree(shape, self._focus, NO_TYPES, request=True).text(max(RESULT_LEAST, room - len(head)))
+        return head + _Tree(shape, self._relevance, NO_TYPES, request=True).text(max(RESULT_LEAST, room - len(head)))
 
     def _pages(self) -> str:
         """Write the argument for the number of pages, if the operation reads a list in pages."""
@@ -220,7 +229,7 @@ class _Writer:
         if "json" not in kind and "*" not in kind:
             return "str" if kind.startswith("text/") or "xml" in kind else "bytes"
         shape = Shape(self._operation.document, media.schema)
-        return _Tree(shape, self._focus, self._types, request=False).text(room)
+        return _Tree(shape, self._relevance, self._types, request=False).text(room)
 
     def _notes(self, room: int, summary: str) -> Iterator[str]:
         """Write what the description says beyond the summary, and the parameters' descriptions, while they fit."""
@@ -230,7 +239,7 @@ class _Writer:
         if len(text) >= NOTE_LEAST and _says_more(text, known):
             room -= len(text) + 1
             yield text
-        for item in sorted(self._keywords, key=lambda item: (not self._in_focus(item), item.location == "path")):
+        for item in sorted(self._keywords, key=lambda item: (-self._score(item), item.location == "path")):
             schema = Shape(self._operation.document, item.parameter.schema)
             said = plain_text(item.parameter.description or schema.description, min(NOTE_MOST, room))
             note = f"{item.name}: {said}"
@@ -255,6 +264,8 @@ class _Entry:
     depth: int
     rest: str
     type_name: str = ""
+    # How much the field has to do with the focus.
+    score: float = 0.0
     shown: "list[_Entry]" = field(default_factory=list)
     more: list[str] = field(default_factory=list)
     # How many of the fields that are left out are named.
@@ -263,7 +274,8 @@ class _Entry:
 
     @property
     def is_object(self) -> bool:
-        return not self.type_name and "object" in self.core.kinds and self.core.has_fields and self.depth < DEEPEST
+        deepest = DEEPEST + DEEPER if self.score >= PARTLY else DEEPEST
+        return not self.type_name and "object" in self.core.kinds and self.core.has_fields and self.depth < deepest
 
     @property
     def is_list(self) -> bool:
@@ -274,9 +286,9 @@ class _Entry:
 class _Tree:
     """Writes the fields of one value: the most needed ones of all levels first, while they fit."""
 
-    def __init__(self, shape: Shape, focus: Words, types: Types, *, request: bool, whole: bool = False) -> None:
+    def __init__(self, shape: Shape, relevance: Relevance, types: Types, *, request: bool, whole: bool = False) -> None:
         """Write a value; with `whole`, also the fields of one whose schema is among `types`."""
-        self._focus = focus
+        self._relevance = relevance
         self._types = types
         self._request = request
         self._root = self._entry("", shape, 0, "")
@@ -304,7 +316,7 @@ class _Tree:
     def _choose(self, room: int) -> int:
         """Add fields, the most needed first, collect those that do not fit, and return the room that is left."""
         left = room - len(self._written(self._root))
-        waiting: list[tuple[int, int, _Entry, _Entry]] = []
+        waiting: list[tuple[float, int, _Entry, _Entry]] = []
         number = count()
         self._offer(self._root, waiting, number)
         while waiting:
@@ -330,7 +342,7 @@ class _Tree:
         gone = {id(entry) for _, entry in taken}
         self._left_out = [pair for pair in (*reversed(taken), *self._left_out) if id(pair[0]) not in gone]
 
-    def _offer(self, parent: _Entry, waiting: list[tuple[int, int, _Entry, _Entry]], number: Iterator[int]) -> None:
+    def _offer(self, parent: _Entry, waiting: list[tuple[float, int, _Entry, _Entry]], number: Iterator[int]) -> None:
         """Queue the fields of an object by their need, then their level, then their order."""
         if not parent.is_object or next(number) > OFFERED_MOST:
             return
@@ -341,10 +353,16 @@ class _Tree:
         ]
         lists = sum(1 for entry in inner if entry.is_list)
         for entry in inner:
-            rank = KEY if entry.mark else _rank(entry, self._focus, lists)
-            heappush(waiting, (rank + LEVEL * parent.depth, next(number), parent, entry))
+            rank: float = KEY if entry.mark else _rank(entry, lists)
+            if own := self._relevance.of_field(entry.name, parent.core.fields[entry.name].schema):
+                entry.score = own + INHERITED * parent.score
+                rank = min(rank, KEY) - POINT * entry.score + TOUCHED_LEVEL * parent.depth
+            else:
+                rank += LEVEL * parent.depth
+            heappush(waiting, (rank, next(number), parent, entry))
 
-    def _written(self, entry: _Entry, values: int = 30) -> str:
+    def _written(self, entry: _Entry, values: int = 0) -> str:
+        values = values or (TOUCHED_VALUES if entry.score >= VALUED else FIELD_VALUES)
         inner = entry.type_name or (self._braces(entry) if entry.is_object else _type(entry.core, values))
         text = "[" * entry.arrays + inner + "]" * entry.arrays
         if not entry.name:
@@ -383,10 +401,8 @@ def _has_list(shape: Shape, depth: int = LIST_DEPTH) -> bool:
     return any(_has_list(field, depth - 1) for field in inner)
 
 
-def _rank(entry: _Entry, focus: Words, lists: int) -> int:
-    """Rank a field by its need: words of the focus, ids, names and lists first, addresses and pages last."""
-    if focus and (focus & field_stems(entry.name, entry.core.flat) or _reaches(entry.core, focus)):
-        return FOCUSED
+def _rank(entry: _Entry, lists: int) -> int:
+    """Rank a field by its need: ids, names and lists first, addresses and pages last."""
     if len(entry.core.values) == 1:
         return RARE
     rank = _rank_of_name(entry.name)
@@ -407,11 +423,6 @@ def _rank_of_name(name: str) -> int:
     if parts & NAMING:
         return NAMED
     return HELPFUL if parts & USEFUL else PLAIN
-
-
-def _reaches(shape: Shape, focus: Words) -> bool:
-    """Tell whether the name of a field directly in an object is in the focus."""
-    return any(not focus.isdisjoint(stems(name)) for name in islice(shape.names(), REACHED_MOST))
 
 
 def _type(shape: Shape, most: int) -> str:

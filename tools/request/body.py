@@ -82,6 +82,10 @@ def choose_media(operation: Operation, body: RequestBody, value: Any, wanted: st
             if essence(media.media_type) == essence(wanted):
                 return media
         raise BodyEncodingError(f"Content-Type must be one of {', '.join(body.content)}")
+    if isinstance(value, Blob):
+        same = [media for media in body.content.values() if essence(media.media_type) == value.media_type]
+        if same:
+            return same[0]
     order = PREFERENCES[_nature(value)]
     kinds: dict[str, MediaType] = {}
     for name, media in body.content.items():
@@ -114,7 +118,8 @@ def encode_body(operation: Operation, media: MediaType, value: Any) -> EncodedBo
     kind = kind_of(media.media_type)
     if kind == "any" or essence(media.media_type).endswith("/*"):
         kind = "binary" if isinstance(value, Blob) else "text" if isinstance(value, str) else "json"
-        media = MediaType({"json": "application/json", "text": "text/plain"}.get(kind, OCTETS), media.schema)
+        unnamed = value.media_type if isinstance(value, Blob) else OCTETS
+        media = MediaType({"json": "application/json", "text": "text/plain"}.get(kind, unnamed), media.schema)
     if kind == "json":
         return EncodedBody(json_text(value).encode(), media.media_type)
     if kind == "form":
@@ -158,8 +163,9 @@ def _base64(value: Any) -> str:
 def _raw(media_type: str, value: Any) -> EncodedBody:
     """Encode text and bytes without conversion."""
     if isinstance(value, Blob):
-        content_type = media_type if media_type != OCTETS or value.media_type == OCTETS else value.media_type
-        return EncodedBody(value.content, content_type)
+        # The declared type, because servers refuse another one; but who names the type of a file means it.
+        is_free = media_type == OCTETS and not value.is_guessed
+        return EncodedBody(value.content, value.media_type if is_free else media_type)
     if isinstance(value, Mapping | list):
         raise BodyEncodingError(f'{media_type} takes text, or a file: {{"@file": PATH}} or {{"@bytes": BASE64}}')
     is_plain = media_type.startswith("text/") and "charset" not in media_type.lower()
@@ -213,12 +219,12 @@ def _form(media: MediaType, value: Any) -> str:
 def _parts(operation: Operation, media: MediaType, value: Any) -> list[Part]:
     """Split a body into parts: one per field, and one per item of an array."""
     if essence(media.media_type) != "multipart/form-data" and isinstance(value, list):
-        return [_part(None, item, {}, False) for item in value]
+        return [_part(None, item, {}, {}) for item in value]
     schema = operation.json_schema(media.schema, request=True)
 
     if isinstance(value, Blob | str):
         # A document whose body is the file itself gives no field name; most servers expect `file`.
-        return [_part("file", value, {}, True)]
+        return [_part("file", value, {}, {"format": "binary"})]
     known = properties_of(schema, schema)
     parts: list[Part] = []
     for name, item in _fields(media, value).items():
@@ -227,11 +233,11 @@ def _parts(operation: Operation, media: MediaType, value: Any) -> list[Part]:
         if isinstance(item, list):
             inner = follow(node.get("items"), schema) if isinstance(node, Mapping) else None
             if _is_json_part(encoding):
-                parts.append(_part(name, item, encoding, False))
+                parts.append(_part(name, item, encoding, {}))
             else:
-                parts += [_part(name, one, encoding, _is_binary(inner)) for one in item]
+                parts += [_part(name, one, encoding, inner) for one in item]
         else:
-            parts.append(_part(name, item, encoding, _is_binary(node)))
+            parts.append(_part(name, item, encoding, node))
     return parts
 
 
@@ -243,19 +249,31 @@ def _is_binary(schema: Any) -> bool:
     return schema.get("format") == "binary" or typed
 
 
-def _part(name: str | None, value: Any, encoding: Mapping[str, Any], is_binary: bool) -> Part:
-    wanted = str(encoding.get("contentType") or "").split(",")[0].strip() or None
-    if wanted is not None and "*" in wanted:
-        wanted = None
+def _part(name: str | None, value: Any, encoding: Mapping[str, Any], schema: Any) -> Part:
+    declared = _declared_types(encoding, schema)
+    exact = next((kind for kind in declared if "*" not in kind), None)
     if isinstance(value, Blob):
-        chosen = wanted if value.media_type == OCTETS and wanted else value.media_type
-        return Part(name, value.content, chosen, value.filename or name or "file")
+        is_fit = not exact or not value.is_guessed or _is_among(value.media_type, declared)
+        return Part(name, value.content, value.media_type if is_fit else exact, value.filename or name or "file")
     if isinstance(value, Mapping | list):
-        return Part(name, json_text(value).encode(), wanted or "application/json")
+        return Part(name, json_text(value).encode(), exact or "application/json")
     content = scalar(value).encode("utf-8", "replace")
-    if is_binary:
-        return Part(name, content, wanted or OCTETS, name or "file")
-    return Part(name, content, wanted)
+    if _is_binary(schema):
+        return Part(name, content, exact or OCTETS, name or "file")
+    return Part(name, content, exact)
+
+
+def _declared_types(encoding: Mapping[str, Any], schema: Any) -> list[str]:
+    """The media types that the Encoding Object of a part declares, else that of its schema (OpenAPI 3.1)."""
+    typed = schema.get("contentMediaType") if isinstance(schema, Mapping) and _is_binary(schema) else None
+    listed = str(encoding.get("contentType") or typed or "").split(",")
+    return [kind.strip() for kind in listed if kind.strip()]
+
+
+def _is_among(media_type: str, declared: list[str]) -> bool:
+    """Whether a media type is one of the declared types or in one of the declared ranges."""
+    ranges = (media_type.partition("/")[0] + "/*", "*/*", "*")
+    return any(essence(kind) == media_type or kind in ranges for kind in declared)
 
 
 def _multipart(media_type: str, parts: list[Part]) -> EncodedBody:

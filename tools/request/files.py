@@ -28,11 +28,12 @@ class FilePolicy:
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """The content of a file for a request body."""
+    """The content of a file for a request body; its type `is_guessed` from its name unless the argument names it."""
 
     content: bytes
     filename: str | None = None
     media_type: str = OCTETS
+    is_guessed: bool = True
 
 
 class FileArgumentError(Exception):
@@ -81,7 +82,7 @@ def _read_file(value: Mapping[str, Any], policy: FilePolicy | None) -> Blob:
         path = _allowed(value["@file"], policy)
         content = _content(path, policy or FilePolicy())
         name = name or path.name
-    return Blob(content, name, kind or guess_type(name))
+    return Blob(content, name, kind or guess_type(name), is_guessed=not kind)
 
 
 def guess_type(filename: str | None) -> str:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import Any
 
-from restgpt.tools.response.sketch import CHARACTERS_PER_TOKEN, Observed, observe
+from restgpt.specs.search.stemmer import STOP_STEMS, stems
+from restgpt.tools.response.sketch import CHARACTERS_PER_TOKEN, MOST_BLANK, Observed, observe
 
 Shape = str | dict[str, Any] | list[Any]
 
@@ -185,18 +186,43 @@ def _mapped(shape: dict[str, Any], change: Callable[[Shape], Shape]) -> dict[str
     return {key: change(inner) for key, inner in shape.items()}
 
 
-def text_of(shape: Shape, budget: int) -> str:
+def text_of(shape: Shape, budget: int, *, focus: str = "") -> str:
     """Write a shape as a type in about `budget` tokens of four characters: `{items: [{id: int, note?: str | null}]}`.
 
-    `?` marks fields that some objects lack, `…` what was left out for the budget.
+    `?` marks fields that some objects lack, `…` what was left out for the budget. Fields that `focus` names come first,
+    those that were null in every answer last.
     """
     limit = max(1, budget) * CHARACTERS_PER_TOKEN
+    shape = _ordered(shape, frozenset(stems(focus)) - STOP_STEMS)
     text = ""
     for depth, names in _DETAILS:
         text = _written(shape, depth, names)
         if len(text) <= limit:
             return text
     return text[: limit - 1] + "…"
+
+
+def _ordered(shape: Shape, wanted: frozenset[str]) -> Shape:
+    """Sort the fields of a shape: those with wanted words, or with such fields in them, first, and null ones last."""
+    if isinstance(shape, str):
+        return shape
+    if isinstance(shape, list):
+        return [_ordered(part, wanted) for part in shape]
+    if "fields" not in shape:
+        return _mapped(shape, lambda inner: _ordered(inner, wanted))
+    inner = {name: _ordered(field, wanted) for name, field in shape["fields"].items()}
+    ranks = {name: (field == "null", not _has_words(name, field, wanted)) for name, field in inner.items()}
+    return {**shape, "fields": {name: inner[name] for name in sorted(inner, key=lambda name: ranks[name])}}
+
+
+def _has_words(name: str, shape: Shape, wanted: frozenset[str]) -> bool:
+    """Whether a name, or the name of a field below it, has a wanted word."""
+    if not wanted or not wanted.isdisjoint(stems(name)):
+        return bool(wanted)
+    names = shape["fields"].items() if isinstance(shape, dict) and "fields" in shape else ()
+    return any(_has_words(inner, field, wanted) for inner, field in names) or any(
+        _has_words("", part, wanted) for part in ([] if names else _parts(shape))
+    )
 
 
 def _written(shape: Shape, depth: int, names: int) -> str:
@@ -211,9 +237,14 @@ def _written(shape: Shape, depth: int, names: int) -> str:
     if "map" in shape:
         return f"{{(any name): {_written(shape['map'], depth - 1, names)}}}"
     optional = set(shape["optional"])
-    parts = [
-        f"{name if name.isidentifier() else json.dumps(name)}{'?' if name in optional else ''}: "
-        f"{_written(inner, depth - 1, names)}"
-        for name, inner in list(shape["fields"].items())[:names]
-    ]
+    listed = list(shape["fields"].items())[:names]
+    marked = {name: f"{_spelled(name)}{'?' if name in optional else ''}" for name, _ in listed}
+    null = [name for name, inner in listed if inner == "null"]
+    null = null if len(null) >= MOST_BLANK else []
+    parts = [f"{marked[name]}: {_written(inner, depth - 1, names)}" for name, inner in listed if name not in null]
+    parts += [f"always null: {', '.join(marked[name] for name in null)}"] if null else []
     return f"{{{', '.join([*parts, *(['…'] if len(shape['fields']) > names else [])])}}}"
+
+
+def _spelled(name: str) -> str:
+    return name if name.isidentifier() else json.dumps(name)

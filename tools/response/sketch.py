@@ -1,7 +1,8 @@
 """A sketch of a value: names, types, lengths and a few examples, in a bounded number of tokens.
 
 The sketch describes the body itself, because schemas are often wrong. Lists are sampled at both ends and the shapes of
-their items merged; `?` marks names that some items lack. All parts are cut to a bound, so a hostile body can fill
+their items merged; `?` marks names that some items lack. Fields that a query names come first, those that are null or
+empty in every item last and by name only. All parts are cut to a bound, so a hostile body can fill
 neither a prompt nor the memory.
 """
 
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from restgpt.specs.search.stemmer import STOP_STEMS, stems
 from restgpt.tools.storable import storable_text
 
 CHARACTERS_PER_TOKEN = 4
@@ -19,6 +21,10 @@ SAMPLED = 12
 MOST_NAMES = 60
 MOST_DEPTH = 12
 MOST_NODES = 4000
+# An object with at most so many names has them shown where its fields are not.
+FEW_NAMES = 6
+# From so many fields on that are always null, or always empty, only their names are shown.
+MOST_BLANK = 3
 # Pairs of example length and depth, from most to least detailed: examples are cut before names.
 _DETAILS = ((40, 12), (24, 12), (12, 12), (12, 5), (0, 12), (0, 5), (12, 3), (0, 3), (0, 2))
 
@@ -37,15 +43,35 @@ class Observed:
     is_cut: bool = False
 
 
-def sketch(value: Any, budget: int = 400) -> str:
-    """Sketch a JSON-like value in about `budget` tokens of four characters."""
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """How detailed a sketch is: the length of examples, the names of an object, and whether few names are shown.
+
+    `wanted` are the stems of the query.
+    """
+
+    length: int
+    names: int
+    few: bool
+    wanted: frozenset[str]
+
+    def is_wanted(self, name: str) -> bool:
+        """Whether the query has a word of a name."""
+        return bool(self.wanted) and not self.wanted.isdisjoint(stems(name[:60]))
+
+
+def sketch(value: Any, budget: int = 400, *, query: str = "") -> str:
+    """Sketch a JSON-like value in about `budget` tokens of four characters; fields that `query` names come first."""
     shape = observe(value)
     limit = max(1, budget) * CHARACTERS_PER_TOKEN
+    wanted = frozenset(stems(query)) - STOP_STEMS
     text = ""
     for length, depth in _DETAILS:
-        text = storable_text(_render(shape, length, depth, MOST_NAMES if length else 30))
-        if len(text) <= limit:
-            return text
+        for few in (True, False):
+            style = _Style(length, MOST_NAMES if length else 30, few, wanted)
+            text = storable_text(_render(shape, depth, style))
+            if len(text) <= limit:
+                return text
     return text[: max(1, limit - 1)] + "…"
 
 
@@ -101,36 +127,69 @@ def _kind(value: Any) -> str:
     return {int: "int", float: "float", str: "str"}.get(type(value), type(value).__name__)
 
 
-def _render(shape: Observed, length: int, depth: int, names: int) -> str:
-    """Render a shape; `length` is the number of characters of each example, 0 for no examples."""
+def _render(shape: Observed, depth: int, style: _Style) -> str:
+    """Render a shape; `depth` is the number of levels below it."""
     text = " | ".join(kind for kind in shape.kinds if kind not in ("object", "array"))
-    if length and shape.examples:
-        shown = [_shown(example, length) for example in shape.examples[: 2 if length >= 24 else 1]]
+    if style.length and shape.examples:
+        shown = [_shown(example, style.length) for example in shape.examples[: 2 if style.length >= 24 else 1]]
         text += f" = {' or '.join(shown)}"
     parts = [text] if text else []
     if shape.kinds["object"]:
-        parts.append(_render_object(shape, length, depth, names))
+        parts.append(_render_object(shape, depth, style))
     if shape.kinds["array"]:
-        parts.append(_render_array(shape, length, depth, names))
+        parts.append(_render_array(shape, depth, style))
     return " | ".join(parts) or ("…" if shape.is_cut else "nothing")
 
 
-def _render_object(shape: Observed, length: int, depth: int, names: int) -> str:
+def _render_object(shape: Observed, depth: int, style: _Style) -> str:
     if not shape.fields:
         return "{}"
     if depth <= 0:
+        if style.few and shape.names == len(shape.fields) <= FEW_NAMES:
+            return "{" + ", ".join(map(_name, shape.fields)) + "}"
         return f"{{{shape.names} name{'s' if shape.names > 1 else ''}}}"
     if shape.names > MOST_NAMES or _is_dictionary(shape):
         name, inner = next(iter(shape.fields.items()))
-        return f"{{{shape.names:,} names such as {_name(name)}: {_render(inner, length, depth - 1, names)}}}"
-    total = shape.kinds["object"]
-    parts = []
-    for name, inner in islice(shape.fields.items(), names):
-        mark = "" if sum(inner.kinds.values()) >= total or inner.is_cut else "?"
-        parts.append(f"{_name(name)}{mark}: {_render(inner, length, depth - 1, names)}")
-    if len(shape.fields) > names:
-        parts.append(f"… {len(shape.fields) - names} more names")
+        return f"{{{shape.names:,} names such as {_name(name)}: {_render(inner, depth - 1, style)}}}"
+    blank = {
+        kind: [name for name, inner in shape.fields.items() if _blank(inner) == kind] for kind in ("null", "empty")
+    }
+    short = {kind: names for kind, names in blank.items() if len(names) >= MOST_BLANK}
+    listed = {name for names in short.values() for name in names}
+    ordered = sorted(
+        (name for name in shape.fields if name not in listed),
+        key=lambda name: (_blank(shape.fields[name]) == "null", not style.is_wanted(str(name))),
+    )
+    parts = [
+        f"{_name(name)}{_mark(shape, name)}: {_render(shape.fields[name], depth - 1, style)}"
+        for name in ordered[: style.names]
+    ]
+    left = max(0, style.names - len(ordered))
+    for kind, names in short.items():
+        shown = [f"{_name(name)}{_mark(shape, name)}" for name in names[:left]]
+        parts += [f"always {kind}: {', '.join(shown)}"] if shown else []
+        left -= len(shown)
+    if len(shape.fields) > style.names:
+        parts.append(f"… {len(shape.fields) - style.names} more names")
     return "{" + ", ".join(parts) + "}"
+
+
+def _mark(shape: Observed, name: str) -> str:
+    """Return the mark of a name that some of the objects lack."""
+    inner = shape.fields[name]
+    return "" if sum(inner.kinds.values()) >= shape.kinds["object"] or inner.is_cut else "?"
+
+
+def _blank(shape: Observed) -> str:
+    """Return `null` or `empty` if that is all that a field ever is, else an empty string."""
+    if shape.is_cut or not shape.kinds:
+        return ""
+    if set(shape.kinds) == {"null"}:
+        return "null"
+    is_text = set(shape.kinds) == {"str"} and not any(shape.examples)
+    is_list = set(shape.kinds) == {"array"} and not shape.longest
+    is_object = set(shape.kinds) == {"object"} and not shape.names
+    return "empty" if is_text or is_list or is_object else ""
 
 
 def _is_dictionary(shape: Observed) -> bool:
@@ -141,11 +200,11 @@ def _is_dictionary(shape: Observed) -> bool:
     return len(kinds) == 1 and kinds != {()}
 
 
-def _render_array(shape: Observed, length: int, depth: int, names: int) -> str:
+def _render_array(shape: Observed, depth: int, style: _Style) -> str:
     count = f"{shape.longest:,}" if shape.shortest == shape.longest else f"{shape.shortest:,}-{shape.longest:,}"
     if not shape.longest or shape.items is None:
         return "[]"
-    inner = _render(shape.items, length, depth - 1, names) if depth > 0 else "…"
+    inner = _render(shape.items, depth - 1, style) if depth > 0 else "…"
     return f"[{count} × {inner}]"
 
 

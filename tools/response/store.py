@@ -294,7 +294,8 @@ def response_warnings(operation: Operation, status: int, content: Content, media
     """Compare a response with the document; differences become notices, not errors."""
     response = operation.response(status)
     if response is None:
-        return [f"the document does not mention status {status}"] if operation.responses else []
+        is_silent = bool(operation.responses) and not _is_told(operation, status)
+        return [f"the document does not mention status {status}"] if is_silent else []
     if content.kind == "empty" or not response.content:
         return []
     media = next((item for name, item in response.content.items() if essence(name) == media_type), None)
@@ -309,3 +310,9 @@ def response_warnings(operation: Operation, status: int, content: Content, media
     schema = operation.json_schema(media.schema, patterns=False)
     found = validate(content.value(), schema, "")
     return [*note, *(f"the body differs from its schema at {item}" for item in found[:3])]
+
+
+def _is_told(operation: Operation, status: int) -> bool:
+    """Whether a text of the operation mentions a status."""
+    texts = (operation.summary, operation.description, *(item.description for item in operation.responses.values()))
+    return any(re.search(rf"\b{status}\b", text) for text in texts)

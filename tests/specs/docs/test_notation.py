@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from restgpt.specs import Api, load_api
-from restgpt.specs.docs.documentation import documentation, response_documentation
+from restgpt.specs.docs.documentation import described_status, documentation, response_documentation
 from restgpt.specs.docs.notation import names_in
 
 
@@ -258,3 +258,34 @@ def test_a_small_response_is_shown_whole() -> None:
     assert response_documentation(api.operations[0], 200, focus="anything") == "200 text/plain  string"
     assert response_documentation(api.operations[0], 204) == "204 without a body  Gone."
     assert "does not describe" in response_documentation(api.operations[0], 500)
+
+
+@pytest.mark.parametrize(
+    ("status", "description", "said"),
+    [
+        (200, "Successful Response", ""),
+        (200, "OK", ""),
+        (201, "Created.", ""),
+        (204, "No content", ""),
+        (404, "Not Found", ""),
+        (200, "The operation was completed successfully", ""),
+        (204, "The item is gone for good.", "The item is gone for good."),
+        (202, "Accepted: look at the job later.", "Accepted: look at the job later."),
+    ],
+)
+def test_the_description_of_a_status_is_said_if_it_says_anything(status: int, description: str, said: str) -> None:
+    operation = read(f"/a: {{get: {{responses: {{{status}: {{description: '{description}'}}}}}}}}").operations[0]
+    assert described_status(operation, status) == said
+
+
+def test_the_description_of_another_status_is_not_said() -> None:
+    operation = read("/a: {post: {responses: {200: {description: It was there already.}}}}").operations[0]
+    assert described_status(operation, 201) == ""
+
+
+def test_an_undocumented_success_is_read_as_the_documented_one() -> None:
+    content = "{application/json: {schema: {properties: {made: {type: integer}}}}}"
+    responses = f"{{200: {{content: {content}}}, 422: {{description: a}}, default: {{description: b}}}}"
+    operation = read(f"/a: {{post: {{responses: {responses}}}}}").operations[0]
+    assert "made: integer" in response_documentation(operation, 201)
+    assert response_documentation(operation, 500) == "default without a body  b"

@@ -365,3 +365,48 @@ def test_names_that_are_no_text_are_unknown() -> None:
         "/query/1: is unknown; known here: q",
         "/query/None: is unknown; known here: q",
     ]
+
+
+def file_named(name: str, **more: str) -> dict[str, str]:
+    return {"@bytes": base64.b64encode(b"data").decode(), "filename": name, **more}
+
+
+@pytest.mark.parametrize(
+    ("declared", "given", "sent"),
+    [
+        ("application/octet-stream", file_named("photo.png"), "application/octet-stream"),
+        ("application/octet-stream", file_named("photo.png", content_type="image/webp"), "image/webp"),
+        ("application/zip", file_named("photo.png"), "application/zip"),
+        ("image/*", file_named("photo.png"), "image/png"),
+    ],
+)
+def test_a_file_is_sent_with_the_declared_type(declared: str, given: dict[str, str], sent: str) -> None:
+    raw = body({"type": "string", "format": "binary"}, declared)
+    assert build_request(raw, {"body": given}).headers["Content-Type"] == sent
+
+
+def test_of_several_declared_types_that_of_the_file_is_sent() -> None:
+    content = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in ("image/jpeg", "image/png")}
+    found = operation(method="post", requestBody={"content": content})
+    for name, sent in (("a.png", "image/png"), ("a.jpg", "image/jpeg"), ("a.gif", "image/jpeg")):
+        request = build_request(found, {"body": file_named(name)})
+        assert request.headers["Content-Type"] == sent
+
+
+@pytest.mark.parametrize(
+    ("encoding", "schema", "sent"),
+    [
+        ({"contentType": "application/octet-stream"}, {"format": "binary"}, b"application/octet-stream"),
+        ({"contentType": "image/jpeg, image/png"}, {"format": "binary"}, b"image/png"),
+        ({"contentType": "text/csv, text/plain"}, {"format": "binary"}, b"text/csv"),
+        ({"contentType": "image/*"}, {"format": "binary"}, b"image/png"),
+        ({}, {"contentMediaType": "application/octet-stream"}, b"application/octet-stream"),
+        ({}, {"format": "binary"}, b"image/png"),
+    ],
+)
+def test_a_part_is_sent_with_the_declared_type(encoding: dict[str, str], schema: dict[str, str], sent: bytes) -> None:
+    fields = {"type": "object", "properties": {"f": {"type": "string", **schema}}}
+    found = body(fields, "multipart/form-data", encoding={"f": encoding})
+    request = build_request(found, {"body": {"f": file_named("photo.png")}})
+    assert isinstance(request.body, bytes)
+    assert b"Content-Type: " + sent + b"\r\n" in request.body

@@ -135,7 +135,10 @@ def documented() -> Operation:
         "info": {"title": "T", "version": "1"},
         "paths": {
             "/x": {
-                "get": {"responses": {"200": {"description": "", "content": {"application/json": {"schema": schema}}}}}
+                "get": {
+                    "description": "Answers 422 for a bad name.",
+                    "responses": {"200": {"description": "", "content": {"application/json": {"schema": schema}}}},
+                }
             }
         },
     }
@@ -150,6 +153,8 @@ def documented() -> Operation:
         (reply(b"[]"), "the body differs from its schema at /: must be object"),
         (reply(b"hello", "text/plain"), "the document promises application/json, not text/plain"),
         (reply(b"{}", status=418), "the document does not mention status 418"),
+        (reply(b"{}", status=422), None),
+        (reply(b'{"id":1}', status=201), None),
         (reply(b'{"id":', truncated=True), "only the first 6 bytes were read"),
     ],
 )

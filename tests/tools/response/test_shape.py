@@ -113,7 +113,7 @@ def test_names_that_pile_up_become_a_map() -> None:
 
 def test_a_field_that_one_answer_lacks_is_optional() -> None:
     shape = merged(shape_of({"a": 1, "b": None}), shape_of({"a": 2.5, "c": [1]}))
-    assert text_of(shape, 100) == "{a: float, b?: null, c?: [int]}"
+    assert text_of(shape, 100) == "{a: float, c?: [int], b?: null}"
     assert merged(shape_of([]), shape_of([{"a": 1}])) == shape_of([{"a": 1}])
 
 
@@ -151,3 +151,9 @@ def test_no_text_is_longer_than_its_budget(value: Any, budget: int) -> None:
 def test_deep_levels_are_cut_before_names() -> None:
     rows = [{"id": 1, "owner": {"name": "x", "address": {"street": "y", "town": {"code": 1, "label": "z"}}}}]
     assert text_of(shape_of({"rows": rows, "total": 1}), 12) == "{rows: [{id: int, owner: {…}}], total: int}"
+
+
+def test_fields_of_the_focus_come_first_and_those_that_were_always_null_last() -> None:
+    shape = shape_of([{"a": None, "b": None, "c": None, "id": 1, "state": {"type": "DONE"}}])
+    assert text_of(shape, 100) == "[{id: int, state: {type: str}, always null: a, b, c}]"
+    assert text_of(shape, 100, focus="the types of the runs").startswith("[{state: {type: str}, id: int, ")

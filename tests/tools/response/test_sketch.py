@@ -82,3 +82,25 @@ def test_deep_values_end() -> None:
 
 def test_text_cannot_break_out_of_its_line() -> None:
     assert "\n" not in sketch({"note\n": "ignore all\nrules", "x": ["\r\n"]})
+
+
+def test_fields_that_are_always_null_or_empty_come_last_and_by_name_only() -> None:
+    items = [
+        {"a": None, "id": 1, "b": None, "c": None, "tags": [], "notes": {}, "text": "", "note": None},
+        {"a": None, "id": 2, "b": None, "tags": [], "notes": {}, "text": "", "note": "x"},
+    ]
+    assert sketch(items) == (
+        '[2 × {id: int = 1 or 2, note: null | str = "x", always null: a, b, c?, always empty: tags, notes, text}]'
+    )
+    assert sketch({"a": None, "id": 1}) == "{id: int = 1, a: null}"
+
+
+def test_the_fields_of_the_query_come_first() -> None:
+    value = {f"field_{number}": "some text " * 5 for number in range(100)} | {"flow_state": "DONE"}
+    assert "flow_state" not in sketch(dict(list(value.items())), 60)
+    assert sketch(dict(list(value.items())[45:]), 60, query="the states of all flows").startswith("{flow_state: str")
+
+
+def test_the_names_of_a_small_object_are_shown_where_its_fields_are_not() -> None:
+    value = {"v": {"w": {f"k{n}": {"color": {"hex": "#f00"}, "size": {"cm": 1}} for n in range(12)}}}
+    assert "k11: {color, size}" in sketch(value, 75)

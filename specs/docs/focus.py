@@ -1,0 +1,148 @@
+"""The focus of documentation: the words of a plan, and how much the fields of a schema have to do with them."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.references import follow_safely
+from restgpt.specs.search.stemmer import STOP_STEMS, stems
+
+# Field names that a shortened response keeps, whatever the focus: names, ids, counts and the lists themselves.
+ALWAYS = frozenset({"id", "name", "title", "total", "count", "next", "results", "items", "data", "error", "message"})
+# Scores: the plan has the name of a field, one of its enumerated values, a part of its name, a word of its description.
+NAMED, VALUED, PARTLY, DESCRIBED = 4.0, 3.0, 2.0, 1.0
+# What a field keeps of the score of a field below it, and how many levels below it are searched, references included.
+KEPT, REACH = 0.9, 7
+# How many characters of a description and how many enumerated values are compared.
+DESCRIPTION_MOST, VALUES_MOST = 200, 60
+
+_NAME = re.compile(r"[A-Za-z_$@][\w$@-]+", re.ASCII)
+_ALWAYS_STEMS = frozenset(stem for name in ALWAYS for stem in stems(name))
+
+
+class Focus:
+    """The words of a plan: their stems, without stop words and those that are always shown, and names as written."""
+
+    def __init__(self, text: str) -> None:
+        self._said = frozenset(stems(text))
+        self.stems = self._said - STOP_STEMS - _ALWAYS_STEMS
+        self.names = frozenset(name.lower() for name in _NAME.findall(text)) if self.stems else frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.stems)
+
+    def score_of_name(self, name: str) -> float:
+        """Return the score of the name of a field or a type."""
+        parts = frozenset(stems(name)) - STOP_STEMS
+        if parts and (parts <= self._said if len(parts) > 1 else name.lower() in self.names):
+            # `flow_runs` fits "flow runs" better than `flows` does.
+            return NAMED + min(1.0, 0.5 * (len(parts) - 1))
+        # "mpi" names `mpi_data` too.
+        telling = parts - _ALWAYS_STEMS
+        if telling and telling <= self.stems:
+            return NAMED
+        return 0.0 if self.stems.isdisjoint(telling) else PARTLY
+
+    def score_of_type(self, name: str) -> float:
+        """Return the score of the name of a type: all its words are in the plan, or none count."""
+        parts = frozenset(stems(name)) - STOP_STEMS
+        return NAMED if parts and parts <= self._said and not parts <= _ALWAYS_STEMS else 0.0
+
+    def score_of_values(self, values: Any) -> float:
+        """Return the score of enumerated values."""
+        texts = [value for value in values[:VALUES_MOST] if isinstance(value, str)] if isinstance(values, list) else []
+        return VALUED if any(parts and self.stems.issuperset(parts) for parts in map(stems, texts)) else 0.0
+
+    def score_of_description(self, text: Any) -> float:
+        """Return the score of a description, of which only the beginning counts."""
+        said = stems(text[:DESCRIPTION_MOST]) if isinstance(text, str) else ()
+        return 0.0 if self.stems.isdisjoint(said) else DESCRIBED
+
+
+@lru_cache(maxsize=256)
+def focus_of(text: str) -> Focus:
+    """Return the focus of a text; prompts ask for that of one instruction many times."""
+    return Focus(text)
+
+
+NOTHING = Focus("")
+"""The focus of documentation that nobody has a plan for."""
+
+
+class Relevance:
+    """The scores of the fields of one document for one focus."""
+
+    def __init__(self, document: Document, focus: Focus) -> None:
+        self.focus = focus
+        self._document = document
+        self._inside: dict[str, float] = {}
+        # With each schema, which keeps its identity from being that of another one.
+        self._own: dict[tuple[str, int], tuple[Any, float]] = {}
+        self._best: dict[tuple[str, int], float] = {}
+
+    def of_field(self, name: str, schema: Any) -> float:
+        """Return the score of a field: its own, or what it keeps of the best below it."""
+        return self._of_field(name, schema, REACH) if self.focus else 0.0
+
+    def _of_field(self, name: str, schema: Any, reach: int) -> float:
+        key = (name, id(schema))
+        if key not in self._best:
+            own = self.of_field_itself(name, schema)
+            self._best[key] = max(own, KEPT * self.inside(schema, reach))
+        return self._best[key]
+
+    def of_field_itself(self, name: str, schema: Any) -> float:
+        """Return the score of a field's name, enumerated values and description, without the fields below it."""
+        key = (name, id(schema))
+        if key not in self._own:
+            self._own[key] = (schema, self._of_words(name, schema) if self.focus else 0.0)
+        return self._own[key][1]
+
+    def _of_words(self, name: str, schema: Any) -> float:
+        node = schema if isinstance(schema, dict) else {}
+        focus = self.focus
+        own = max(focus.score_of_name(name), self._of_values(node), focus.score_of_description(node.get("description")))
+        return own if own else self._of_type_name(node)
+
+    def inside(self, schema: Any, reach: int = REACH) -> float:
+        """Return the best score of the fields below a schema; each level keeps a part of it."""
+        if not isinstance(schema, dict) or reach <= 0 or not self.focus:
+            return 0.0
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            if reference not in self._inside:
+                # A schema that contains itself finds nothing new in itself.
+                self._inside[reference] = 0.0
+                self._inside[reference] = self.inside(self._resolve(reference), reach - 1)
+            return self._inside[reference]
+        fields = schema.get("properties")
+        listed = fields.items() if isinstance(fields, dict) else ()
+        found = [self._of_field(name, item, reach - 1) for name, item in listed]
+        return max([*found, *(self.inside(item, reach - 1) for item in _parts(schema))], default=0.0)
+
+    def _of_values(self, node: dict[str, Any]) -> float:
+        """Return the score of enumerated values of a field, of its items or of its alternatives."""
+        target = self._resolve(node["$ref"]) if isinstance(node.get("$ref"), str) else node
+        listed = [target, *(part for part in _parts(target) if isinstance(part, dict))]
+        ends = [self._resolve(part["$ref"]) if isinstance(part.get("$ref"), str) else part for part in listed]
+        return max((self.focus.score_of_values(end.get("enum")) for end in ends), default=0.0)
+
+    def _of_type_name(self, node: dict[str, Any]) -> float:
+        """Return the score of a field whose type the plan names."""
+        references = [part.get("$ref") for part in (node, *_parts(node)) if isinstance(part, dict)]
+        names = (reference.rsplit("/", 1)[-1] for reference in references if isinstance(reference, str))
+        return max(map(self.focus.score_of_type, names), default=0.0)
+
+    def _resolve(self, reference: str) -> dict[str, Any]:
+        node = follow_safely(self._document, {"$ref": reference})
+        return node if isinstance(node, dict) else {}
+
+
+def _parts(schema: dict[str, Any]) -> Iterator[Any]:
+    """Yield the schemas of items, of further fields and of alternatives."""
+    yield from (schema[key] for key in ("items", "additionalProperties") if key in schema)
+    for key in ("allOf", "oneOf", "anyOf"):
+        members = schema.get(key)
+        yield from members if isinstance(members, list) else ()

@@ -1,0 +1,92 @@
+"""Look-alikes: operations that lists of one line each do not tell apart, and the words that do.
+
+read_flow_runs: POST /flow_runs/filter  Read Flow Runs  → list of FlowRun; takes sort, limit
+paginate_flow_runs: POST /flow_runs/paginate  Paginate Flow Runs  → page: results, count; takes page
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from restgpt.specs.docs.keyword import body_shape, keywords
+from restgpt.specs.docs.shape import Shape
+from restgpt.specs.docs.summary import first_sentence
+from restgpt.specs.operation import Operation
+from restgpt.specs.search.stemmer import STOP_STEMS, stems
+
+# Of more operations than these the paths tell what each is for.
+ALIKE_MOST = 6
+# How many names of a result and of arguments are shown, and the characters of all words together.
+RESULT_NAMES, TAKEN_NAMES, LONGEST = 3, 4, 90
+# How many fields of a result are searched for its list.
+FIELDS_MOST = 40
+
+# Words that say that something is read, but not what.
+_READING = frozenset(stems("read retrieve fetch query search filter paginate count return view load lookup all"))
+_VARIABLE = re.compile(r"\{([^{}]*)\}")
+_NUMBER = re.compile(r"_\d+$")
+
+
+def look_alikes(operations: Iterable[Operation]) -> dict[int, tuple[Operation, ...]]:
+    """Group the operations of one API whose methods, path variables and subjects are equal, by the identity of each."""
+    groups: dict[tuple[str, frozenset[str], frozenset[str]], list[Operation]] = {}
+    for operation in operations:
+        groups.setdefault(_key(operation), []).append(operation)
+    alike = [tuple(group) for group in groups.values() if 1 < len(group) <= ALIKE_MOST]
+    return {id(operation): group for group in alike for operation in group}
+
+
+def _key(operation: Operation) -> tuple[str, frozenset[str], frozenset[str]]:
+    text = operation.summary or first_sentence(operation.description) or _NUMBER.sub("", operation.name)
+    subject = frozenset(stems(text)) - STOP_STEMS - _READING
+    return operation.method, frozenset(_VARIABLE.findall(operation.path)), subject
+
+
+def difference(operation: Operation, group: Sequence[Operation]) -> str:
+    """Return what an operation returns and takes, in a few words; empty if its look-alikes return and take the same."""
+    others = [item for item in group if item is not operation]
+    result, taken = _result(operation), _taken(operation)
+    parts = [f"→ {result}"] if result and any(_result(item) != result for item in others) else []
+    known = [frozenset(_taken(item)) for item in others]
+    own = [name for name in taken if any(name not in names for names in known)]
+    if own:
+        more = ", …" if len(own) > TAKEN_NAMES else ""
+        parts.append(f"takes {', '.join(own[:TAKEN_NAMES])}{more}")
+    text = "; ".join(parts)
+    return text if len(text) <= LONGEST else text[:LONGEST].rpartition(", ")[0] + ", …"
+
+
+def _result(operation: Operation) -> str:
+    """Describe what an operation returns: a list, a page, an object by the name of its type, or a plain value."""
+    response = operation.response()
+    media = response.preferred if response is not None else None
+    if response is None:
+        return ""
+    if media is None:
+        return "nothing"
+    if "json" not in media.media_type.lower():
+        return media.media_type
+    return _described(Shape(operation.document, media.schema))
+
+
+def _described(shape: Shape) -> str:
+    if shape.items is not None:
+        return f"list of {_type(shape.items)}"
+    fields = dict(islice(shape.fields.items(), FIELDS_MOST)) if "object" in shape.kinds else {}
+    lists = [name for name, field in fields.items() if field.items is not None and "object" in field.items.kinds]
+    if len(lists) == 1:
+        names = [*lists, *(name for name in fields if name not in lists)]
+        return f"page: {', '.join(names[:RESULT_NAMES])}"
+    return _type(shape)
+
+
+def _type(shape: Shape) -> str:
+    if shape.reference:
+        return shape.reference.rstrip("/").rsplit("/", 1)[-1]
+    return "|".join(shape.kinds) or "any"
+
+
+def _taken(operation: Operation) -> tuple[str, ...]:
+    """Return the names of the arguments of an operation: its parameters, and the fields of its body."""
+    shape = body_shape(operation)
+    return (*(item.name for item in keywords(operation)), *(islice(shape.fields, FIELDS_MOST) if shape else ()))

@@ -1,0 +1,156 @@
+"""Guards that documentation of deep schemas shows what a plan's words name, with its descriptions, in any budget."""
+
+import json
+import re
+import time
+from typing import Any
+
+import pytest
+
+from restgpt.specs import Operation, load_api
+from restgpt.specs.docs.documentation import documentation, response_documentation
+from restgpt.specs.docs.focus import DESCRIBED, NAMED, PARTLY, VALUED, Focus
+from restgpt.specs.docs.signature import signature
+
+SUBJECTS = ("flows", "flow_runs", "task_runs", "deployments", "work_pools")
+FIELDS = ("id", "name", "tags", "state", "start_time", "version", "parent", "queue", "owner", "created")
+
+
+def schemas() -> dict[str, Any]:
+    """Return fifty filter types, five for each of ten fields, and the types of the subjects above them."""
+    found: dict[str, Any] = {
+        "State": {
+            "type": "object",
+            "properties": {
+                "type": {
+                    "type": "object",
+                    "properties": {
+                        "any_": {
+                            "type": "array",
+                            "description": "A list of state types to include.",
+                            "items": {"type": "string", "enum": ["PENDING", "RUNNING", "COMPLETED", "FAILED"]},
+                        }
+                    },
+                },
+                "severity_rank": {"type": "integer", "description": "How grave the state is."},
+            },
+        }
+    }
+    for subject in SUBJECTS:
+        stem = subject.title().replace("_", "")
+        fields = {name: {"$ref": f"#/components/schemas/{stem}{name.title()}"} for name in FIELDS}
+        if subject == "flow_runs":
+            fields["state"] = {"$ref": "#/components/schemas/State"}
+        found[stem] = {"type": "object", "properties": fields, "description": f"Filter {subject}."}
+        for name in FIELDS:
+            bounds = {
+                f"{way}_": {"type": "string", "description": f"Keep the items whose {name} is {way} this value."}
+                for way in ("any", "not_any", "before", "after", "like", "is_null")
+            }
+            found[f"{stem}{name.title()}"] = {"type": "object", "properties": bounds}
+    return found
+
+
+def filtering() -> Operation:
+    fields: dict[str, Any] = {
+        subject: {"$ref": f"#/components/schemas/{subject.title().replace('_', '')}"} for subject in SUBJECTS
+    }
+    fields["limit"] = {"type": "integer", "default": 200, "description": "How many to return."}
+    body = {"content": {"application/json": {"schema": {"type": "object", "properties": fields}}}}
+    answer = {"type": "object", "properties": fields}
+    content = {"application/json": {"schema": answer}}
+    return load_api(
+        json.dumps(
+            {
+                "openapi": "3.1.0",
+                "paths": {"/filter": {"post": {"requestBody": body, "responses": {"200": {"content": content}}}}},
+                "components": {"schemas": schemas()},
+            }
+        )
+    ).operations[0]
+
+
+PLAN = "Find the flow runs that failed: use flow_runs.state.type"
+
+
+@pytest.mark.parametrize("budget", [600, 900, 1800])
+def test_the_types_that_a_plan_names_are_documented_first(budget: int) -> None:
+    text = documentation(filtering(), budget=budget, focus=PLAN)
+    assert len(text) <= 4 * budget
+    assert "\nState = {\n" in text
+    assert "enum(PENDING|RUNNING|COMPLETED|FAILED)" in text
+    assert "A list of state types to include." in text
+    assert not re.search(r"\bState\b", text.partition("(not shown: ")[2].partition("\n")[0])
+    assert text.index("FlowRuns = {") < text.index("State = {")
+
+
+def test_types_are_found_by_other_words_of_the_plan() -> None:
+    text = documentation(filtering(), budget=700, focus="deployments whose owner is Ann")
+    assert "any_: string  Keep the items whose owner is any this value." in text
+    assert "DeploymentsOwner = {" in text
+
+
+def test_the_parser_reads_the_types_that_its_query_names() -> None:
+    text = response_documentation(filtering(), 200, budget=400, focus="the severity rank of the state of each flow run")
+    assert "severity_rank: integer  How grave the state is." in text
+    assert len(text) <= 1600
+
+
+@pytest.mark.parametrize("budget", [80, 120, 200])
+def test_a_signature_shows_the_deep_field_that_an_instruction_names(budget: int) -> None:
+    text = signature(filtering(), "filter", budget=budget, focus="Which flow runs failed? Their state type says it")
+    assert "flow_runs: {state: {type: {any_: ['PENDING'|'RUNNING'|'COMPLETED'|'FAILED']" in text
+    assert len(text) <= 4 * budget + 10
+
+
+def test_without_a_focus_the_nearest_types_come_first() -> None:
+    text = documentation(filtering(), budget=900)
+    assert "Flows = {" in text
+    assert "(not shown: " in text
+    assert len(text) <= 3600
+
+
+@pytest.mark.parametrize(
+    ("name", "score"),
+    [
+        ("state", NAMED),
+        ("state_data", NAMED),
+        ("startTime", NAMED + 0.5),
+        ("expected_start_time", PARTLY),
+        ("total_count", NAMED + 0.5),
+        ("count", NAMED),
+        ("results", 0.0),
+        ("the", 0.0),
+        ("colour", 0.0),
+    ],
+)
+def test_names_score_by_the_words_of_the_plan(name: str, score: float) -> None:
+    assert Focus("The states of runs by start time, and their total count").score_of_name(name) == score
+
+
+def test_enumerated_values_and_descriptions_score_too() -> None:
+    focus = Focus("the failed runs")
+    assert focus.score_of_values(["DONE", "FAILED"]) == VALUED
+    assert focus.score_of_values(["DONE", 5, None]) == 0.0
+    assert focus.score_of_description("All that failed.") == DESCRIBED
+    assert focus.score_of_description("Nothing.") == 0.0
+    assert not Focus("the id and the name of all")
+
+
+def test_types_that_contain_one_another_are_scored_in_moderate_time() -> None:
+    wide = {
+        f"T{n}": {"type": "object", "properties": {f"f{m}": {"$ref": f"#/components/schemas/T{m}"} for m in range(40)}}
+        for n in range(40)
+    }
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/T0"}}}}
+    document = {
+        "openapi": "3.1.0",
+        "paths": {"/a": {"post": {"requestBody": body, "responses": {}}}},
+        "components": {"schemas": wide},
+    }
+    operation = load_api(json.dumps(document)).operations[0]
+    began = time.process_time()
+    text = documentation(operation, budget=600, focus="the f7 of f39")
+    assert time.process_time() - began < 5
+    assert "T39 = {" in text
+    assert "T7 = {" in text
