@@ -427,7 +427,7 @@ def test_steps_are_bounded_and_the_answer_is_truthful(board: Board) -> None:
     )
     result = board.agent(model).ask("Go on for ever", max_steps=2)
     assert result["answer"] == "I got only this far."
-    assert "budget" in str(prompts_of(model, "planner")[2][-1].text)
+    assert "No further call can be made (2 API plans)" in str(prompts_of(model, "planner")[2][-1].text)
 
 
 def test_without_tokens_left_the_answer_is_what_was_found(board: Board) -> None:
