@@ -1,0 +1,88 @@
+"""Guards that useful headers of responses reach the result of a call, as data, and nothing else of them does."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+from board import CALLS
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from roles import by_role, call, end, plan, prompts_of, select
+
+from restgpt.graph.build import build_graph
+from restgpt.specs import load_api
+
+DOCUMENT = {
+    "openapi": "3.1.0",
+    "info": {"title": "Notes", "version": "1"},
+    "servers": [{"url": "http://localhost"}],
+    "paths": {
+        "/notes": {"post": {"operationId": "make_note", "responses": {"200": {"description": "Successful Response"}}}},
+        "/note": {
+            "get": {"operationId": "read_note", "responses": {"200": {"description": "OK"}}},
+            "put": {
+                "operationId": "change_note",
+                "parameters": [{"name": "If-Match", "in": "header", "schema": {"type": "string"}}],
+                "responses": {"200": {"description": "OK"}},
+            },
+        },
+    },
+}
+
+
+@contextmanager
+def notes() -> Iterator[str]:
+    """Serve notes that are created with 201 and have an ETag; yields the base URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            """Log nothing."""
+
+        def do_GET(self) -> None:
+            body = json.dumps({"text": "milk"}).encode()
+            self.send_response(200)
+            self.send_header("ETag", '"v17"')
+            self.send_header("Set-Cookie", "session=5")
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.send_response(201)
+            self.send_header("Location", "/notes/n-81")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_results_have_the_place_of_what_was_made_and_the_version_of_what_was_read() -> None:
+    model = by_role(
+        {
+            "planner": [plan("Make a note"), plan("Read the note"), end("Done.")],
+            "selector": [select("make_note"), select("read_note")],
+            "caller": [call({}), call({})],
+        }
+    )
+    with notes() as url:
+        graph = build_graph(
+            [load_api(json.dumps(DOCUMENT), base_url=url)],
+            model=model,
+            context=CALLS,
+            checkpointer=InMemorySaver(),
+            store=InMemoryStore(),
+        )
+        config = {"configurable": {"thread_id": "thread"}}
+        graph.invoke({"instruction": "Make a note and read it"}, config, context={"writes": "allow"})  # type: ignore[arg-type]
+    made, read = (step["result"] for step in graph.get_state(config).values["steps"])  # type: ignore[arg-type]
+    assert made.endswith("status 201. The response has no body. (Headers: location: /notes/n-81)")
+    assert read.endswith('status 200. {"text": "milk"} (Headers: etag: "v17")')
+    assert "session" not in "".join(str(message.text) for prompt in model.prompts for message in prompt)
+    assert "/notes/n-81" in str(prompts_of(model, "planner")[1][-1].text)
