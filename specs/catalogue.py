@@ -89,8 +89,11 @@ class Catalogue:
 
     def search(self, text: str, k: int = 10) -> list[Operation]:
         """Return the `k` operations of all APIs that fit a text best."""
-        found = Search([api.search_index for api in self.apis]).find(text, k)
-        return [self.apis[place].operations[number] for place, number in found]
+        return [self.apis[place].operations[number] for place, number in self._search.find(text, k)]
+
+    @cached_property
+    def _search(self) -> Search:
+        return Search([api.search_index for api in self.apis])
 
     def line(self, operation: Operation) -> str:
         """Return the line of an operation in the selector's list: name, method, path and summary."""

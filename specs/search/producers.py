@@ -21,6 +21,8 @@ PARENT = 0.8
 SAME_PATH = 0.6
 MENTION = 0.4
 BEHIND_VARIABLE = 0.3
+LISTED = 1.0
+EARLIER = 0.7
 MOST = 12
 RELATED = ""
 
@@ -90,6 +92,14 @@ class ProducerGraph:
             for target, weight in self._best.get(need.entity, ())
             if target != number and not (need.weight == 1.0 and need.name in self._features[target].variables)
         }
+        if need.weight == 1.0:
+            path = self._operations[number].path
+            before, _, after = path.partition("{" + need.name + "}")
+            factor = EARLIER ** after.count("{")
+            found = {target: weight * factor for target, weight in found.items()}
+            listed = self._reads.get(before.rstrip("/"))
+            if listed is not None and listed != number:
+                found[listed] = max(found.get(listed, 0.0), LISTED * factor)
         if need.weight < 1.0 and has_no_entity(need.name):
             for target, weight in self._any_search.items():
                 found[target] = max(found.get(target, 0.0), weight * need.weight)
