@@ -6,8 +6,8 @@ share of tasks would not change with most steps. A document counts by the square
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
 from math import exp, sqrt
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from restgpt.specs.search.index import SearchIndex
 from restgpt.specs.search.ranking import Search
 from restgpt.specs.search.weights import WEIGHTS, Weights
 
-STEPS = (0.6, 0.8, 1.25, 1.6)
+STEPS = (0.7, 1.4)
 DEPTH, SLOPE, SEEN = 10, 2.0, 30
 # The weight of vectors is not learned: the tasks are ranked by words.
 FIXED = ("vector",)
@@ -31,6 +31,7 @@ class Sample:
     index: SearchIndex
     keys: tuple[str, ...]
     tasks: tuple[Task, ...]
+    known: dict[Weights, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, part: Part) -> "Sample":
@@ -45,8 +46,11 @@ class Sample:
             yield task, [self.keys[number] for _, number in search.find(task.instruction, SEEN)]
 
     def objective(self, weights: Weights) -> float:
-        """Return the mean objective of the tasks, from 0 to 1."""
-        return sum(nearness(task, ranked) for task, ranked in self.rankings(weights)) / len(self.tasks)
+        """Return the mean objective of the tasks, from 0 to 1, computed once for the same weights."""
+        if weights not in self.known:
+            values = (nearness(task, ranked) for task, ranked in self.rankings(weights))
+            self.known[weights] = sum(values) / len(self.tasks)
+        return self.known[weights]
 
     def found(self, weights: Weights) -> float:
         """Return the share of tasks whose operations are all among the first ten."""
@@ -74,7 +78,7 @@ def learn(samples: Sequence[Sample], start: Weights = WEIGHTS, rounds: int = 2) 
     best, most = start, objective(start)
     for _ in range(rounds):
         before = most
-        for name in (field.name for field in fields(Weights) if field.name not in FIXED):
+        for name in (item.name for item in fields(Weights) if item.name not in FIXED):
             for step in STEPS:
                 tried = replace(best, **{name: round(getattr(best, name) * step, 3)})
                 value = objective(tried)
@@ -85,11 +89,10 @@ def learn(samples: Sequence[Sample], start: Weights = WEIGHTS, rounds: int = 2) 
     return best
 
 
-def leave_one_out(samples: Sequence[Sample], rounds: int) -> Mapping[str, float]:
-    """Return, for each document, the share of its tasks found with weights learned on all other documents."""
-    return {
-        left.name: left.found(learn([item for item in samples if item is not left], rounds=rounds)) for left in samples
-    }
+def leave_one_out(samples: Sequence[Sample], rounds: int) -> Iterator[tuple[str, float]]:
+    """Yield each document with the share of its tasks found by weights learned on all other documents."""
+    for left in samples:
+        yield left.name, left.found(learn([item for item in samples if item is not left], rounds=rounds))
 
 
 def main() -> None:
@@ -102,11 +105,12 @@ def main() -> None:
     options = parser.parse_args()
     parts = [*(read_world(world, options.restbench) for world in WORLDS), *read_part("tuning", options.cache)]
     samples = [Sample.of(part) for part in parts]
-    if options.leave_one_out:
-        print("left out", leave_one_out(samples, options.rounds), flush=True)
     weights = learn(samples, rounds=options.rounds)
     print(weights)
-    print("fitted", {sample.name: round(sample.found(weights), 3) for sample in samples}, file=sys.stderr)
+    print("fitted", {sample.name: round(sample.found(weights), 3) for sample in samples}, file=sys.stderr, flush=True)
+    if options.leave_one_out:
+        for name, share in leave_one_out(samples, options.rounds):
+            print("left out", name, round(share, 3), file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
