@@ -150,9 +150,7 @@ class Resources:
         settings = self.settings
         with self._lock:
             if key not in self._catalogues:
-                self._catalogues[key] = Catalogue(
-                    _chosen(self._apis, names, settings), vector_search(settings)
-                )
+                self._catalogues[key] = Catalogue(_chosen(self._apis, names, settings), vector_search(settings))
             return self._catalogues[key]
 
     def model(self, role: Role, context: Context) -> BaseChatModel:

@@ -1,4 +1,4 @@
-"""Learns the weights of the ranking: tries each weight larger and smaller, and keeps what ranks needed operations higher.
+"""Learns the weights of the ranking: varies one after the other, and keeps what ranks needed operations higher.
 
 The objective of a task falls smoothly with the rank of its last needed operation around the tenth place, because a
 share of tasks would not change with most steps. A document counts by the square root of its number of tasks.
@@ -101,7 +101,9 @@ def main() -> None:
     parser.add_argument("--restbench", type=Path, required=True, help="folder of RestBench")
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder for fetched packages")
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--leave-one-out", action="store_true", help="also measure each document without learning on it")
+    parser.add_argument(
+        "--leave-one-out", action="store_true", help="also measure each document without learning on it"
+    )
     options = parser.parse_args()
     parts = [*(read_world(world, options.restbench) for world in WORLDS), *read_part("tuning", options.cache)]
     samples = [Sample.of(part) for part in parts]

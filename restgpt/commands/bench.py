@@ -380,9 +380,7 @@ def _retrieval_table(rows: "Sequence[Row]") -> "Table":
             (row.ours.recall[10], row.plain.recall[10]),
         ]
         shares = (f"{ours:.3f} / {plain:.3f}" for ours, plain in pairs)
-        cells.append(
-            (row.name, str(row.operations), str(row.ours.tasks), *shares, f"{row.ours.milliseconds:.1f}")
-        )
+        cells.append((row.name, str(row.operations), str(row.ours.tasks), *shares, f"{row.ours.milliseconds:.1f}"))
     title = "Operations found for raw instructions: ours / plain BM25"
     columns = ("document", "operations", "tasks", "all@5", "all@10", "all@20", "recall@10", "ms a query")
     return Table(title, columns, tuple(cells))

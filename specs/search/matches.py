@@ -7,7 +7,6 @@ counts. Operations of several indexes are numbered through, in the order of the 
 import heapq
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -19,7 +18,7 @@ from restgpt.specs.search.synonyms import synonyms
 from restgpt.specs.search.weights import Weights
 
 # How many entries of the index one query reads before common stems count for the operations found so far only.
-READ = 12_000
+READ = 8_000
 # How many operations each clause of a query adds to the best ones of the whole query.
 OF_CLAUSE = 30
 # Quoted words and values have no synonyms: they name things, not operations.
@@ -68,22 +67,28 @@ class Collection:
         """Return the weight of a stem by the share of operations that have it."""
         return rarity(self.frequency(stem), self.size)
 
-    def posting(self, stem: str) -> Iterator[tuple[int, float]]:
-        """Yield the numbers of the operations that have a stem, with its impact in each."""
+    def scores(self, stem: str, factor: float) -> Scores:
+        """Return the impacts of a stem, times a factor, in the operations that have it."""
+        found: Scores = {}
         for start, index in zip(self.starts, self.indexes, strict=True):
-            for number, impact in index.posting(stem):
-                yield start + number, impact
+            packed = index.numbers.get(stem)
+            if packed is not None:
+                numbers = array("I", packed)
+                weighted = [factor * impact for impact in array("f", index.impacts[stem])]
+                found.update(zip([start + number for number in numbers] if start else numbers, weighted, strict=True))
+        return found
 
-    def impacts(self, stem: str, numbers: Iterable[int]) -> Iterator[tuple[int, float]]:
-        """Yield those of some operations that have a stem, with its impact in each."""
+    def scores_of(self, numbers: Iterable[int], stem: str, factor: float) -> Scores:
+        """Return the impacts of a stem, times a factor, in those of some operations that have it."""
         packed = [(array("I", index.numbers.get(stem, b"")), index.impacts.get(stem, b"")) for index in self.indexes]
+        found: Scores = {}
         for number in numbers:
             place = self.place(number)
-            found, impacts = packed[place]
             own = number - self.starts[place]
-            at = bisect_left(found, own)
-            if at < len(found) and found[at] == own:
-                yield number, memoryview(impacts).cast("f")[at]
+            at = bisect_left(packed[place][0], own)
+            if at < len(packed[place][0]) and packed[place][0][at] == own:
+                found[number] = factor * memoryview(packed[place][1]).cast("f")[at]
+        return found
 
     def place(self, number: int) -> int:
         """Return the place of the index that an operation belongs to."""
@@ -93,14 +98,14 @@ class Collection:
 def find_matches(collection: Collection, query: Query, weights: Weights, most: int) -> Matches:
     """Score the operations that have words of a query, and keep the best `most` and the best of each clause."""
     found = _impacts(collection, query, weights, most)
-    whole: Scores = defaultdict(float)
-    for scores in found.values():
-        for number, score in scores.items():
-            whole[number] += score
-    clauses = [_sum(found, clause.stems) for clause in query.clauses] if len(query.clauses) > 1 else []
-    chosen = set(heapq.nlargest(most, whole, key=whole.__getitem__))
+    whole = _sum(found.values())
+    clauses = [
+        _sum(found[stem] for stem in clause.stems if stem in found)
+        for clause in (query.clauses if len(query.clauses) > 1 else ())
+    ]
+    chosen = set(_best(whole, most))
     for clause in clauses:
-        chosen.update(heapq.nlargest(OF_CLAUSE, clause, key=clause.__getitem__))
+        chosen.update(_best(clause, OF_CLAUSE))
     return Matches(_shares(whole, chosen), [_shares(clause, chosen) for clause in clauses or [whole]])
 
 
@@ -114,27 +119,24 @@ def _impacts(collection: Collection, query: Query, weights: Weights, most: int) 
             rest.append(stem)
             continue
         read += stem.frequency
-        _add(found.setdefault(stem.word, {}), stem.factor, collection.posting(stem.text))
-    if rest:
-        totals: Scores = defaultdict(float)
-        for scores in found.values():
-            for number, score in scores.items():
-                totals[number] += score
-        best = heapq.nlargest(most, totals, key=totals.__getitem__)
-        for stem in rest:
-            if stem.is_own:
-                _add(found.setdefault(stem.word, {}), stem.factor, collection.impacts(stem.text, best))
+        found[stem.word] = _higher(found.get(stem.word, {}), collection.scores(stem.text, stem.factor))
+    own = [stem for stem in rest if stem.is_own]
+    if own:
+        best = _best(_sum(found.values()), most)
+        for stem in own:
+            scores = collection.scores_of(best, stem.text, stem.factor)
+            found[stem.word] = _higher(found.get(stem.word, {}), scores)
     return found
 
 
-def _add(scores: Scores, factor: float, posting: Iterable[tuple[int, float]]) -> None:
-    if not scores:
-        scores.update((number, factor * impact) for number, impact in posting)
-        return
-    for number, impact in posting:
-        score = factor * impact
-        if score > scores.get(number, 0.0):
-            scores[number] = score
+def _higher(one: Scores, other: Scores) -> Scores:
+    """Return the higher of two scores of each operation."""
+    if not one:
+        return other
+    for number, score in other.items():
+        if score > one.get(number, 0.0):
+            one[number] = score
+    return one
 
 
 def _stems(collection: Collection, query: Query, weights: Weights) -> Iterator[Stem]:
@@ -147,7 +149,9 @@ def _stems(collection: Collection, query: Query, weights: Weights) -> Iterator[S
         for other in synonyms().get(word, ()) if weight > PLAIN else ():
             frequency = collection.frequency(other)
             if frequency:
-                yield Stem(word, other, weights.synonym * weight * min(most, collection.rarity(other)), frequency, False)
+                yield Stem(
+                    word, other, weights.synonym * weight * min(most, collection.rarity(other)), frequency, False
+                )
     if query.is_about_person:
         known = {stem: collection.frequency(stem) for stem in PEOPLE_STEMS}
         factor = weights.person * rarity(min(collection.size, sum(known.values())), collection.size)
@@ -156,12 +160,23 @@ def _stems(collection: Collection, query: Query, weights: Weights) -> Iterator[S
                 yield Stem("", stem, factor, frequency, False)
 
 
-def _sum(found: Mapping[str, Scores], stems: Iterable[str]) -> Scores:
-    total: Scores = defaultdict(float)
-    for stem in stems:
-        for number, score in found.get(stem, {}).items():
-            total[number] += score
+def _sum(parts: Iterable[Scores]) -> Scores:
+    total: Scores = {}
+    for scores in sorted(parts, key=len, reverse=True):
+        if not total:
+            total = dict(scores)
+            continue
+        for number, score in scores.items():
+            total[number] = total.get(number, 0.0) + score
     return total
+
+
+def _best(scores: Scores, most: int) -> list[int]:
+    """Return the operations with the best scores, in no order: at most `most`."""
+    if len(scores) <= most:
+        return list(scores)
+    least = heapq.nlargest(most, scores.values())[-1]
+    return [number for number, score in scores.items() if score >= least][:most]
 
 
 def _shares(scores: Mapping[int, float], chosen: Iterable[int]) -> Scores:

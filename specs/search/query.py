@@ -56,8 +56,12 @@ BY_SOMEBODY = re.compile(r"\b(?:by|with) [A-Z]|[A-Z]\w+['’]s ")
 
 
 # A verb after one of these words tells what is or was so; it asks for nothing.
-NOT_ASKING = frozenset(words("is are was were be been being s ve re have has had i we they he she it did does got not t"))
-DECLARED = re.compile(r"(?i)(?:\b(?:is|are|was|were|be|been|have|has|had|i|we|they|he|she|it|did|does)\b|['’](?:s|ve|re))\s+\w+")
+NOT_ASKING = frozenset(
+    words("is are was were be been being s ve re have has had i we they he she it did does got not t")
+)
+DECLARED = re.compile(
+    r"(?i)(?:\b(?:is|are|was|were|be|been|have|has|had|i|we|they|he|she|it|did|does)\b|['’](?:s|ve|re))\s+\w+"
+)
 # Verbs of several words, with up to five words between them.
 PHRASES = tuple(
     (re.compile(rf"(?i)\b(?:{verb})\b(?:\W+\S+){{0,5}}?\W+(?:{particle})\b"), methods)

@@ -55,7 +55,7 @@ class Search:
         return [(place, number - starts[place]) for place, number in places]
 
     def _flow(self, scores: Scores, is_named: bool, most: int) -> Scores:
-        """Pass the scores of the best `most` on to their producers; an operation keeps its own score if it is higher."""
+        """Pass the scores of the best `most` on to their producers; an operation keeps its own if that is higher."""
         weights, facts = self._weights, self._collection.facts
         edges: dict[int, list[tuple[int, float]]] = {}
         current = dict(scores)
@@ -63,9 +63,9 @@ class Search:
             following = dict(current)
             for number, score in heapq.nlargest(most, current.items(), key=itemgetter(1)):
                 if number not in edges:
-                    edges[number] = list(self._producers(number))
+                    edges[number] = [(item, weights.flow * weight) for item, weight in self._producers(number)]
                 for producer, weight in edges[number]:
-                    gained = weights.flow * weight * score
+                    gained = weight * score
                     if is_named and facts[producer].is_search:
                         gained *= weights.named
                     gained += weights.kept * scores.get(producer, 0.0)

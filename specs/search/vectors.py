@@ -11,14 +11,12 @@ from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import msgspec
 
 from restgpt.specs.operation import Operation
-
-if TYPE_CHECKING:
-    from restgpt.specs.api import Api
+from restgpt.specs.reading.document import Document
 
 log = logging.getLogger("restgpt.search")
 
@@ -50,6 +48,22 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a query."""
+
+
+class Described(Protocol):
+    """An API with its document and operations."""
+
+    @property
+    def name(self) -> str:
+        """The short name of the API."""
+
+    @property
+    def document(self) -> Document:
+        """The document that describes it."""
+
+    @property
+    def operations(self) -> Sequence[Operation]:
+        """Its operations, in the order of the document."""
 
 
 class Stored(msgspec.Struct, array_like=True):
@@ -97,7 +111,7 @@ class VectorSearch:
         self._resting_until = float("-inf")
         self._is_reported = False
 
-    def similarities(self, apis: "Sequence[Api]", text: str) -> dict[tuple[int, int], float] | None:
+    def similarities(self, apis: Sequence[Described], text: str) -> dict[tuple[int, int], float] | None:
         """Map the nearest operations, by numbers of API and operation, to their similarity from 0 to 1.
 
         Returns None if the provider fails: words alone decide then.
@@ -115,7 +129,7 @@ class VectorSearch:
                 log.warning("The embedding model is not used, and operations are found by words alone: %s", error)
             return None
 
-    def _vectors_of(self, api: "Api") -> Stored:
+    def _vectors_of(self, api: Described) -> Stored:
         """Return the vectors of an API from memory or disk, else embed its operations and keep them."""
         key = _key(self._embedder.name, api)
         if key not in self._stored:
@@ -126,7 +140,7 @@ class VectorSearch:
             self._stored[key] = found
         return self._stored[key]
 
-    def _embed(self, key: str, api: "Api") -> Stored:
+    def _embed(self, key: str, api: Described) -> Stored:
         """Embed the texts in batches; after a failure the next attempt goes on with the batch that failed."""
         texts = [text_of(operation) for operation in api.operations]
         begun = self._begun.setdefault(key, Unfinished())
@@ -208,6 +222,6 @@ def _unit(vector: Sequence[float]) -> list[float]:
     return [value / length for value in vector]
 
 
-def _key(model: str, api: "Api") -> str:
+def _key(model: str, api: Described) -> str:
     digest = hashlib.sha256(f"{model}\n{api.document.digest}".encode()).hexdigest()
     return f"{digest[:40]}-{LAYOUT}.vectors"

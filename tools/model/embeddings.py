@@ -38,7 +38,7 @@ class NamedEmbedder:
         model = self._opened()
         try:
             return question(model)
-        except (OSError, ValueError, TypeError, *provider_errors()) as error:
+        except _failures() as error:
             raise EmbeddingError(_failure(self._name, error)) from None
 
     def _opened(self) -> Embeddings:
@@ -64,11 +64,15 @@ def _open(name: str, settings: Settings) -> Embeddings:
         model = init_embeddings(name, **options)
     except ImportError as error:
         raise EmbeddingError(f"{name} needs a package that is not installed: {error}") from None
-    except (ValueError, TypeError, *provider_errors()) as error:
+    except _failures() as error:
         raise EmbeddingError(_failure(name, error)) from None
     if not isinstance(model, Embeddings):
         raise EmbeddingError(f"{name} is not an embedding model. Name another one in RESTGPT_EMBEDDINGS.")
     return model
+
+
+def _failures() -> tuple[type[BaseException], ...]:
+    return (OSError, ValueError, TypeError, *provider_errors())
 
 
 def _failure(name: str, error: BaseException) -> str:
