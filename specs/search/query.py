@@ -34,7 +34,10 @@ october september center error errors color colors before for their earlier high
 smaller older younger newer better theater theaters player players playlist playlists list lists
 """
 QUOTATION = re.compile(r"“[^”]*”|‘[^’]*’|\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)")
-CLAUSE = re.compile(r"[.;:!?,](?=\s|$)|\s(?:and|then|but|so|which|who|that|after|before|where)\s")
+CLAUSE = re.compile(r"([.;:!?,](?=\s|$)|\s(?:and|then|but|so|which|who|that|after|before|where)\s)")
+SENTENCE_ENDS = frozenset(".!?:")
+# How many characters of a query are read.
+LONGEST = 4000
 # Clauses are not split inside a quotation.
 INNER = str.maketrans(".;:!?, ", "\x00" * 7)
 NAME = re.compile(r"^\W*[A-Z][^A-Z]*$")
@@ -53,8 +56,6 @@ won let lets else ever never yet again back
 VERB_WEIGHT = 0.7
 QUOTED_WEIGHT, NAME_WEIGHT, VALUE_WEIGHT = 0.2, 0.5, 0.2
 BY_SOMEBODY = re.compile(r"\b(?:by|with) [A-Z]|[A-Z]\w+['’]s ")
-
-
 # A verb after one of these words tells what is or was so; it asks for nothing.
 NOT_ASKING = frozenset(
     words("is are was were be been being s ve re have has had i we they he she it did does got not t")
@@ -64,7 +65,7 @@ DECLARED = re.compile(
 )
 # Verbs of several words, with up to five words between them.
 PHRASES = tuple(
-    (re.compile(rf"(?i)\b(?:{verb})\b(?:\W+\S+){{0,5}}?\W+(?:{particle})\b"), methods)
+    (re.compile(rf"(?i)\b(?:{verb})\b(?:\s+\S+){{0,5}}?\s+(?:{particle})\b"), methods)
     for verb, particle, methods in (
         ("get", "rid", ("DELETE",)),
         ("take", "off|away|out|down", ("DELETE",)),
@@ -110,8 +111,10 @@ def read_query(text: str) -> Query:
     """Read a query: its clauses, and its stems without stop words; quoted words and proper names weigh less."""
     weights: dict[str, float] = {}
     clauses = []
-    for part in CLAUSE.split(QUOTATION.sub(lambda match: match.group().translate(INNER), text)):
-        found = dict(_weighed(part))
+    text = text[:LONGEST]
+    pieces = CLAUSE.split(QUOTATION.sub(lambda match: match.group().translate(INNER), text))
+    for before, part in zip([".", *pieces[1::2]], pieces[::2], strict=True):
+        found = dict(_weighed(part, starts_sentence=before in SENTENCE_ENDS))
         for one, weight in found.items():
             weights[one] = max(weight, weights.get(one, 0.0))
         own = frozenset(one for one, weight in found.items() if weight > NAME_WEIGHT)
@@ -120,12 +123,13 @@ def read_query(text: str) -> Query:
     return Query(weights, tuple(clauses), mentions_person(text), mentions_name(text))
 
 
-def _weighed(clause: str) -> Iterator[tuple[str, float]]:
-    """Yield the stems of a clause with their weights."""
+def _weighed(clause: str, *, starts_sentence: bool) -> Iterator[tuple[str, float]]:
+    """Yield the stems of a clause with their weights; a capital letter marks a name unless it starts the sentence."""
     for part in QUOTATION.findall(clause):
         yield from ((one, QUOTED_WEIGHT) for one in stems(part) if one not in STOP_STEMS)
     for position, word in enumerate(QUOTATION.sub(" ", clause).split()):
-        weight = VALUE_WEIGHT if VALUE.search(word) else NAME_WEIGHT if position and NAME.search(word) else 1.0
+        is_name = NAME.search(word) and (position or not starts_sentence)
+        weight = VALUE_WEIGHT if VALUE.search(word) else NAME_WEIGHT if is_name else 1.0
         for one in words(word):
             if one in SELF:
                 yield "me", 0.5

@@ -14,12 +14,12 @@ Found = TypeVar("Found")
 
 
 class NamedEmbedder:
-    """The embedding model of a name, set up on first use."""
+    """The embedding model of a name, set up on first use, or the given one."""
 
-    def __init__(self, name: str, settings: Settings) -> None:
+    def __init__(self, name: str, settings: Settings, *, model: Embeddings | None = None) -> None:
         self._name = name
         self._settings = settings
-        self._model: Embeddings | None = None
+        self._model = model
 
     @property
     def name(self) -> str:
