@@ -342,23 +342,25 @@ def retrieval(
         from restgpt.bench.packages import CACHE
         from restgpt.bench.retrieval.instructions import PARTS, RESTBENCH, open_part
         from restgpt.bench.retrieval.measure import compare, foreign_apis, total
+        from restgpt.tools.model.embeddings import vector_search
         from restgpt.tools.settings import Settings
 
         chosen = list(dict.fromkeys(parts or (RESTBENCH, *PARTS)))
         if unknown := [name for name in chosen if name not in (RESTBENCH, *PARTS)]:
             raise UsageError(f"There is no part {unknown[0]!r}. The parts are {', '.join((RESTBENCH, *PARTS))}.")
-        data = Settings.from_env().data
+        settings = Settings.from_env()
+        data = settings.data
         if data is None and RESTBENCH in chosen:
             if parts:
                 raise UsageError("RESTGPT_DATA is not set. Set it to the folder that holds restbench/.")
             terminal.note("RESTGPT_DATA is not set, so RestBench is skipped.")
             chosen.remove(RESTBENCH)
-        folder = cache or CACHE
+        folder, vectors = cache or CACHE, vector_search(settings)
         others = list(foreign_apis(foreign, folder)) if foreign else []
         rows: dict[str, list[Row]] = {}
         with _bar(terminal, "searching", len(chosen)) as advance:
             for name in chosen:
-                rows[name] = [compare(part, others) for part in open_part(name, data, folder)]
+                rows[name] = [compare(part, others, vectors) for part in open_part(name, data, folder)]
                 advance()
     lines = [line for name, found in rows.items() for line in (*found, total(f"{name}, all", found))]
     _show(terminal, [_retrieval_table(lines)])
