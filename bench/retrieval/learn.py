@@ -17,7 +17,7 @@ from restgpt.specs.search.index import SearchIndex
 from restgpt.specs.search.ranking import Search
 from restgpt.specs.search.weights import WEIGHTS, Weights
 
-STEPS = (0.7, 1.4)
+STEPS = (0.6, 0.8, 1.25, 1.6)
 DEPTH, SLOPE, SEEN = 10, 2.0, 30
 # The weight of vectors is not learned: the tasks are ranked by words.
 FIXED = ("vector",)

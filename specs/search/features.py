@@ -16,13 +16,13 @@ from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
 # How much one occurrence of a stem counts, by its field.
 WEIGHTS = {
-    "path": 3.0,
+    "path": 4.0,
     "summary": 3.0,
     "description": 1.5,
     "identifier": 1.0,
     "tags": 1.0,
     "parameters": 0.7,
-    "body": 0.7,
+    "body": 0.3,
     "response": 0.6,
     "types": 0.5,
     "values": 0.5,
