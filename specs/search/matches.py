@@ -60,7 +60,10 @@ class Collection:
         """Return how many operations have a stem."""
         found = self._frequencies.get(stem)
         if found is None:
-            found = self._frequencies[stem] = sum(index.frequency(stem) for index in self.indexes)
+            found = sum(index.frequency(stem) for index in self.indexes)
+            if found:
+                # Words that no document has are not kept: queries bring ever new ones.
+                self._frequencies[stem] = found
         return found
 
     def rarity(self, stem: str) -> float:
