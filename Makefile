@@ -139,8 +139,8 @@ bench-specs: $(READY) ## measure how fast documents are read and searched (PEERS
 	$(BIN)/python -m restgpt.bench.speed.specs $(if $(PEERS),--peers $(PEERS))
 
 .PHONY: bench-retrieval
-bench-retrieval: $(READY) ## measure how many gold operations of RestBench the search finds, without a model; needs RESTGPT_DATA
-	$(BIN)/python -m restgpt.bench.restbench.retrieval
+bench-retrieval: $(READY) ## measure how many needed operations the search finds for raw instructions, without a model
+	$(BIN)/restgpt bench retrieval
 
 .PHONY: bench-sandbox
 bench-sandbox: $(READY) ## measure the latency of the sandbox by the size of the data

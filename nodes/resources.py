@@ -33,6 +33,7 @@ from restgpt.specs.status import is_success
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.http.client import HttpClient
+from restgpt.tools.model.embeddings import vector_search
 from restgpt.tools.model.errors import ModelReplyError
 from restgpt.tools.model.reply import read_text
 from restgpt.tools.model.role import Role
@@ -145,7 +146,7 @@ class Resources:
         settings = self.settings
         with self._lock:
             if key not in self._catalogues:
-                self._catalogues[key] = Catalogue(_chosen(self._apis, names, settings))
+                self._catalogues[key] = Catalogue(_chosen(self._apis, names, settings), vector_search(settings))
             return self._catalogues[key]
 
     def model(self, role: Role, context: Context) -> BaseChatModel:

@@ -182,7 +182,11 @@ class Api:
 
     def search(self, text: str, k: int = 10) -> list[Operation]:
         """Return the `k` operations that fit a text best."""
-        return [self.operations[number] for _, number in Search((self.search_index,)).find(text, k)]
+        return [self.operations[number] for _, number in self._search.find(text, k)]
+
+    @cached_property
+    def _search(self) -> Search:
+        return Search((self.search_index,))
 
     @cached_property
     def search_index(self) -> SearchIndex:

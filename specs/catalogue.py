@@ -12,6 +12,7 @@ from restgpt.specs.docs.summary import summary_line
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownOperationError
 from restgpt.specs.search.ranking import Search
+from restgpt.specs.search.vectors import VectorSearch
 
 # Characters of a token, on average.
 TOKEN = 4
@@ -24,10 +25,14 @@ RESERVED = frozenset({"gather", "stop", "rows", "field", "one", "number", "table
 
 
 class Catalogue:
-    """The operations of several APIs; a name is qualified as `api.name` only if two APIs share it."""
+    """The operations of several APIs; a name is qualified as `api.name` only if two APIs share it.
 
-    def __init__(self, apis: Sequence[Api]) -> None:
+    `vectors` adds an embedding model to the search.
+    """
+
+    def __init__(self, apis: Sequence[Api], vectors: VectorSearch | None = None) -> None:
         self.apis = tuple(apis)
+        self._vectors = vectors
         self._operations = tuple(operation for api in self.apis for operation in api.operations)
         self._differences: dict[int, str] = {}
 
@@ -112,8 +117,13 @@ class Catalogue:
 
     def search(self, text: str, k: int = 10) -> list[Operation]:
         """Return the `k` operations of all APIs that fit a text best."""
-        found = Search([api.search_index for api in self.apis]).find(text, k)
+        similarities = self._vectors.similarities(self.apis, text) if self._vectors is not None else None
+        found = self._search.find(text, k, similarities)
         return [self.apis[place].operations[number] for place, number in found]
+
+    @cached_property
+    def _search(self) -> Search:
+        return Search([api.search_index for api in self.apis])
 
     def line(self, operation: Operation) -> str:
         """Return the line of an operation in the selector's list: name, method, path and summary.

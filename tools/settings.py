@@ -167,6 +167,7 @@ class Settings:
     data: Path | None = None
     home: Path = field(default_factory=lambda: Path.home() / ".restgpt")
     database_url: Secret | None = None
+    embeddings: str | None = None
     auth: Mapping[str, Secret] = field(default_factory=dict)
     apis: Mapping[str, ApiEntry] = field(default_factory=dict)
     ca_bundle: str | None = None
@@ -191,6 +192,7 @@ class Settings:
             data=Path(data).expanduser() if data else None,
             home=home,
             database_url=Secret(database) if database else None,
+            embeddings=values.get("RESTGPT_EMBEDDINGS"),
             auth={
                 name.removeprefix(AUTH_PREFIX).upper(): Secret(value)
                 for name, value in values.items()

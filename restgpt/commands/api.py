@@ -71,10 +71,12 @@ def find(
     with reported(terminal):
         from restgpt.commands.sources import Sources
         from restgpt.specs import Catalogue
+        from restgpt.tools.model.embeddings import vector_search
         from restgpt.tools.settings import Settings
 
         settings = Settings.from_env()
-        catalogue = Catalogue(Sources.given(names, specs, None).or_all(settings).load(settings))
+        apis = Sources.given(names, specs, None).or_all(settings).load(settings)
+        catalogue = Catalogue(apis, vector_search(settings))
         found = catalogue.search(text, k)
         terminal.document(
             {

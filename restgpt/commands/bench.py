@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from restgpt.bench.restbench.report import Table
     from restgpt.bench.restbench.run import ModelFor
     from restgpt.bench.restbench.suite import Suite
+    from restgpt.bench.retrieval.measure import Row
 
 bench = typer.Typer(name="bench", help="Measure the agent on RestBench and other suites.", no_args_is_help=True)
 
@@ -318,6 +319,73 @@ def plot(
         for path in drawn:
             terminal.answer(path)
         terminal.document({"files": drawn})
+
+
+@bench.command()
+def retrieval(
+    parts: Annotated[
+        list[str] | None,
+        typer.Option("--part", help="restbench, tuning or measured. May be repeated. [default: all]", metavar="NAME"),
+    ] = None,
+    foreign: Annotated[
+        int, typer.Option(min=0, help="Mix this many operations of other APIs into each document.", metavar="N")
+    ] = 0,
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder for the documents that are fetched from npm.", metavar="DIR")
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure without a model how many needed operations the search finds for raw instructions, beside plain BM25."""
+    terminal = Terminal(as_json=as_json, quiet=quiet)
+    with reported(terminal):
+        from restgpt.bench.packages import CACHE
+        from restgpt.bench.retrieval.instructions import PARTS, RESTBENCH, open_part
+        from restgpt.bench.retrieval.measure import compare, foreign_apis, total
+        from restgpt.tools.model.embeddings import vector_search
+        from restgpt.tools.settings import Settings
+
+        chosen = list(dict.fromkeys(parts or (RESTBENCH, *PARTS)))
+        if unknown := [name for name in chosen if name not in (RESTBENCH, *PARTS)]:
+            raise UsageError(f"There is no part {unknown[0]!r}. The parts are {', '.join((RESTBENCH, *PARTS))}.")
+        settings = Settings.from_env()
+        data = settings.data
+        if data is None and RESTBENCH in chosen:
+            if parts:
+                raise UsageError("RESTGPT_DATA is not set. Set it to the folder that holds restbench/.")
+            terminal.note("RESTGPT_DATA is not set, so RestBench is skipped.")
+            chosen.remove(RESTBENCH)
+        folder, vectors = cache or CACHE, vector_search(settings)
+        others = list(foreign_apis(foreign, folder)) if foreign else []
+        rows: dict[str, list[Row]] = {}
+        with _bar(terminal, "searching", len(chosen)) as advance:
+            for name in chosen:
+                rows[name] = [compare(part, others, vectors) for part in open_part(name, data, folder)]
+                advance()
+    lines = [line for name, found in rows.items() for line in (*found, total(f"{name}, all", found))]
+    _show(terminal, [_retrieval_table(lines)])
+    terminal.document(
+        {
+            name: {"documents": {row.name: row.document() for row in found}, "all": total(name, found).document()}
+            for name, found in rows.items()
+        }
+    )
+
+
+def _retrieval_table(rows: "Sequence[Row]") -> "Table":
+    from restgpt.bench.restbench.report import Table
+
+    cells = []
+    for row in rows:
+        pairs = [
+            *((row.ours.whole[depth], row.plain.whole[depth]) for depth in row.ours.whole),
+            (row.ours.recall[10], row.plain.recall[10]),
+        ]
+        shares = (f"{ours:.3f} / {plain:.3f}" for ours, plain in pairs)
+        cells.append((row.name, str(row.operations), str(row.ours.tasks), *shares, f"{row.ours.milliseconds:.1f}"))
+    title = "Operations found for raw instructions: ours / plain BM25"
+    columns = ("document", "operations", "tasks", "all@5", "all@10", "all@20", "recall@10", "ms a query")
+    return Table(title, columns, tuple(cells))
 
 
 def _show(terminal: Terminal, found: "Sequence[Table]") -> None:

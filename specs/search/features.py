@@ -13,17 +13,17 @@ from restgpt.specs.operation import Operation
 from restgpt.specs.problem import BrokenReference
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import resolve
-from restgpt.specs.search.stemmer import stems
+from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
 # How much one occurrence of a stem counts, by its field.
 WEIGHTS = {
-    "path": 3.0,
+    "path": 4.0,
     "summary": 3.0,
     "description": 1.5,
     "identifier": 1.0,
     "tags": 1.0,
     "parameters": 0.7,
-    "body": 0.7,
+    "body": 0.3,
     "response": 0.6,
     "types": 0.5,
     "values": 0.5,
@@ -36,12 +36,17 @@ TEXT_PARAMETERS = frozenset(
     {"q", "query", "search", "term", "keyword", "keywords", "searchterm", "search_query", "searchtext", "text"}
 )
 CURRENT = frozenset({"me", "self", "current", "whoami", "profile"})
+# Last words of a path that name an action on a collection, as in `/users.list`.
+ACTIONS = frozenset(stems("list all query find info index"))
 # How many levels of fields below a schema count.
 DEPTH = 4
 # How many references and alternatives may nest.
 CHAIN = 100
 # How many names of a body or response count.
 LIMIT = 250
+# How many stems of a title count.
+TITLE = 12
+SENTENCE_END = re.compile(r"[.\n](?=\s|$)")
 
 
 class Need(msgspec.Struct, array_like=True, frozen=True):
@@ -61,6 +66,8 @@ class Features:
     needs: tuple[Need, ...]
     variables: tuple[str, ...]
     last: str
+    last_stems: tuple[str, ...]
+    title_stems: tuple[str, ...]
     choices: frozenset[str]
     summary: frozenset[str]
     is_read: bool
@@ -153,7 +160,8 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
         "values": Counter(stem for value in enums[:100] for stem in stems(value)),
     }
     segments = [part for part in operation.path.partition("#")[0].split("/") if part and "{" not in part]
-    last = (stems(segments[-1]) or ("",))[-1] if segments else ""
+    last_stems = stems(segments[-1]) if segments else ()
+    last = next((one for one in reversed(last_stems) if one not in ACTIONS), "")
     queries = [parameter for parameter in operation.parameters if parameter.location == "query"]
     path_stems = tuple(dict.fromkeys(stems(static)))
     return Features(
@@ -162,6 +170,8 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
         needs=_needs(operation, body),
         variables=tuple(p.name for p in operation.parameters if p.location == "path"),
         last=last,
+        last_stems=tuple(dict.fromkeys(last_stems)),
+        title_stems=_title_stems(operation),
         choices=frozenset(fields["values"]),
         summary=frozenset(fields["summary"]),
         is_read=operation.method != "HEAD" and seems_to_read(operation),
@@ -171,6 +181,12 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
         has_content=media is not None,
         has_required=any(parameter.required for parameter in operation.parameters),
     )
+
+
+def _title_stems(operation: Operation) -> tuple[str, ...]:
+    """Return the first stems of the summary, else of the description's first sentence, else of the operationId."""
+    title = operation.summary or SENTENCE_END.split(operation.description[:200], 1)[0] or operation.operation_id
+    return tuple(dict.fromkeys(one for one in stems(title) if one not in STOP_STEMS))[:TITLE]
 
 
 def _body_names(operation: Operation, names: FieldNames) -> list[str]:

@@ -27,9 +27,14 @@ class Facts(msgspec.Struct, array_like=True, gc=False):
     """The properties of one operation that ranking uses beside its stems."""
 
     method: str
-    path_stems: tuple[str, ...]
-    is_search: bool
     is_read: bool
+    is_search: bool
+    is_deprecated: bool
+    ends_in_variable: bool
+    variables: int
+    path_stems: tuple[str, ...]
+    last_stems: tuple[str, ...]
+    title_stems: tuple[str, ...]
 
 
 class SearchIndex(msgspec.Struct, array_like=True):
@@ -85,11 +90,22 @@ def build_search_index(document: Document, operations: Sequence[Operation]) -> S
         len(operations),
         {stem: postings.tobytes() for stem, postings in numbers.items()},
         {stem: postings.tobytes() for stem, postings in packed.items()},
-        [
-            Facts(item.method, feature.path_stems, feature.is_search, feature.is_read)
-            for item, feature in zip(operations, features, strict=True)
-        ],
+        [_facts(operation, feature) for operation, feature in zip(operations, features, strict=True)],
         [msgspec.Raw(msgspec.msgpack.encode(graph.edges(number))) for number in range(len(operations))],
+    )
+
+
+def _facts(operation: Operation, feature: Features) -> Facts:
+    return Facts(
+        operation.method,
+        feature.is_read,
+        feature.is_search,
+        operation.deprecated,
+        feature.ends_in_variable,
+        operation.path.count("{"),
+        feature.path_stems,
+        feature.last_stems,
+        feature.title_stems,
     )
 
 

@@ -21,6 +21,10 @@ PARENT = 0.8
 SAME_PATH = 0.6
 MENTION = 0.4
 BEHIND_VARIABLE = 0.3
+LISTED = 1.0
+# How much less the producers of a variable weigh for each further variable behind it in the path: a user more often
+# gives the owner and the repository than the number of the comment.
+EARLIER = 0.7
 MOST = 12
 RELATED = ""
 
@@ -90,10 +94,22 @@ class ProducerGraph:
             for target, weight in self._best.get(need.entity, ())
             if target != number and not (need.weight == 1.0 and need.name in self._features[target].variables)
         }
+        if need.weight == 1.0:
+            found = self._with_list(number, need, found)
         if need.weight < 1.0 and has_no_entity(need.name):
             for target, weight in self._any_search.items():
                 found[target] = max(found.get(target, 0.0), weight * need.weight)
         return sorted(found.items(), key=lambda item: -item[1])
+
+    def _with_list(self, number: int, need: Need, found: dict[int, float]) -> dict[int, float]:
+        """Add the GET of the path before a variable, which lists what the variable names."""
+        before, _, after = self._operations[number].path.partition("{" + need.name + "}")
+        factor = EARLIER ** after.count("{")
+        weighed = {target: weight * factor for target, weight in found.items()}
+        listed = self._reads.get(before.rstrip("/"))
+        if listed is not None and listed != number:
+            weighed[listed] = max(weighed.get(listed, 0.0), LISTED * factor)
+        return weighed
 
     def _related(self, number: int) -> dict[int, float]:
         """Weigh the related operations of one: the GET of its own path, and the GETs of the resources above it."""

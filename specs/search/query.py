@@ -1,9 +1,11 @@
-"""The words of a query: its terms, the methods that its verbs ask for, and whether it mentions people or names.
+"""The words of a query: its terms by clause, the methods that its verbs ask for, and signs of people and names.
 
 The rules are about English and hold for every API.
 """
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from restgpt.specs.search.stemmer import STOP_STEMS, WORD, stem, stems, words
 
@@ -31,7 +33,52 @@ headers computer computers server servers master chapter chapters power tower ri
 october september center error errors color colors before for their earlier higher lower longer shorter larger
 smaller older younger newer better theater theaters player players playlist playlists list lists
 """
+QUOTATION = re.compile(r"“[^”]*”|‘[^’]*’|\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)")
+CLAUSE = re.compile(r"([.;:!?,](?=\s|$)|\s(?:and|then|but|so|which|who|that|after|before|where)\s)")
+SENTENCE_ENDS = frozenset(".!?:")
+# How many characters of a query are read.
+LONGEST = 4000
+# Clauses are not split inside a quotation.
+INNER = str.maketrans(".;:!?, ", "\x00" * 7)
+NAME = re.compile(r"^\W*[A-Z][^A-Z]*$")
+# Words that hold a digit or a sign inside are values, such as INV-0412, name@host, notes.txt or owner/name.
+VALUE = re.compile(r"\d|\w[/@_.:]\w|^[#@$€£]")
+# Words of instructions that tell nothing about the operation, beside the stop words of documents.
+IDLE = frozenset(
+    stems("""
+right now still anyone someone everyone everything anything nothing whatever since till between one two three thing
+things way go going went ago today yesterday tomorrow tonight monday tuesday wednesday thursday friday saturday sunday
+january february march april june july august september october november december haven hasn isn aren don doesn didn
+won let lets else ever never yet again back
+""")
+)
+# A verb names the method already, so it weighs less as a word.
+VERB_WEIGHT = 0.7
+QUOTED_WEIGHT, NAME_WEIGHT, VALUE_WEIGHT = 0.2, 0.5, 0.2
 BY_SOMEBODY = re.compile(r"\b(?:by|with) [A-Z]|[A-Z]\w+['’]s ")
+# A verb after one of these words tells what is or was so; it asks for nothing.
+NOT_ASKING = frozenset(
+    words("is are was were be been being s ve re have has had i we they he she it did does got not t")
+)
+DECLARED = re.compile(
+    r"(?i)(?:\b(?:is|are|was|were|be|been|have|has|had|i|we|they|he|she|it|did|does)\b|['’](?:s|ve|re))\s+\w+"
+)
+# Verbs of several words, with up to five words between them.
+PHRASES = tuple(
+    (re.compile(rf"(?i)\b(?:{verb})\b(?:\s+\S+){{0,5}}?\s+(?:{particle})\b"), methods)
+    for verb, particle, methods in (
+        ("get", "rid", ("DELETE",)),
+        ("take", "off|away|out|down", ("DELETE",)),
+        ("throw", "away|out", ("DELETE",)),
+        ("call|tick|cross", "off", ("DELETE", "PUT", "POST")),
+        ("turn|switch|shut", "on|off|down", ("PUT", "PATCH", "POST", "DELETE")),
+        ("set", "up", ("POST",)),
+        ("bring|let", "in", ("POST", "PUT")),
+        ("make", "copy", ("POST",)),
+        ("put", "in|into|on|onto", ("POST", "PUT")),
+        ("put|bring|roll", "back", ("POST", "PUT")),
+    )
+)
 
 
 NOT_AGENTS = frozenset(words(EXCEPTIONS))
@@ -42,20 +89,64 @@ METHODS_BY_VERB = {
 PEOPLE_STEMS = frozenset(stems(PEOPLE))
 
 
-def query_terms(text: str) -> dict[str, float]:
-    """Return the stems of a query without stop words, each with its weight."""
-    terms: dict[str, float] = {}
-    for word in words(text):
-        if word in SELF:
-            terms.setdefault("me", 0.5)
-        elif stem(word) not in STOP_STEMS:
-            terms[stem(word)] = 1.0
-    return terms
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One clause of a query: its stems, and the changing methods that its verbs ask for."""
+
+    stems: frozenset[str]
+    methods: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query: the weight of each stem, its clauses, and whether it mentions a person or a proper name."""
+
+    weights: dict[str, float]
+    clauses: tuple[Clause, ...]
+    is_about_person: bool
+    is_named: bool
+
+
+def read_query(text: str) -> Query:
+    """Read a query: its clauses, and its stems without stop words; quoted words and proper names weigh less."""
+    weights: dict[str, float] = {}
+    clauses = []
+    text = text[:LONGEST]
+    pieces = CLAUSE.split(QUOTATION.sub(lambda match: match.group().translate(INNER), text))
+    for before, part in zip([".", *pieces[1::2]], pieces[::2], strict=True):
+        found = dict(_weighed(part, starts_sentence=before in SENTENCE_ENDS))
+        for one, weight in found.items():
+            weights[one] = max(weight, weights.get(one, 0.0))
+        own = frozenset(one for one, weight in found.items() if weight > NAME_WEIGHT)
+        if own:
+            clauses.append(Clause(own, asked_methods(QUOTATION.sub(" ", part))))
+    return Query(weights, tuple(clauses), mentions_person(text), mentions_name(text))
+
+
+def _weighed(clause: str, *, starts_sentence: bool) -> Iterator[tuple[str, float]]:
+    """Yield the stems of a clause with their weights; a capital letter marks a name unless it starts the sentence."""
+    for part in QUOTATION.findall(clause):
+        yield from ((one, QUOTED_WEIGHT) for one in stems(part) if one not in STOP_STEMS)
+    for position, word in enumerate(QUOTATION.sub(" ", clause).split()):
+        is_name = NAME.search(word) and (position or not starts_sentence)
+        weight = VALUE_WEIGHT if VALUE.search(word) else NAME_WEIGHT if is_name else 1.0
+        for one in words(word):
+            if one in SELF:
+                yield "me", 0.5
+            elif stem(one) not in STOP_STEMS | IDLE and not one.isdigit():
+                yield stem(one), weight * VERB_WEIGHT if one in METHODS_BY_VERB else weight
 
 
 def asked_methods(text: str) -> frozenset[str]:
     """Return the changing methods that a query asks for, by its verbs in the imperative (not `playing` or `saved`)."""
-    return frozenset().union(*(METHODS_BY_VERB.get(word, frozenset()) for word in words(text)))
+    found = words(text)
+    asked = (word for before, word in zip(["", *found], found, strict=False) if before not in NOT_ASKING)
+    verbs = frozenset().union(*(METHODS_BY_VERB.get(word, frozenset()) for word in asked))
+    return verbs | _phrase_methods(DECLARED.sub(" ", text))
+
+
+def _phrase_methods(text: str) -> frozenset[str]:
+    return frozenset(method for phrase, methods in PHRASES for method in methods if phrase.search(text))
 
 
 def mentions_person(text: str) -> bool:

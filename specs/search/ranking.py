@@ -1,123 +1,115 @@
-"""Ranking of the operations of one or several APIs: BM25 over stems, then scores passed on to producers.
+"""Ranking of the operations of one or several APIs: words, fit, producers, variety.
 
 An instruction names the result of a task and leaves out the steps before it. So every operation passes a part of its
 score to the operations that yield its identifiers (`producers.py`), and a nested resource to the resource above it.
 """
 
 import heapq
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
-from restgpt.specs.search.bm25 import rarity
-from restgpt.specs.search.index import Facts, SearchIndex
-from restgpt.specs.search.query import PEOPLE_STEMS, asked_methods, mentions_name, mentions_person, query_terms
+from restgpt.specs.search.fit import Fit
+from restgpt.specs.search.index import SearchIndex
+from restgpt.specs.search.matches import Collection, find_matches
+from restgpt.specs.search.query import read_query
+from restgpt.specs.search.weights import WEIGHTS, Weights
 
-# Chosen by hand on the instructions of RestBench; each may vary by half without a visible change.
-PERSON = 0.5
-UNMATCHED = 0.5
-ASKED, NOT_ASKED = 1.5, 0.6
-FLOW, KEPT, NAMED = 0.75, 0.2, 1.2
 ROUNDS = 2
 CANDIDATES = 150
+# How many of the best operations pass scores on.
+SOURCES = 60
 # How much a score depends on its API, which is judged by this many of its best operations.
 HOME, STRONGEST = 0.7, 5
-# A stem of more than this share of a large index is ignored: it tells little and costs the most time.
-COMMON, LARGE = 0.15, 4000
+
+Scores = dict[int, float]
 
 
 class Search:
     """Ranks the operations of several indexes together; a stem counts by its rarity in all of them."""
 
-    def __init__(self, indexes: Sequence[SearchIndex]) -> None:
-        self._indexes = indexes
-        self._size = sum(index.size for index in indexes)
+    def __init__(self, indexes: Sequence[SearchIndex], weights: Weights = WEIGHTS) -> None:
+        self._collection = Collection(indexes)
+        self._weights = weights
 
-    def find(self, text: str, k: int = 10) -> list[tuple[int, int]]:
-        """Return the best `k` operations as pairs of the number of the index and the number in it, best first."""
-        terms = query_terms(text)
-        asked, named = asked_methods(text), mentions_name(text)
-        people = PEOPLE_STEMS if mentions_person(text) else frozenset()
-        known = terms.keys() | people
-        factors = self._factors(terms)
+    def find(
+        self, text: str, k: int = 10, similarities: Mapping[tuple[int, int], float] | None = None
+    ) -> list[tuple[int, int]]:
+        """Return the best `k` operations as pairs of the number of the index and the number in it, best first.
+
+        `similarities` says for some operations how similar their texts are to the query, from 0 to 1.
+        """
+        query = read_query(text)
         most = max(CANDIDATES, 2 * k)
-        candidates: list[tuple[float, int, int]] = []
-        for place, (index, persons) in enumerate(zip(self._indexes, self._person_scores(people), strict=True)):
-            scores: dict[int, float] = defaultdict(float, persons)
-            for stem, factor in factors.items():
-                for number, impact in index.posting(stem):
-                    scores[number] += factor * impact
-            leading = heapq.nlargest(most, scores.items(), key=itemgetter(1))
-            candidates += [(-score, place, number) for number, score in leading]
-        best: dict[int, dict[int, float]] = {}
-        for score, place, number in heapq.nsmallest(most, candidates):
-            fit = _fit(self._indexes[place].facts[number], known, asked)
-            best.setdefault(place, {})[number] = -score * fit
-        flowed = {place: _flow(self._indexes[place], fitted, named) for place, fitted in best.items()}
-        return [(place, number) for _, place, number in heapq.nsmallest(k, _preferred(flowed))]
+        starts = self._collection.starts
+        similar = {starts[place] + number: value for (place, number), value in (similarities or {}).items()}
+        matches = find_matches(self._collection, query, self._weights, most)
+        fit = Fit(self._collection, query, matches, self._weights)
+        scores = {
+            number: fit.score(number, similar.get(number, 0.0) if similarities is not None else None)
+            for number in matches.whole.keys() | similar.keys()
+        }
+        best = dict(heapq.nlargest(most, scores.items(), key=itemgetter(1)))
+        flowed = self._at_home(self._flow(best, query.is_named, max(SOURCES, k)))
+        places = ((self._collection.place(number), number) for number in self._varied(flowed, k))
+        return [(place, number - starts[place]) for place, number in places]
 
-    def _factors(self, terms: Mapping[str, float]) -> dict[str, float]:
-        """Weigh each stem by its rarity in all indexes; the commonest stems of a large catalogue are left out."""
-        factors = {}
-        for stem, weight in terms.items():
-            frequency = sum(index.frequency(stem) for index in self._indexes)
-            if frequency and not self._is_common(frequency):
-                factors[stem] = weight * rarity(frequency, self._size)
-        return factors
+    def _flow(self, scores: Scores, is_named: bool, most: int) -> Scores:
+        """Pass the scores of the best `most` on to their producers; an operation keeps its own if that is higher."""
+        weights, facts = self._weights, self._collection.facts
+        edges: dict[int, list[tuple[int, float]]] = {}
+        current = dict(scores)
+        for _ in range(ROUNDS):
+            following = dict(current)
+            for number, score in heapq.nlargest(most, current.items(), key=itemgetter(1)):
+                if number not in edges:
+                    edges[number] = [(item, weights.flow * weight) for item, weight in self._producers(number)]
+                for producer, weight in edges[number]:
+                    gained = weight * score
+                    if is_named and facts[producer].is_search:
+                        gained *= weights.named
+                    gained += weights.kept * scores.get(producer, 0.0)
+                    if gained > following.get(producer, 0.0):
+                        following[producer] = gained
+            current = following
+        return current
 
-    def _person_scores(self, people: Iterable[str]) -> list[dict[int, float]]:
-        """Score all stems for people as one: the one with the highest impact counts, by the rarity of all together."""
-        frequencies = [sum(index.frequency(stem) for index in self._indexes) for stem in people]
-        if self._is_common(max(frequencies, default=0)):
-            return [{} for _ in self._indexes]
-        found: list[dict[int, float]] = []
-        for index in self._indexes:
-            best: dict[int, float] = {}
-            for stem in people:
-                for number, impact in index.posting(stem):
-                    best[number] = max(best.get(number, 0.0), impact)
-            found.append(best)
-        frequency = sum(map(len, found))
-        factor = 0.0 if self._is_common(frequency) else PERSON * rarity(frequency, self._size)
-        return [{number: factor * impact for number, impact in best.items()} if factor else {} for best in found]
+    def _producers(self, number: int) -> Iterator[tuple[int, float]]:
+        """Yield the producers of an operation with the weights of their edges, each producer once for each edge."""
+        place = self._collection.place(number)
+        start = self._collection.starts[place]
+        for edge in self._collection.indexes[place].edges_of(number - start):
+            for target, weight in zip(edge.targets, edge.weights, strict=True):
+                yield start + target, weight
 
-    def _is_common(self, frequency: int) -> bool:
-        return self._size > LARGE and frequency > COMMON * self._size
+    def _at_home(self, scores: Scores) -> Scores:
+        """Damp the scores of APIs whose best operations score low, because a task mostly needs one API."""
+        if len(self._collection.indexes) == 1:
+            return scores
+        by_place: dict[int, list[float]] = {}
+        for number, score in scores.items():
+            by_place.setdefault(self._collection.place(number), []).append(score)
+        strengths = {place: sum(heapq.nlargest(STRONGEST, found)) for place, found in by_place.items()}
+        most = max(strengths.values(), default=1.0) or 1.0
+        return {
+            number: score * (1 - HOME + HOME * strengths[self._collection.place(number)] / most)
+            for number, score in scores.items()
+        }
 
-
-def _preferred(scores: Mapping[int, Mapping[int, float]]) -> Iterator[tuple[float, int, int]]:
-    """Yield negated scores, damped for APIs whose best operations score low, because a task mostly needs one API."""
-    strengths = {place: sum(heapq.nlargest(STRONGEST, found.values())) for place, found in scores.items()}
-    most = max(strengths.values(), default=1.0) or 1.0
-    for place, found in scores.items():
-        factor = 1 - HOME + HOME * strengths[place] / most
-        for number, score in found.items():
-            yield -score * factor, place, number
-
-
-def _fit(facts: Facts, known: Iterable[str], asked: frozenset[str]) -> float:
-    """Return the factor of a score: lower for path stems that the query lacks, and for changes it does not ask for."""
-    unmatched = [stem for stem in facts.path_stems if stem not in known and stem != "search"]
-    factor = 1 - UNMATCHED * len(unmatched) / max(1, len(facts.path_stems))
-    if not facts.is_read and facts.method != "HEAD":
-        factor *= ASKED if facts.method in asked else NOT_ASKED
-    return factor
-
-
-def _flow(index: SearchIndex, scores: dict[int, float], named: bool) -> dict[int, float]:
-    """Pass scores on to producers; an operation keeps its own score if that is higher."""
-    edges = {number: index.edges_of(number) for number in scores}
-    current = dict(scores)
-    for _ in range(ROUNDS):
-        following = dict(current)
-        for number, score in current.items():
-            if number not in edges:
-                edges[number] = index.edges_of(number)
-            for edge in edges[number]:
-                for target, weight in zip(edge.targets, edge.weights, strict=True):
-                    factor = weight * (NAMED if named and index.facts[target].is_search else 1.0)
-                    gained = FLOW * factor * score + KEPT * scores.get(target, 0.0)
-                    if gained > following.get(target, 0.0):
-                        following[target] = gained
-        current = following
-    return current
+    def _varied(self, scores: Scores, k: int) -> list[int]:
+        """Return the best `k`, lowering a score with every better operation of the same kind on the same resource."""
+        waiting = [(-score, number, 0) for number, score in scores.items()]
+        heapq.heapify(waiting)
+        taken: Counter[tuple[bool, tuple[str, ...]]] = Counter()
+        chosen: list[int] = []
+        while waiting and len(chosen) < k:
+            negated, number, lowered = heapq.heappop(waiting)
+            facts = self._collection.facts[number]
+            family = (facts.is_read, facts.last_stems)
+            if taken[family] > lowered:
+                factor = self._weights.repeated ** (taken[family] - lowered)
+                heapq.heappush(waiting, (negated * factor, number, taken[family]))
+                continue
+            taken[family] += 1
+            chosen.append(number)
+        return chosen

@@ -97,3 +97,23 @@ def test_what_cannot_be_meant_is_named(
 def test_a_report_of_nothing_is_refused(cli: Cli, tmp_path: Path) -> None:
     assert cli("bench", "report", str(tmp_path)).code == 2
     assert cli("bench", "plot", str(tmp_path)).code == 2
+
+
+def test_retrieval_says_what_it_needs_and_which_parts_there_are(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RESTGPT_DATA", raising=False)
+    missing = cli("bench", "retrieval", "--part", "restbench")
+    assert missing.code == 2
+    assert "RESTGPT_DATA" in missing.err
+    unknown = cli("bench", "retrieval", "--part", "everything")
+    assert unknown.code == 2
+    assert "restbench, tuning, measured" in unknown.err
+
+
+def test_retrieval_prints_our_search_beside_plain_bm25(
+    cli: Cli, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RESTGPT_DATA", str(data_folder))
+    found = cli("bench", "retrieval", "--part", "restbench", "--json").document["restbench"]
+    assert set(found["documents"]) == {"tmdb", "spotify"}
+    assert found["all"]["ours"]["tasks"] == 157
+    assert found["all"]["ours"]["all@10"] > 1.5 * found["all"]["bm25"]["all@10"]

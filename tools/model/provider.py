@@ -36,7 +36,7 @@ def resolve_model(
     if temperature is not None:
         options["temperature"] = temperature
     if provider == "openai" and name:
-        options |= _openai_options()
+        options |= openai_options(Settings.from_env())
     try:
         chat_model: BaseChatModel = init_chat_model(model, **options)
     except ImportError as error:
@@ -52,9 +52,8 @@ def _cannot_be_set_up(model: str, error: BaseException) -> str:
     return f"The model {model} cannot be set up: {first_line(error)}"
 
 
-def _openai_options() -> dict[str, Any]:
+def openai_options(settings: Settings) -> dict[str, Any]:
     """A key that nobody checks, for a local server: it needs none, but the client insists on one."""
-    settings = Settings.from_env()
     if settings.openai_base_url and not settings.has_openai_api_key:
         return {"api_key": "unused", "base_url": settings.openai_base_url}
     return {}

@@ -2,14 +2,17 @@
 
 import json
 import threading
+import time
 from typing import Any
 
 import pytest
 import yaml
 
 from restgpt.specs import Api, Catalogue, load_api
-from restgpt.specs.search.query import asked_methods, mentions_name, mentions_person
+from restgpt.specs.search.query import LONGEST, asked_methods, mentions_name, mentions_person, read_query
+from restgpt.specs.search.ranking import Search
 from restgpt.specs.search.stemmer import stem
+from restgpt.specs.search.synonyms import synonyms
 
 LIBRARY = """
 /books:
@@ -126,6 +129,86 @@ def test_signs_of_people_names_and_changes_are_read() -> None:
     assert not mentions_name("List the capitals")
     assert "DELETE" in asked_methods("remove it")
     assert asked_methods("what is it") == frozenset()
+
+
+def test_a_verb_of_several_words_asks_for_a_method() -> None:
+    assert "DELETE" in asked_methods("get rid of the book")
+    assert "DELETE" in asked_methods("take that song off the list")
+    assert "POST" in asked_methods("set up a loan")
+
+
+def test_a_verb_that_tells_what_was_done_asks_for_nothing() -> None:
+    assert asked_methods("the limit that is set for it") == frozenset()
+    assert asked_methods("which loans did we cancel?") == frozenset()
+    assert asked_methods("I've removed it") == frozenset()
+
+
+def test_quoted_words_values_and_names_weigh_less() -> None:
+    weights = read_query("Lend 'Harbour Nights' to Petra, card LIB-204, mail petra@home.example").weights
+    assert weights["card"] == 1.0
+    assert weights["petra"] < 1.0
+    assert max(weights[word] for word in ("harbour", "night", "hom", "lib")) < 0.3
+
+
+def test_a_capital_letter_at_the_start_of_a_sentence_is_no_name() -> None:
+    weights = read_query("Awards of it? Loans too, Petra").weights
+    assert weights["award"] == weights["loan"] == 1.0
+    assert weights["petra"] < 1.0
+
+
+def test_a_query_is_read_by_clauses_but_quotations_stay_whole() -> None:
+    query = read_query("Delete the loan 'War, and peace', then add an author.")
+    assert [sorted(clause.methods) for clause in query.clauses] == [["DELETE"], ["POST", "PUT"]]
+    assert "peac" not in query.clauses[1].stems
+
+
+def test_each_clause_brings_its_operation(library: Api) -> None:
+    assert {"DELETE /books/{book_id}", "POST /books"} <= set(
+        signatures(library, "Delete the book and add a new one", 3)
+    )
+
+
+def test_a_synonym_finds_an_operation_that_lacks_the_word(library: Api) -> None:
+    assert "author" in synonyms()[stem("creator")]
+    assert "GET /authors/{author_id}" in signatures(library, "the creator", 3)
+
+
+def test_a_word_of_the_query_counts_more_than_its_synonym() -> None:
+    api = read("/pictures: {get: {responses: {}}}\n/photos: {get: {responses: {}}}")
+    assert signatures(api, "photos", 2) == ["GET /photos", "GET /pictures"]
+    assert signatures(api, "pictures", 2) == ["GET /pictures", "GET /photos"]
+
+
+def test_the_list_behind_other_variables_comes_along() -> None:
+    api = read("""
+/shops/{shop}/orders: {get: {summary: All of them, responses: {}}}
+/shops/{shop}/orders/{number}/refund: {post: {summary: Refund one, responses: {}}}
+/health: {get: {responses: {}}}
+""")
+    assert signatures(api, "refund it", 2) == ["POST /shops/{shop}/orders/{number}/refund", "GET /shops/{shop}/orders"]
+
+
+def test_near_duplicates_do_not_fill_the_first_places() -> None:
+    formats = "\n".join(f"/reports/{{id}}/v{number}/export: {{get: {{responses: {{}}}}}}" for number in range(30))
+    api = read(formats + "\n/reports/export/settings: {get: {responses: {}}}")
+    assert "GET /reports/export/settings" in signatures(api, "export the report", 10)
+
+
+def test_a_common_word_still_counts_in_a_large_index(library: Api) -> None:
+    index = library.search_index
+    search = Search([index] * 2000)
+    found = search.find("remove the book", 4)
+    assert len(found) == 4
+    assert index.facts[found[0][1]].method == "DELETE"
+
+
+@pytest.mark.parametrize("sign", ["“", '"', "'", ".", ", ", "put ", "!!! ", "{", "\u0000", "é", "９"])
+def test_odd_queries_take_no_longer_than_others(library: Api, sign: str) -> None:
+    text = "put it " + sign * 200_000
+    start = time.process_time()
+    library.search(text)
+    assert time.process_time() - start < 2
+    assert sum(read_query("book " + "x " * LONGEST + "author").weights.values()) < 3
 
 
 def test_search_from_many_threads_gives_the_same(library: Api) -> None:
