@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 
 from restgpt.calling.record import CallRecord, Provenance, Question, RequestRecord, Status
 from restgpt.calling.target import NO_TARGET, Target
-from restgpt.specs import Catalogue, Operation, UnknownOperationError
+from restgpt.specs import Catalogue, Operation, SpecError, UnknownOperationError
 from restgpt.specs.effect import Effect, effect_of
 from restgpt.specs.status import is_success
 from restgpt.tools.errors import ArgumentError, RestgptError
@@ -79,6 +79,7 @@ class Draft:
             "response": {},
             "provenance": list(self.provenance),
             "request": cast(RequestRecord, self.request.as_json()),
+            "endpoint": _endpoint(self.operation),
         }
         if self.settled != self.arguments:
             record["settled"] = dict(self.settled)
@@ -91,12 +92,16 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A call that may be sent now: `target` is what a person saw of it, `sends` how often it may be tried in all."""
+    """A call that may be sent now: `target` is what a person saw of it, `sends` how often it may be tried in all.
+
+    `as_read` says that it may be sent because it only reads: if that is not certain any more, it is decided on again.
+    """
 
     draft: Draft
     target: Target = NO_TARGET
     sends: int = 1
     note: str = ""
+    as_read: bool = False
 
     def to_json(self) -> CallRecord:
         """The JSON form."""
@@ -199,7 +204,7 @@ Decided = Ready | Ask | Held | Refused
 Call = Draft | Decided | Done
 
 
-SENT_WITH = ("request", "settled", "question", "target")
+SENT_WITH = ("request", "endpoint", "settled", "question", "target")
 """What a record holds only as long as its call may still be sent."""
 
 
@@ -235,9 +240,11 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
             settled = record.get("settled") or record["arguments"]
         else:
             request, settled = settle(operation, record["arguments"])
-    except (UnknownOperationError, ArgumentError) as error:
+        endpoint = _endpoint(operation)
+    except (UnknownOperationError, ArgumentError, SpecError) as error:
         raise OutdatedCallError(f"The API document changed since this request was made: {error}") from None
-    if request.fingerprint != record["fingerprint"]:
+    # Another operation may have the name by now, and what is known of that does not hold for the kept request.
+    if request.fingerprint != record["fingerprint"] or record.get("endpoint", endpoint) != endpoint:
         raise OutdatedCallError(
             "The API document changed since this request was made, so it would not be the same request."
         )
@@ -256,10 +263,16 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
     )
 
 
+def _endpoint(operation: Operation) -> str:
+    """The method and the address of an operation, before arguments are filled in."""
+    return f"{operation.method} {operation.base_url}{operation.path}"
+
+
 def read_ready(record: CallRecord, catalogue: Catalogue) -> Ready:
     """A kept call that may be sent; raises `OutdatedCallError`."""
     draft = read_draft(record, catalogue)
-    return Ready(draft, _target(record), sends=record.get("sends") or 1, note=record["note"])
+    sends, note = record.get("sends") or 1, record["note"]
+    return Ready(draft, _target(record), sends=sends, note=note, as_read=record["safe"])
 
 
 def read_ask(record: CallRecord, catalogue: Catalogue) -> Ask:

@@ -51,7 +51,7 @@ class Confirmations:
         self._clock = clock
 
     def __contains__(self, operation: Operation) -> bool:
-        return self._store is not None and self._store.get(NAMESPACE, _key(operation)) is not None
+        return self._store is not None and self._store.get(NAMESPACE, key_of(operation)) is not None
 
     def remember(self, operation: Operation, reason: str) -> None:
         """Keep that an operation only reads."""
@@ -65,7 +65,7 @@ class Confirmations:
             "reason": reason,
             "at": self._clock(),
         }
-        self._store.put(NAMESPACE, _key(operation), storable_value(entry), index=False)
+        self._store.put(NAMESPACE, key_of(operation), storable_value(entry), index=False)
 
     def listed(self) -> list[Confirmation]:
         """Return all confirmations, by API and operation."""
@@ -83,8 +83,8 @@ class Confirmations:
             self._store.delete(NAMESPACE, confirmation.key)
 
 
-def _key(operation: Operation) -> str:
-    """A digest of the operation's own part of the document, and of the place that its API was loaded from and is at."""
+def key_of(operation: Operation) -> str:
+    """Return a digest of the operation's own part of the document, and of where its API was loaded from and is."""
     parts = [LAYOUT, operation.api.source, _base_url(operation), operation.method, operation.path, operation.digest]
     return sha256(json.dumps(parts).encode()).hexdigest()
 

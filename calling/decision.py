@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from restgpt.calling.call import Ask, Decided, Done, Draft, Held, Problems, Ready, Refused
+from restgpt.calling.confirmations import key_of
 from restgpt.calling.draft import edited
 from restgpt.calling.policy import Rules
 from restgpt.calling.record import Provenance
@@ -16,6 +17,8 @@ NOT_OFFERED = (
     "it is not offered for this request to say that it only reads. Approve it without only_reads, or add a rule under "
     "`effects` in apis.yaml"
 )
+
+OUTDATED = "the document of the API has changed since the question. Read the question again; it is shown anew"
 
 NOT_KNOWN = "It was being sent when the run was interrupted; whether it was carried out is not known."
 
@@ -29,31 +32,45 @@ def decide(call: Draft | Ask | Ready, rules: Rules, answer: Mapping[str, Any] | 
     whatever a person said. Done comes of a change of unknown outcome that a person or the rules do not want to be sent
     again.
     """
-    call = replace(call, effect=rules.effect(call.operation)) if isinstance(call, Draft) else _renewed(call, rules)
+    call = _renewed(call, rules)
     if isinstance(call, Ready):
         barred = _barred(call.draft, rules)
         return _left(barred) if barred and call.sends > 1 else barred or call
     if isinstance(call, Draft):
         is_allowed = rules.verdict(call.operation) == "allow" and not call.confirm
-        return _barred(call, rules) or (Ready(call) if is_allowed else Ask(call))
+        return _barred(call, rules) or (Ready(call, as_read=call.effect.is_read) if is_allowed else Ask(call))
     found = _answered(call, answer or {}, rules)
     return decide(found, rules) if isinstance(found, Ready) else found
 
 
-def _renewed(call: Ask | Ready, rules: Rules) -> Ask | Ready:
-    """The call with the effect of its operation as it is known at this moment."""
-    return replace(call, draft=replace(call.draft, effect=rules.effect(call.draft.operation)))
+def _renewed(call: Draft | Ask | Ready, rules: Rules) -> Draft | Ask | Ready:
+    """The call with the effect of its operation as it is known at this moment.
+
+    A call that was ready because it only reads, and of which that is not certain any more, is a draft again: nobody
+    has approved it.
+    """
+    draft = call if isinstance(call, Draft) else call.draft
+    draft = replace(draft, effect=rules.effect(draft.operation))
+    if isinstance(call, Draft) or (isinstance(call, Ready) and call.as_read and not draft.effect.is_read):
+        return draft
+    return replace(call, draft=draft)
 
 
 def confirms(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> bool:
     """Whether a person's answer confirms that an operation only reads.
 
-    The question must have offered that, with the reason that holds at this moment too.
+    The question must have offered that for the operation as it is now, with the reason that holds at this moment too.
     """
     if answer.get("type") != "approve" or answer.get(ONLY_READS) is not True or "effect" not in ask.action:
         return False
-    effect = rules.effect(ask.draft.operation)
-    return effect.kind == "read" and effect.reason.endswith(ask.action["effect"]["reason"])
+    effect, offered = rules.effect(ask.draft.operation), ask.action["effect"]
+    return effect.kind == "read" and effect.reason.endswith(offered["reason"]) and not _is_outdated(ask)
+
+
+def _is_outdated(ask: Ask) -> bool:
+    """Whether the document has another operation by now than the one of which the question offered a confirmation."""
+    offered = ask.action.get("effect")
+    return offered is not None and offered.get("key") != key_of(ask.draft.operation)
 
 
 ONLY_READS = "only_reads"
@@ -64,6 +81,8 @@ def _answered(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> Ready | Ask 
     kind, message = answer.get("type"), str(answer.get("message") or "")
     if kind not in ask.allowed:
         return replace(ask, note=_unusable(ask, kind))
+    if answer.get(ONLY_READS) and _is_outdated(ask):
+        return replace(ask, action={}, note=OUTDATED)
     if answer.get(ONLY_READS) and not confirms(ask, answer, rules):
         return replace(ask, note=NOT_OFFERED)
     match kind:

@@ -25,6 +25,11 @@ REFUSED = (RedirectFault, BoundFault)
 FIRST_PAGE = "The list goes on: this is its first page only."
 """The notice of a list of which only the first page was wanted."""
 
+NOT_CERTAIN = (
+    "It was to be sent without a question because it only reads, which is not certain any more. It was not sent. Make "
+    "the call again to have the user asked."
+)
+
 UNSURE = "Whether the API carried it out is not known: look before it is done again."
 
 
@@ -34,13 +39,20 @@ def carry_out(
     """Send a call and keep what came of it; it comes back as an Ask where a person has to decide again.
 
     That is a change whose earlier try has no known outcome, and a change whose target is not any more what the person
-    saw. What the rules bar by now is not sent: a run may have been killed between the decision and the sending.
+    saw. What the rules bar by now is not sent: a run may have been killed between the decision and the sending. Nor is
+    what was to be sent unasked because it only reads, if that is not certain any more.
     `touched` are the readers of targets that the same approval let other calls change in the meantime: these are not
     compared, and the reader of what this call changes is added. `deadline` is a moment of the session's clock. Raises
     `HttpFault` where nothing that a model could say would help, and `StoppingError`; both leave the journal true.
     """
     done: Done | Ask | Held | Refused
     ready = replace(ready, draft=replace(ready.draft, effect=session.rules.effect(ready.draft.operation)))
+    if ready.as_read and not ready.draft.effect.is_read:
+        decided = decide(ready, session.rules)
+        if not isinstance(decided, Ready):
+            # Reads are sent side by side, where none of them can ask a person.
+            return Refused(ready.draft, NOT_CERTAIN) if isinstance(decided, Ask) else decided
+        ready = decided
     if ready.draft.effect.is_read:
         done = _read(session, ready, deadline)
     else:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from restgpt.calling.call import Ask, Decided, Done, Draft, Held
+from restgpt.calling.confirmations import key_of
 from restgpt.calling.decision import ONLY_READS, confirms, decide
 from restgpt.calling.idempotency import key_header
 from restgpt.calling.provenance import described
@@ -17,6 +18,9 @@ from restgpt.specs.docs.summary import summary_line
 from restgpt.tools.storable import storable_value
 
 T = TypeVar("T")
+
+DESCRIPTION_SHOWN = 600
+"""How many characters of a description a question shows, if the person may confirm that the operation only reads."""
 
 ORIGINS_SHOWN = 20
 """How many arguments a question lists with their origin."""
@@ -50,6 +54,7 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         request_summary(shown),
         *_pages_lines(draft.pages),
         on_one_line(f"What it does: {_purpose(draft.operation)}"),
+        *(_description_lines(draft.operation) if offered else []),
         *map(on_one_line, target_lines(there)),
         *_effect_lines(draft, undo),
         on_one_line(f"Why: {session.redacted(draft.description)}"),
@@ -81,7 +86,8 @@ def _offered(session: Session, operation: Operation) -> dict[str, Any]:
     if not session.rules.can_confirm(operation):
         return {}
     reason = session.rules.effect(operation).reason
-    return {"effect": {"kind": "read", "reason": reason, "confirm": {"type": "approve", ONLY_READS: True}}}
+    confirm = {"type": "approve", ONLY_READS: True}
+    return {"effect": {"kind": "read", "reason": reason, "key": key_of(operation), "confirm": confirm}}
 
 
 def _effect_lines(draft: Draft, undo: str) -> list[str]:
@@ -120,6 +126,15 @@ def request_summary(shown: dict[str, Any]) -> str:
 
 def _purpose(operation: Operation) -> str:
     return operation.summary or operation.description or summary_line(operation)
+
+
+def _description_lines(operation: Operation) -> list[str]:
+    """The document's description, which may tell of a change that the summary leaves out, for one who confirms."""
+    told = on_one_line(operation.description)
+    if not told or told == on_one_line(_purpose(operation)):
+        return []
+    cut = f"{told[:DESCRIPTION_SHOWN]} … (of {len(told)} characters)" if len(told) > DESCRIPTION_SHOWN else told
+    return [f"Its description: {cut}"]
 
 
 def _changed_line(changed: Sequence[FieldChange]) -> str:

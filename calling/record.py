@@ -66,10 +66,14 @@ class TargetRecord(TypedDict):
 
 
 class ProposedEffect(TypedDict):
-    """That a request seems only to read, why, and the decision by which a person confirms it once and for all."""
+    """That a request seems only to read, why, and the decision by which a person confirms it once and for all.
+
+    `key` is a digest of the operation as it was shown: only that one can be confirmed.
+    """
 
     kind: Literal["read"]
     reason: str
+    key: str
     confirm: dict[str, Any]
 
 
@@ -98,8 +102,9 @@ class CallRecord(TypedDict):
     known at the newest decision, `proposed` that it seems to, but nobody has confirmed it. `pages` is how many pages of
     a list are read at most. `description` says why the call is made. `request` is the request as it will be sent,
     without credentials; `settled` are its arguments in the types and the spelling of the document, where they differ
-    from those given. Both are dropped when the call is over. `unsure` counts how often a change was about to be sent
-    without its outcome being known, `sends` how often it may be, which is once unless a person allowed more.
+    from those given; `endpoint` is method and address of the operation. They are dropped when the call is over.
+    `unsure` counts how often a change was about to be sent without its outcome being known, `sends` how often it may
+    be, which is once unless a person allowed more.
     """
 
     id: str
@@ -115,6 +120,7 @@ class CallRecord(TypedDict):
     provenance: NotRequired[list[Provenance]]
     settled: NotRequired[dict[str, Any]]
     request: NotRequired[RequestRecord]
+    endpoint: NotRequired[str]
     confirm: NotRequired[bool]
     proposed: NotRequired[bool]
     target: NotRequired[TargetRecord]

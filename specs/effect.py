@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
+from unicodedata import normalize
 
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.schemas.all_of import merge_all_of
+from restgpt.specs.schemas.types import schema_types
 from restgpt.specs.verbs import CHANGES, COMPUTES, LANGUAGES, NOUNS_TOO, READS, read_verb, says_change, tells_change
 from restgpt.specs.verbs import tokens as words
 
@@ -25,8 +27,13 @@ DESCRIPTION_MOST = 1500
 TEXT_MOST = 1000
 # A letter of another script, or an invisible sign, beside a Latin letter may make another word of it.
 ODD = re.compile("[A-Za-z][^\\x00-\\x7f‘’“”–—…]|[^\\x00-\\x7f‘’“”–—…][A-Za-z]")
+NOT_ASCII = re.compile("[^\\x00-\\x7f]+")
+LETTER = re.compile("[A-Za-z]")
+# An invisible sign inside a word, or a letter of the Greek or Cyrillic script in a Latin one.
+HIDDEN = re.compile("[A-Za-z][\u00ad\u0370-\u052f\u200b-\u200f\u2060-\u2064\ufeff]+[A-Za-z]")
 # How many fields of a body are looked at.
 FIELDS_MOST = 200
+ALTERNATIVES_MOST = 50
 # Last words of a path segment that name a search with what stands before them, as in `advanced-search`.
 SEARCHES = frozenset({"search", "lookup"})
 # Last segments that are as often a noun, so that `POST /lists/list` may make one.
@@ -100,7 +107,8 @@ def _signs(operation: Operation) -> list[str]:
     found = {sign: verb for sign, verb in found.items() if verb}
     if not found or not (marked or _agree(found.values(), segments)):
         return []
-    if tells_change(operation.description[:DESCRIPTION_MOST]) or not _only_answers(operation):
+    description = operation.description[:DESCRIPTION_MOST]
+    if HIDDEN.search(description) or tells_change(description) or not _only_answers(operation):
         return []
     if _asks_for_more(operation, is_query="query" in found.values()):
         return []
@@ -109,7 +117,10 @@ def _signs(operation: Operation) -> list[str]:
 
 def _is_readable(text: str) -> bool:
     """Return whether the words of a text can be told: it is not too long, and no foreign sign hides in a word."""
-    return len(text) <= TEXT_MOST and not ODD.search(text)
+    if len(text) > TEXT_MOST or ODD.search(text):
+        return False
+    # Wide and mathematical letters become Latin ones.
+    return not LETTER.search(normalize("NFKC", "".join(NOT_ASCII.findall(text))))
 
 
 def _verb_first(found: list[str]) -> list[str]:
@@ -119,9 +130,9 @@ def _verb_first(found: list[str]) -> list[str]:
 
 
 def _path_speaks_against(segments: list[str]) -> bool:
-    """Return whether a segment is a verb of change, or the last one begins with one, holds a language, or is `read`."""
+    """Return whether a segment begins with a verb of change, or the last speaks of one, of a language, or `read`."""
     static = [words(part) for part in segments if "{" not in part]
-    if any(len(found) == 1 and found[0] in CHANGES for found in static):
+    if any(found and found[0] in CHANGES for found in static):
         return True
     last = words(segments[-1].rpartition("}")[2].rpartition(":")[2])
     is_change = says_change(last) or not LANGUAGES.isdisjoint(last) or "saved" in last
@@ -172,24 +183,46 @@ def _asks_for_more(operation: Operation, *, is_query: bool) -> bool:
 
 
 def _fields(operation: Operation, schema: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of a body with their schemas."""
+    """Yield the fields of a body with their schemas, those of its alternatives and of the items of a list too."""
+    for node in _alternatives(operation, schema):
+        items = _alternatives(operation, node["items"]) if isinstance(node.get("items"), dict) else []
+        for part in (node, *items):
+            fields = part.get("properties")
+            yield from list(fields.items() if isinstance(fields, dict) else ())[:FIELDS_MOST]
+
+
+def _alternatives(operation: Operation, schema: Any) -> list[dict[str, Any]]:
+    """Return a schema with the members of its `allOf` merged, and the schemas of its `anyOf` and `oneOf`."""
     node = follow_safely(operation.document, schema)
-    fields = merge_all_of(operation.document, node).get("properties") if isinstance(node, dict) else None
-    yield from list(fields.items() if isinstance(fields, dict) else ())[:FIELDS_MOST]
+    if not isinstance(node, dict):
+        return []
+    merged = merge_all_of(operation.document, node)
+    lists = [merged.get(key) for key in ("anyOf", "oneOf")]
+    members = [member for listed in lists if isinstance(listed, list) for member in listed[:ALTERNATIVES_MOST]]
+    found = [follow_safely(operation.document, member) for member in members]
+    return [merged, *(merge_all_of(operation.document, member) for member in found if isinstance(member, dict))]
 
 
 def _is_asking(operation: Operation, name: str, schema: Any, *, is_query: bool) -> bool:
     found = words(str(name))
     if "".join(found) in ASKING or found[:1] in (["sql"], ["script"], ["statement"], ["mutation"]):
         return True
-    flat = follow_safely(operation.document, schema) if isinstance(schema, dict) else {}
-    flat = flat if isinstance(flat, dict) else {}
-    kind, values = flat.get("type"), flat.get("enum")
+    if len(found) == 1 and found[0] in CHANGES:
+        return True
+    flats = _alternatives(operation, schema)
+    kinds = {kind for flat in flats for kind in schema_types(flat)}
     if found[:1] in SWITCHES:
         # One operation that does several things, one of them a change.
-        listed = values if isinstance(values, list) else []
-        return found == ["method"] or any(not CHANGES.isdisjoint(words(str(value))) for value in listed)
-    if kind == "boolean":
+        return found == ["method"] or any(not CHANGES.isdisjoint(words(str(value))) for value in _values(flats))
+    if "boolean" in kinds:
         return bool(found) and found[0] in CHANGES | NOUNS_TOO
     # The text of a query may be in a language that changes data too.
-    return is_query and kind == "string" and found in (["query"], ["q"], ["expression"], ["expr"])
+    return is_query and "string" in kinds and found in (["query"], ["q"], ["expression"], ["expr"])
+
+
+def _values(flats: Iterable[dict[str, Any]]) -> Iterator[Any]:
+    """Yield the values that schemas allow by name."""
+    for flat in flats:
+        values = flat.get("enum")
+        yield from values if isinstance(values, list) else ()
+        yield flat.get("const", "")

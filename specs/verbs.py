@@ -70,10 +70,15 @@ HARD_JOINTS = frozenset({"and", "n", "plus", "then", "afterwards"})
 SOFT_JOINTS = frozenset({"or", "to", "also", "will", ","})
 NOT_VERBS = _listed("the a an all its their other more")
 
-WORD = re.compile(r"[A-Za-z]+|\d+|[,;&+]|[.:](?=\s|$)")
+WORD = re.compile(r"[A-Za-z]+|\d+|[,;&+]|[.:!](?=\s|$)")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-SIGNS = {"&": "and", "+": "and", ";": ",", ".": ",", ":": ","}
+SIGNS = {"&": "and", "+": "and", ";": ",", ".": ",", ":": ",", "!": ","}
 SUBJECTS = _listed("it this that which endpoint operation call request method api route action query search")
+ADVICE = frozenset({"use", "return"})
+"""Verbs of changes with which descriptions of reads begin too: use the operation to, return the list of."""
+
+ARTICLES = frozenset({"a", "an", "the", "all", "each", "every", "your"})
+IRREGULAR = {"sent": "send", "paid": "pay", "overwritten": "overwrite", "withdrawn": "withdraw", "written": "write"}
 AUXILIARIES = _listed("will then also and automatically")
 
 
@@ -155,9 +160,28 @@ def _is_second_act(joint: str, word: str, found: Sequence[str], *, is_third: boo
     return is_hard and not (_is_plural(word) and not is_third)
 
 
+def _is_adverb(word: str) -> bool:
+    return len(word) > 4 and word.endswith("ly") and word not in CHANGES | NOUNS_TOO
+
+
+def _participle_of(word: str) -> str:
+    """Return the verb of CHANGES that a word is the past participle of; else an empty string."""
+    stem = word.removesuffix("ed")
+    stems = (word.removesuffix("d"), stem, stem[:-1], f"{stem.removesuffix('i')}y", IRREGULAR.get(word, ""))
+    return next((item for item in stems if item in CHANGES and item != word), "")
+
+
 def tells_change(text: str) -> bool:
     """Tell whether a description speaks of a change that the request makes, besides what it reads."""
-    found = tokens(f". {text}")
+    found = [word for word in tokens(f". {text}") if not _is_adverb(word)]
+    if len(found) > 2 and found[1] in (CHANGES | NOUNS_TOO) - ADVICE and found[2] in ARTICLES:
+        return True
+    for before, word, after in zip(found, found[1:], found[2:], strict=False):
+        is_third = before in SUBJECTS | {","} and word not in (RETURNS, base(word))
+        if is_third and base(word) in NOUNS_TOO and after in ARTICLES:
+            return True
+        if (before, word) == ("will", "be") and _participle_of(after) in CHANGES:
+            return True
     for before, word in pairwise(found):
         if before in SUBJECTS | {","} and word != base(word) and base(word) in CHANGES:
             return True

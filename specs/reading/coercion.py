@@ -39,6 +39,8 @@ NUMBER_KEYS = frozenset(
 )
 DATA_KEYS = frozenset({"example", "examples", "x-example", "x-examples"})
 KEY = re.compile(rb'"(\w[\w-]*)"\s*:\s*$')
+# Python raises ValueError for a text of several thousand digits.
+LONGEST_NUMBER = 1000
 INTEGER = re.compile(r"[+-]?\d+\Z")
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z")
 HITS = 2000
@@ -97,7 +99,7 @@ def coerce(value: Any, kind: Any) -> Any:
         return value
     if kind == "boolean" and value.lower() in ("true", "false"):
         return value.lower() == "true"
-    if kind in ("integer", "number") and INTEGER.match(value):
+    if kind in ("integer", "number") and len(value) <= LONGEST_NUMBER and INTEGER.match(value):
         return int(value)
     if kind == "number" and NUMBER.match(value):
         return float(value)

@@ -254,3 +254,63 @@ def test_confirmed_reads_of_one_gather_go_out_in_branches_of_their_own(shop: Pos
     assert asked.ask("Show 3 orders, then 4")["answer"] == "3 4"
     history = list(asked.graph.get_state_history(asked.config))
     assert max(sum(task.name == "sender" for task in state.tasks) for state in history) == 2
+
+
+def again(asked: Agent, shop: PostShop, document: str, store: BaseStore, **context: Any) -> Agent:
+    """The same thread in another process, which reads another version of the document."""
+    resources = Resources([shop.api(document)], model=asked.model, settings=Settings(), defaults=Context(**context))
+    graph = build_graph(resources=resources, checkpointer=asked.graph.checkpointer, store=store)
+    return Agent(graph, asked.model, asked.thread)
+
+
+def test_a_confirmation_is_for_the_operation_that_was_shown_though_the_document_is_another_by_then(
+    shop: PostShop,
+) -> None:
+    store = InMemoryStore()
+    asked = agent(shop, program(READS), store=store)
+    asked.ask("How many orders?")
+    changed = DOCUMENT.replace("by email", "by email\n      description: The user hears of it.")
+    [pause] = resume(again(asked, shop, changed, store), ONLY_READS)["__interrupt__"]
+    [action] = pause.value["action_requests"]
+    assert (shop.requests, Confirmations(store).listed()) == ([], [])
+    assert "the document of the API has changed since the question" in action["description"]
+    assert "Its description: The user hears of it." in action["description"].splitlines()
+    assert waiting(resume(again(asked, shop, changed, store), ONLY_READS)) == ["search_orders"]
+    assert shop.api(changed).operation("find_user") in Confirmations(store)
+
+
+def test_a_read_that_waits_behind_a_question_is_asked_about_if_its_confirmation_is_gone_by_then(shop: PostShop) -> None:
+    store = InMemoryStore()
+    Confirmations(store).remember(shop.api().operation("find_user"), "it reads")
+    code = 'gather(find_user(email="ann@example.org"), cancel_order(id=3))\nprint("done")'
+    asked = agent(shop, program(code), store=store)
+    assert waiting(asked.ask("Cancel order 3 of ann@example.org")) == ["cancel_order"]
+    [kept] = Confirmations(store).listed()
+    Confirmations(store).forget(kept)
+    assert waiting(resume(asked, APPROVE)) == ["find_user"]
+    assert shop.paths() == []
+
+
+@pytest.mark.parametrize("writes", ["ask", "deny", "dry-run"])
+def test_a_read_that_became_a_change_before_it_was_sent_is_not_sent(shop: PostShop, writes: str) -> None:
+    store = InMemoryStore()
+    Confirmations(store).remember(shop.api().operation("find_user"), "it reads")
+    asked = agent(shop, program(READS), end("No.", fulfilled=False), store=store, writes=writes)
+    asked.graph.invoke({"instruction": "How many orders?"}, asked.config, interrupt_before=["sender"])
+    later = again(asked, shop, DOCUMENT.replace("summary: Find a user", "summary: Delete a user"), store, writes=writes)
+    later.graph.invoke(None, later.config)
+    assert shop.requests == []
+
+
+@pytest.mark.parametrize("node", ["approval", "sender"])
+def test_a_kept_request_is_not_sent_as_another_operation_that_has_its_name_by_then(shop: PostShop, node: str) -> None:
+    store = InMemoryStore()
+    before = DOCUMENT.replace("operationId: cancel_order", "operationId: list_orders")
+    after = DOCUMENT.replace("operationId: search_orders", "operationId: list_orders")
+    Confirmations(store).remember(shop.api(after).operation("list_orders"), "it reads")
+    script = [program("list_orders(id=3)"), end("No.", fulfilled=False)]
+    asked = agent(shop, *script, store=store, document=before, writes="allow")
+    asked.graph.invoke({"instruction": "Cancel order 3"}, asked.config, interrupt_before=[node])
+    later = again(asked, shop, after, store, writes="allow")
+    later.graph.invoke(None, later.config)
+    assert shop.requests == []

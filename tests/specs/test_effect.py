@@ -55,6 +55,7 @@ def test_a_post_that_reads_by_all_signs_is_proposed(path: str, name: str, summar
         ("/items/search", "search_and_destroy", "Search items"),
         ("/queue/get", "getAndClear", "Get the queue"),
         ("/search/delete", "search", "Search items"),
+        ("/delete-user/search", "search", "Search"),
         ("/items/search-and-replace", "", "Search items"),
         ("/items/query", "", "Query items and delete them"),
         ("/payments/list", "", "List payments and settle them"),
@@ -108,6 +109,13 @@ def test_words_of_a_change_or_of_a_second_act_prevent_a_proposal(path: str, name
         "This endpoint updates the last-seen time.",
         "The matching rows will be removed.\nThis will delete everything.",
         "As a side effect, the counter goes up.",
+        "Start a C-MOVE command as a job, to retrieve one answer.",
+        "Charges the customer's card.",
+        "Warning! Deletes matching orders.",
+        "This call permanently deletes matching orders.",
+        "Matching orders will be deleted.",
+        "De\u200bletes matching orders.",
+        "D\u0435letes matching orders.",
     ],
 )
 def test_a_description_that_tells_of_a_change_prevents_a_proposal(description: str) -> None:
@@ -116,6 +124,7 @@ def test_a_description_that_tells_of_a_change_prevents_a_proposal(description: s
 
 def test_a_description_of_what_other_operations_do_does_not() -> None:
     text = "Searches orders that were created, updated or deleted since a date. Use it to follow changes."
+    assert is_proposed("/orders/search", "searchOrders", "Search orders", description="Use the call to find orders.")
     assert is_proposed("/orders/search", "searchOrders", "Search orders", description=text)
 
 
@@ -147,10 +156,23 @@ def test_an_answer_without_a_body_prevents_a_proposal() -> None:
         {"sql": {"type": "string"}},
         {"action": {"type": "string", "enum": ["find", "delete"]}},
         {"_method": {"type": "string"}},
+        {"delete": {"type": ["boolean", "null"]}},
+        {"delete_found": {"anyOf": [{"type": "boolean"}, {"type": "null"}]}},
+        {"delete": {"type": "string"}},
+        {"update": {"type": "object"}},
+        {"action": {"const": "delete"}},
+        {"action": {"anyOf": [{"enum": ["delete"]}, {"type": "null"}]}},
     ],
 )
 def test_a_body_that_asks_for_more_than_an_answer_prevents_a_proposal(properties: dict[str, Any]) -> None:
     assert not is_proposed("/orders/search", schema={"properties": properties})
+
+
+@pytest.mark.parametrize("key", ["anyOf", "oneOf", "items"])
+def test_alternatives_and_lists_of_bodies_are_looked_at_too(key: str) -> None:
+    member = {"properties": {"delete": {"type": "boolean"}}}
+    schema = {"type": "array", "items": member} if key == "items" else {key: [{"properties": {}}, member]}
+    assert not is_proposed("/orders/search", schema=schema)
 
 
 def test_a_body_of_filters_does_not() -> None:
@@ -184,6 +206,7 @@ def test_a_document_makes_a_get_a_change_but_a_post_only_a_proposal() -> None:
         "Search and d\u0435lete orders",
         "Search orders, de\u200blete the rest",
         "Search orders" + " " * 1000 + "and delete",
+        "Search orders \uff44\uff45\uff4c\uff45\uff54\uff45",
     ],
 )
 def test_words_that_hide_behind_other_signs_prevent_a_proposal(summary: str) -> None:

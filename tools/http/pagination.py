@@ -2,8 +2,8 @@
 
 The next page is looked for in this order: a link in the headers, a next URL in the body, a cursor, an offset, a page
 number. The values that a server sends only become arguments of the same operation: the client takes the query
-values of a next URL, and only if that URL is on a server of the API and has the same path. So no response can make the
-client request another resource.
+values of a next URL, and only if that URL is on a server of the API and has the same path; of a request with a body,
+only the values that lead to a page. So no response can make the client request another resource.
 
 Cursor, offset and page number are parameters of the query, or fields of a JSON body: at its top, or in an object such
 as `pagination`. In a body only such a field changes from page to page.
@@ -32,6 +32,10 @@ Arguments = Mapping[str, Any]
 
 MOST_PAGES = 10
 _LETTERS = re.compile(r"[^a-z0-9]")
+_DIGITS = re.compile(r"[0-9]{1,18}")
+_MOST_NUMBER = 10**18
+# The longest cursor that is sent back: each of up to MOST_PAGES requests would carry a longer one.
+_LONGEST_CURSOR = 65_536
 _NEXT_ADDRESSES = frozenset(
     {"next", "nexturl", "nexturi", "nextlink", "nextpageurl", "nextpageuri", "nextpagelink", "nexthref", "nextpage"}
     | {"odatanextlink"}
@@ -48,6 +52,8 @@ _CURSOR_PARAMETERS = frozenset(
 _OFFSETS = frozenset({"offset", "skip", "start", "startindex", "startat", "from", "pageoffset", "first"})
 _PAGES = frozenset({"page", "pagenumber", "pageno", "pageindex", "pagenum", "currentpage", "p"})
 _SIZES = frozenset({"limit", "perpage", "pagesize", "count", "maxresults", "top", "size", "rows", "results", "take"})
+# The names of query values that a next URL may change in a list by POST.
+_LEADING = _CURSOR_PARAMETERS | _OFFSETS | _PAGES | _SIZES | {"skiptoken", "pageid", "cursormark", "afterid", "sinceid"}
 # Of a body, which names fields more freely, fewer names count, and an offset or a page is a number.
 _BODY_CURSORS = _CURSOR_PARAMETERS - {"token", "continue"}
 _BODY_OFFSETS = _OFFSETS - {"first"}
@@ -251,8 +257,14 @@ def _path_below(url: str, bases: Sequence[tuple[Origin, str]]) -> str | None:
 
 
 def _changed(operation: Operation, arguments: Arguments, current: str, target: str) -> dict[str, Any] | None:
-    """The arguments, updated with the query values that differ between two queries; None if none differs."""
+    """The arguments, updated with the query values that differ between two queries; None if none differs.
+
+    Of a request with a body only values that lead to a page change: another one, such as `_method`, may change the act.
+    """
     old, new = _grouped(current), _grouped(target)
+    if not operation.is_safe:
+        kept = {name: values for name, values in old.items() if _plain(name) not in _LEADING}
+        new = {**{name: values for name, values in new.items() if _plain(name) in _LEADING}, **kept}
     declared = {item.name: item for item in operation.parameters if item.location == "query"}
     hidden = {scheme.name for scheme in operation.api.security_schemes.values() if scheme.location == "query"}
     query = dict(arguments.get("query") or {})
@@ -343,9 +355,11 @@ def _by_cursor(operation: Operation, arguments: Arguments, view: _View) -> dict[
         # `next_page: 3` in a response is the number of the next page.
         parameter = _page_field(operation, arguments)
         cursor = view.find(frozenset({"nextpage", "next"}))
-        if not isinstance(cursor, int):
+        if not isinstance(cursor, int) or cursor < 0:
             return None
     if isinstance(cursor, bool) or not isinstance(cursor, str | int) or cursor in ("", 0) or parameter is None:
+        return None
+    if isinstance(cursor, str) and len(cursor) > _LONGEST_CURSOR:
         return None
     return _with(arguments, parameter, cursor)
 
@@ -395,9 +409,9 @@ def _number(operation: Operation, arguments: Arguments, parameter: _Field | None
     value = _at(arguments, parameter.path)
     if value is None:
         value = operation.json_schema(parameter.schema).get("default")
-    if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).isdigit():
-        return None
-    return int(value)
+    # Documents and models give numbers as text too.
+    value = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_NUMBER else None
 
 
 def _by_offset(operation: Operation, arguments: Arguments, view: _View) -> dict[str, Any] | None:
@@ -434,7 +448,7 @@ def _by_page(operation: Operation, arguments: Arguments, view: _View) -> dict[st
     current = _number(operation, arguments, parameter)
     if current is None:
         said = view.find(_PAGES)
-        current = said if isinstance(said, int) and not isinstance(said, bool) else 1
+        current = said if isinstance(said, int) and not isinstance(said, bool) and said >= 0 else 1
     pages = view.find(_TOTAL_PAGES)
     if isinstance(pages, int) and not isinstance(pages, bool):
         return _with(arguments, parameter, current + 1) if current < pages else None

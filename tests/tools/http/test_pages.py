@@ -258,6 +258,37 @@ def test_fields_that_do_not_lead_to_pages_stay_as_they_are(fields: Any, body: An
     assert following_body(post(**fields), value, body) is None
 
 
+@pytest.mark.parametrize("address", ["?page=2&user_id=9&purge=true&_method=DELETE", "?page=2"])
+def test_a_next_address_changes_only_the_page_of_a_list_by_post(address: str) -> None:
+    body = {"content": {"application/json": {"schema": {"type": "object"}}}}
+    found = operation("page", "user_id", "purge", method="post", requestBody=body)
+    given = {"path": {"id": "1"}, "query": {"user_id": "1"}, "body": {"a": 1}}
+    expected = {**given, "query": {"user_id": "1", "page": "2"}}
+    assert next_request(found, given, reply({"next": address, "items": [1]})) == expected
+    assert next_request(found, given, reply([1], link=f'<{address}>; rel="next"')) == expected
+    assert next_request(found, given, reply([1], link='<?_method=DELETE>; rel="next"')) is None
+
+
+@pytest.mark.parametrize("default", ["²", "9" * 5000, "-1", "1e3"])
+def test_a_default_that_is_no_usable_number_counts_as_none(default: str) -> None:
+    number = {"type": "integer", "default": default}
+    assert following_body(post(offset=number), {"items": [1], "total": 9}, {}) == {"offset": 1}
+    assert following_body(post(offset="integer", limit=number), {"items": [1]}, {}) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "value", "following"),
+    [
+        ({"cursor": "string"}, {"items": [1], "next_cursor": "x" * 100_000}, None),
+        ({"cursor": "string"}, {"items": [1], "next_cursor": {"$ne": 1}}, None),
+        ({"page": "integer"}, {"items": [1], "next_page": -5}, None),
+        ({"page": "integer"}, {"items": [1], "page": -100, "total_pages": 9}, {"page": 2}),
+    ],
+)
+def test_values_of_an_answer_that_lead_to_no_page_are_not_sent(fields: Any, value: Any, following: Any) -> None:
+    assert following_body(post(**fields), value, {}) == following
+
+
 def test_following_ends_at_the_budget_an_error_or_a_circle() -> None:
     found = operation("page")
     first = reply({"page": 1, "total_pages": 99, "results": [1]})
