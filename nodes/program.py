@@ -182,23 +182,31 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
 def _handed_over(
     run: Run, state: ProgramState, program: Program, requests: Sequence[Request], calls: Sequence[WantedCall]
 ) -> dict[str, Any]:
-    """Draft the calls that the program waits for; if one cannot be made, none is made, and the program has failed."""
+    """Draft the calls that the program waits for; if one cannot be made, none is made, and the program has failed.
+
+    A list for whose pages the budget has no room beside those of other lists waits until these have answers.
+    """
     number = program["number"]
     known = {place["position"] for item in requests if (place := item.get("place")) and place["program"] == number}
     make = maker(run, state, program, len(requests))
-    more_pages = _left(run, state) - len(calls)
+    spare = _left(run, state) - len(calls)
     made: list[Request] = []
     problems: list[str] = []
-    for count, call in enumerate(calls, 1):
+    for call in calls:
         try:
             if call.position in known:
                 raise ValueError("the call at this place was answered already")
-            request = make(call, count)
-            request["pages"] = min(request["pages"], 1 + max(0, more_pages))
-            more_pages -= request["pages"] - 1
-            made.append(request)
+            request = make(call, len(made) + 1)
         except (ArgumentError, ValueError) as error:
             problems.append(f"Line {call.line}: {call.source}\n{call.function}: {error}")
+            continue
+        if request["pages"] > 1 + spare:
+            if any(item["pages"] > 1 for item in made):
+                # Most lists are shorter than the pages kept for them: this call waits until the others have answers.
+                continue
+            request["pages"], request["limited"] = 1 + max(0, spare), True
+        spare -= request["pages"] - 1
+        made.append(request)
     size = sum(len(json.dumps(request["arguments"])) for request in (*requests, *made))
     if size > MOST_ARGUMENTS:
         problems.append(f"The arguments of all calls are too large together: {size} characters of {MOST_ARGUMENTS}.")
@@ -234,7 +242,10 @@ def _is_told(request: Request) -> bool:
 def _is_cut(run: Run, state: ProgramState, requests: Sequence[Request]) -> bool:
     """Return whether a list is not whole that the program wanted whole: a page failed, or the limits cut it short."""
     is_over = _left(run, state) == 0
-    rests = [(request["response"].get("rest"), request["pages"] >= MAX_PAGES or is_over) for request in requests]
+    rests = [
+        (request["response"].get("rest"), request["pages"] >= MAX_PAGES or request.get("limited", False) or is_over)
+        for request in requests
+    ]
     return any(rest == "failed" or (rest == "unread" and is_limited) for rest, is_limited in rests)
 
 

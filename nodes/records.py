@@ -114,7 +114,7 @@ class Request(CallRecord):
 
     `round` numbers the API plans of the thread, `call` counts from 1 in the API plan, `attempt` counts repairs from 0.
     `output_instruction` is the query of the extraction, `result` the output of `code`. `place` is set for a request of
-    a program, which reads the response itself.
+    a program, which reads the response itself. `limited` says that the program wanted more pages than the budget left.
     """
 
     round: int
@@ -124,6 +124,7 @@ class Request(CallRecord):
     result: str
     code: str
     place: NotRequired[Place]
+    limited: NotRequired[bool]
 
 
 def placed(

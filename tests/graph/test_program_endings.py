@@ -150,6 +150,14 @@ def test_a_plan_for_the_loop_may_follow_a_program_that_stopped(board: Board) -> 
     assert "24 it is" in said(agent, "planner")
 
 
+def test_lists_that_are_read_together_share_the_budget_by_what_they_need(board: Board) -> None:
+    calls = ", ".join(f"find_tasks({given}pages=20)" for given in ("", "done=False, ", "done=True, ", ""))
+    script = {"express": [program(f"print(*(len(rows(answer)) for answer in gather({calls})))")]}
+    agent = board.agent(by_role(script), context={"max_requests": 30})
+    whole, undone, done, again = map(int, agent.ask("How many tasks are there?")["answer"].split())
+    assert (whole, undone + done, again) == (24, 24, 24)
+
+
 def test_a_list_that_the_budget_cuts_short_goes_to_the_planner(board: Board) -> None:
     script = {"express": [program("print(len(rows(find_tasks(pages=20))))")], "planner": [end("At least 20.")]}
     agent = board.agent(by_role(script), context={"max_requests": 2})
