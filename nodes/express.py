@@ -42,6 +42,9 @@ MORE = (
 )
 NOTHING_FITS = f"No function has words of the instruction. This is the map of their paths; {MORE}."
 
+UNSHOWN = "Without their arguments, which `functions` shows if you name them:"
+"""The line before functions that are not shown with their signatures."""
+
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _METHOD_AND_PATH = re.compile(r"\b[A-Z]{3,10} /[^\s`]*")
 
@@ -187,7 +190,7 @@ def _rest(run: Run, others: Sequence[Operation], room: int) -> list[str]:
         lines.append(line)
     hidden = len(others) - len(lines)
     more = [f"… and {hidden} more functions; {MORE}."] if hidden > 0 else []
-    return ["Without their arguments:", *lines, *more] if lines else more
+    return [UNSHOWN, *lines, *more] if lines else more
 
 
 def _looked(run: Run, text: str, instruction: str) -> str:

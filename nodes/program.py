@@ -353,8 +353,10 @@ def _summary(requests: Sequence[Request], said_last: str) -> str:
     lines = [said_last]
     if reads:
         lines.append(READS_HEAD + ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in reads.items()))
-    notices = Counter(notice for request in plain for notice in request["response"].get("notices", ()))
-    lines += [f"({notice})" for notice in list(notices)[:5]]
+    notices = dict.fromkeys(
+        (item["operation"], notice) for item in plain for notice in item["response"].get("notices", ())
+    )
+    lines += [f"({name}: {notice})" for name, notice in list(notices)[:5]]
     if told:
         lines.append(result_of(told))
     return "\n".join(lines)

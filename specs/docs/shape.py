@@ -187,6 +187,14 @@ class Shape:
             or any(branch.has_fields or branch.is_open for branch in self.branches)
         )
 
+    @property
+    def is_base(self) -> bool:
+        """Whether the schema itself has a discriminator, so that a value may have the fields of one that extends it."""
+        raw = follow_safely(self._document, self._schema)
+        members = raw.get("allOf") if isinstance(raw, dict) else None
+        own = [raw, *(members if isinstance(members, list) else ())]
+        return any(isinstance(node, dict) and "discriminator" in node for node in own)
+
     @cached_property
     def items(self) -> "Shape | None":
         """The items of an array; None if the value is no array."""

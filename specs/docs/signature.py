@@ -381,10 +381,10 @@ class _Tree:
         return "{" + ", ".join(parts) + "}"
 
     def _name_left_out(self, room: int) -> None:
-        """Name fields that are left out while their names fit, the most needed first."""
+        """Name fields that are left out while their names fit, the most needed first; required ones keep their star."""
         full: set[int] = set()
         for parent, entry in self._left_out:
-            parent.more.append(entry.name)
+            parent.more.append(f"{entry.name}{entry.mark}")
             cost = len(entry.name) + 2 + (0 if parent.named else len(" 100 more: …"))
             if cost > room or id(parent) in full:
                 full.add(id(parent))

@@ -65,7 +65,7 @@ def _body(operation: Operation) -> Json | None:
         "fields": listed,
         "needs": [name for name in listed if name in shape.required],
         # A body without documented fields may have any.
-        "open": shape.is_open or len(listed) < len(shape.fields) or not listed,
+        "open": shape.is_open or shape.is_base or len(listed) < len(shape.fields) or not listed,
     }
 
 
@@ -102,7 +102,7 @@ def _described(root: Shape) -> Json | None:
             waiting.append((shape.items, depth, arrays + 1, _setter(node, "items")))
         elif kinds == ("object",) and depth < DEEPEST and left > 0 and (shape.fields or shape.is_open):
             inner: Json = {name: None for name, _ in zip(shape.fields, range(left), strict=False)}
-            put({"fields": inner, "open": shape.is_open or len(inner) < len(shape.fields)})
+            put({"fields": inner, "open": shape.is_open or shape.is_base or len(inner) < len(shape.fields)})
             left -= len(inner)
             waiting.extend((shape.fields[name], depth + 1, 0, _setter(inner, name)) for name in inner)
         else:

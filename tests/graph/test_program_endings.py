@@ -163,4 +163,4 @@ def test_a_list_that_the_budget_cuts_short_goes_to_the_planner(board: Board) -> 
     agent = board.agent(by_role(script), context={"max_requests": 2})
     assert agent.ask("How many tasks are there?")["answer"] == "At least 20."
     assert agent.state["usage"]["requests"] == 2
-    assert "(The list may go on after these 2 pages.)" in agent.state["steps"][-1]["result"]
+    assert "(find_tasks: The list may go on after these 2 pages.)" in agent.state["steps"][-1]["result"]

@@ -8,7 +8,7 @@ from restgpt.calling.execution import FIRST_PAGE
 from restgpt.nodes.notices import notices_of
 from restgpt.nodes.records import Request
 
-OTHER = "the body differs from its schema at /items"
+OTHER = "the answer differs from its documented schema at /items"
 
 
 def request(wanted: str, pages: int = 1, result: str = "", **query: Any) -> Request:

@@ -309,7 +309,7 @@ def response_warnings(operation: Operation, status: int, content: Content, media
     # `patterns=False`, because one pattern may take a second for one text, and a body has many texts.
     schema = operation.json_schema(media.schema, patterns=False)
     found = validate(content.value(), schema, "")
-    return [*note, *(f"the body differs from its schema at {item}" for item in found[:3])]
+    return [*note, *(f"the answer differs from its documented schema at {item}" for item in found[:3])]
 
 
 def _is_told(operation: Operation, status: int) -> bool:

@@ -330,6 +330,14 @@ def test_members_of_all_of_are_one_object() -> None:
     assert result == {"fields": {"a": {"type": "integer"}, "b": {"type": "string"}}, "open": False}
 
 
+def test_an_object_that_others_extend_is_open_and_those_that_extend_it_are_not() -> None:
+    base = {"properties": {"a": {"type": "integer"}}, "discriminator": {"propertyName": "kind"}}
+    fields = {"fields": {"a": {"type": "integer"}}}
+    assert stub(answer("{$ref: '#/components/schemas/Base'}", Base=base), "a")["result"] == {**fields, "open": True}
+    extended = answer("{allOf: [{$ref: '#/components/schemas/Base'}]}", Base=base)
+    assert stub(extended, "a")["result"] == {**fields, "open": False}
+
+
 def depth(shape: Any) -> int:
     if not isinstance(shape, dict):
         return 0

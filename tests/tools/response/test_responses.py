@@ -149,8 +149,8 @@ def documented() -> Operation:
     ("answer", "notice"),
     [
         (reply(b'{"id":1}'), None),
-        (reply(b'{"id":"1"}'), "the body differs from its schema at /id: must be integer"),
-        (reply(b"[]"), "the body differs from its schema at /: must be object"),
+        (reply(b'{"id":"1"}'), "the answer differs from its documented schema at /id: must be integer"),
+        (reply(b"[]"), "the answer differs from its documented schema at /: must be object"),
         (reply(b"hello", "text/plain"), "the document promises application/json, not text/plain"),
         (reply(b"{}", status=418), "the document does not mention status 418"),
         (reply(b"{}", status=422), None),
@@ -227,4 +227,6 @@ def test_patterns_are_not_tried_on_answers(store: BaseStore) -> None:
     }
     found = load_api(document, base_url="https://t.example").operation("GET /x")
     stored = ResponseStore(store).put(reply(b'["UPPER", {"LONG": 1}, "text"]'), found)
-    assert stored.notices == ('the body differs from its schema at /2: must be integer, not the string "text"',)
+    assert stored.notices == (
+        'the answer differs from its documented schema at /2: must be integer, not the string "text"',
+    )

@@ -166,6 +166,16 @@ def test_the_only_item_needs_no_condition() -> None:
             {"name": "x"},
             "10 items match name 'x': " + ", ".join(f"x (id {n})" for n in range(8)) + " and 2 more; say which one.",
         ),
+        (
+            [
+                {"key_id": "a", "name": "x", "created_at": "1", "meta": {"team": "red"}, "kind": "k"},
+                {"key_id": "b", "name": "x", "created_at": "2", "meta": {"team": "blue"}, "kind": "k", "tags": []},
+            ],
+            "x",
+            {},
+            "2 items match 'x': x [key_id a, meta.team red, created_at 1], x [key_id b, meta.team blue, created_at 2]; "
+            "say which one.",
+        ),
     ],
 )
 def test_none_or_several_matches_stop_the_program_with_the_candidates(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 MOST_NAMES, MOST_CANDIDATES, MOST_TEXT = 20, 8, 80  # of one message: names, candidates, characters of a value
+MOST_DIFFERENCES = 3  # how many fields tell items of one name apart
 
 # Names of the list in an envelope, best first, and names of an object around the envelope. All are `plain` names.
 LISTS = (
@@ -286,9 +287,36 @@ def _likeness(value: Any, wanted: Any) -> float:
 
 
 def _candidates(items: list[Any]) -> str:
-    names = [_candidate(item) for item in items[:MOST_CANDIDATES]]
+    shown = items[:MOST_CANDIDATES]
+    names = [_candidate(item) for item in shown]
+    if len({_label(item) for item in shown}) < len(shown):
+        names = [f"{name} {differing}".rstrip() for name, differing in zip(names, _differences(shown), strict=True)]
     more = f" and {len(items) - MOST_CANDIDATES} more" if len(items) > MOST_CANDIDATES else ""
     return ", ".join(names) + more
+
+
+def _label(item: Any) -> str:
+    return next((str(value) for value in _labels(item) if not isinstance(value, Mapping | list)), "")
+
+
+def _differences(items: list[Any]) -> list[str]:
+    """Return for each item the first fields that tell items of one name apart; times are the last choice."""
+    flat = [_scalars(item) for item in items]
+    names = dict.fromkeys(name for fields in flat for name in fields if plain(name) != "id")
+    differing = [name for name in names if len({str(fields.get(name)) for fields in flat}) > 1]
+    chosen = sorted(differing, key=lambda name: bool(_TIME.search(name)))[:MOST_DIFFERENCES]
+    texts = [", ".join(f"{name} {_short(fields[name])}" for name in chosen if name in fields) for fields in flat]
+    return [f"[{text}]" if text else "" for text in texts]
+
+
+def _scalars(item: Any) -> dict[str, Any]:
+    """Return the texts, numbers and truth values of an object and of the objects in it, by their names."""
+    if not isinstance(item, Mapping):
+        return {}
+    held = [(name, inner) for name, inner in item.items() if isinstance(inner, Mapping)]
+    known = {str(name): value for name, value in item.items()}
+    known |= {f"{name}.{key}": value for name, inner in held for key, value in inner.items()}
+    return {name: value for name, value in known.items() if isinstance(value, str | int | float) and value != ""}
 
 
 def _candidate(item: Any) -> str:
@@ -302,6 +330,8 @@ def _candidate(item: Any) -> str:
         return known or "an object with " + _listed(item)
     return f"{_short(label)} ({known})" if known else _short(label)
 
+
+_TIME = re.compile(r"(?i)(?:_at|date|time|stamp|created|updated|modified|etag|version)\Z")
 
 _SPACES = re.compile("[\u00a0\u2007\u2009\u202f]")
 _GROUPED = r"[0-9]{1,3}(?:[ '’][0-9]{3})+(?![0-9])(?:[.,][0-9]+)?"
