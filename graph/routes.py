@@ -41,7 +41,7 @@ def after_caller(state: State) -> Literal["requests", "program", "unknown value"
 
 @on_loop
 def after_approval(state: State) -> list[Send] | Literal["asked", "not approved"]:
-    """After all decisions, send safe requests in parallel, or with changes among them, all one after the other.
+    """After all decisions, send reads in parallel, or with changes among them, all one after the other.
 
     Each parallel sender sees only its own requests, so it could not tell that another one must ask a person again.
     """
@@ -50,8 +50,8 @@ def after_approval(state: State) -> list[Send] | Literal["asked", "not approved"
     approved = _this_round(state, "approved")
     if not approved:
         return "not approved"
-    is_safe = all(request["safe"] for request in approved)
-    batches = [[request] for request in approved] if is_safe else [approved]
+    are_reads = all(request["safe"] for request in approved)
+    batches = [[request] for request in approved] if are_reads else [approved]
     began = state["usage"]["seconds"]
     seconds = spent_since(state["baseline"] or no_usage(), state["usage"])["seconds"]
     return [Send("sender", {"requests": batch, "seconds": seconds, "began": began}) for batch in batches]
