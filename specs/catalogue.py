@@ -7,15 +7,13 @@ from functools import cached_property
 from restgpt.specs.api import Api
 from restgpt.specs.docs.keyword import identifier, unique
 from restgpt.specs.docs.lookalike import difference, look_alikes
-from restgpt.specs.docs.map import Map
+from restgpt.specs.docs.map import TOKEN, Map
 from restgpt.specs.docs.summary import summary_line
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownOperationError
 from restgpt.specs.search.ranking import Search
 from restgpt.specs.search.vectors import VectorSearch
 
-# Characters of a token, on average.
-TOKEN = 4
 # The divisor of the budget for a list that was searched: the needed operations are near its head.
 SEARCHED_PART = 2
 # The operations of a larger API are not compared with one another.

@@ -32,8 +32,6 @@ PHRASES = (
     "its first page",
     "does not document",
     "does not mention",
-    "not documented",
-    "It deals with",
 )
 """Phrases that tell a model nothing, or that are wrong about real servers."""
 

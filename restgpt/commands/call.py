@@ -93,8 +93,8 @@ def call(
         given = _arguments(arguments)
         if output is not None:
             _check_output(output)
-        options = _Options(writes="dry-run" if dry_run else writes, is_dry=dry_run, approve=approve, again=again)
-        options = replace(options, only_reads=only_reads)
+        chosen: Writes = "dry-run" if dry_run else writes
+        options = _Options(chosen, is_dry=dry_run, approve=approve, again=again, only_reads=only_reads)
         with _open_call(found, given, apis, sources, settings, options) as single:
             single.roots = (Path.cwd(), *(files or ()))
             _finish(terminal, single, single.drafted(), options, output)
@@ -108,7 +108,7 @@ class _Options:
     is_dry: bool
     approve: bool
     again: bool | None
-    only_reads: bool = False
+    only_reads: bool
 
 
 @dataclass(frozen=True, slots=True)

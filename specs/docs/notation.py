@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from restgpt.specs.content import MediaType
-from restgpt.specs.docs.focus import ALWAYS, NAMED, NOTHING, PARTLY, VALUED, Relevance
+from restgpt.specs.docs.focus import ALWAYS, NAMED, NOTHING, PARTLY, REACH, VALUED, Relevance
 from restgpt.specs.docs.plain_text import plain_text
 from restgpt.specs.reading.coercion import coerce
 from restgpt.specs.reading.document import Document
@@ -33,8 +33,6 @@ NESTING = 3
 # How deep schemas nest in the text, and how many of these levels may be named schemas that are written in place.
 DEEPEST, IN_PLACE = 64, 8
 FEW_FIELDS = 6
-# How many levels of a field's schema are searched for words of the focus, references and alternatives included.
-REACH = 7
 # Above it are all fields on the way to a field that is named.
 ABOVE_PARTLY = PARTLY + 0.05
 # The least scores of the fields that a block shows, tried until it fits; the others are named, if they fit.

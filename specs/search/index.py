@@ -4,7 +4,7 @@ import contextlib
 import sqlite3
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -20,8 +20,6 @@ LENGTH = 0.5
 # The name of the search index in the file of the disk cache.
 KEY = "search"
 
-Hit = tuple[int, float]
-
 
 class Facts(msgspec.Struct, array_like=True, gc=False):
     """The properties of one operation that ranking uses beside its stems."""
@@ -30,8 +28,6 @@ class Facts(msgspec.Struct, array_like=True, gc=False):
     is_read: bool
     is_search: bool
     is_deprecated: bool
-    ends_in_variable: bool
-    variables: int
     path_stems: tuple[str, ...]
     last_stems: tuple[str, ...]
     title_stems: tuple[str, ...]
@@ -45,13 +41,6 @@ class SearchIndex(msgspec.Struct, array_like=True):
     impacts: dict[str, bytes]
     facts: list[Facts]
     edges: list[msgspec.Raw]
-
-    def posting(self, stem: str) -> Iterator[Hit]:
-        """Yield the numbers of the operations that have a stem, with its impact in each."""
-        packed = self.numbers.get(stem)
-        if packed is None:
-            return iter(())
-        return zip(array("I", packed), array("f", self.impacts[stem]), strict=True)
 
     def frequency(self, stem: str) -> int:
         """Return how many operations have a stem."""
@@ -101,8 +90,6 @@ def _facts(operation: Operation, feature: Features) -> Facts:
         feature.is_read,
         feature.is_search,
         operation.deprecated,
-        feature.ends_in_variable,
-        operation.path.count("{"),
         feature.path_stems,
         feature.last_stems,
         feature.title_stems,
