@@ -243,7 +243,7 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
         endpoint = _endpoint(operation)
     except (UnknownOperationError, ArgumentError, SpecError) as error:
         raise OutdatedCallError(f"The API document changed since this request was made: {error}") from None
-    # Another operation may have the name by now, and what is known of that does not hold for the kept request.
+    # Another operation may have the name now, and its effect is not the effect of the kept request.
     if request.fingerprint != record["fingerprint"] or record.get("endpoint", endpoint) != endpoint:
         raise OutdatedCallError(
             "The API document changed since this request was made, so it would not be the same request."

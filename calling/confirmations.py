@@ -1,7 +1,7 @@
-"""Confirmations: POSTs of which a person said that they only read, kept for each operation of each API.
+"""Confirmations: POSTs that a person confirmed as reads, kept for each operation of each API.
 
-They belong to no thread. The key of one holds a digest of the operation's own part of the document, so a changed
-operation is asked about again. Only a person's decision at a pause, or a command, writes one; no model can.
+All threads share them. A key contains a digest of the operation's own part of the document, so RestGPT asks again about
+a changed operation. Only a person's decision at a pause, or a command, writes a confirmation; no model can.
 """
 
 import json

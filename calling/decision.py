@@ -13,9 +13,12 @@ from restgpt.calling.record import Provenance
 NAMED = 20
 """How many arguments a refusal names."""
 
+ONLY_READS = "only_reads"
+"""The key of an approval that confirms a read. Only an answer at a pause has it: no prompt and no model can set it."""
+
 NOT_OFFERED = (
-    "it is not offered for this request to say that it only reads. Approve it without only_reads, or add a rule under "
-    "`effects` in apis.yaml"
+    "this request cannot be confirmed as a read. Approve it without only_reads, or add a rule under `effects` in "
+    "apis.yaml"
 )
 
 OUTDATED = "the document of the API has changed since the question. Read the question again; it is shown anew"
@@ -68,13 +71,9 @@ def confirms(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> bool:
 
 
 def _is_outdated(ask: Ask) -> bool:
-    """Whether the document has another operation by now than the one of which the question offered a confirmation."""
+    """Whether the operation in the document now differs from the one that the question offered to confirm."""
     offered = ask.action.get("effect")
     return offered is not None and offered.get("key") != key_of(ask.draft.operation)
-
-
-ONLY_READS = "only_reads"
-"""The key of an approval that confirms a read. Only an answer at a pause has it: no prompt and no model can set it."""
 
 
 def _answered(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> Ready | Ask | Refused | Done:

@@ -94,7 +94,7 @@ def _change(session: Session, ready: Ready, deadline: float | None, touched: set
         journal.retract(draft.id, draft.fingerprint)
         raise
     else:
-        # Those who approved a list of what seems only to read were asked about its further pages too.
+        # The question about a proposed read names its further pages, so the approval covers them.
         replies, rest = _pages(session, draft, reply, deadline) if draft.effect.is_proposed else ([reply], None)
         done = Done(draft, "sent", response=_kept(session, draft.operation, replies, rest), reply=reply)
         made = _made(reply)

@@ -82,7 +82,7 @@ def answered(session: Session, ask: Ask, answer: Mapping[str, Any]) -> Decided |
 
 
 def _offered(session: Session, operation: Operation) -> dict[str, Any]:
-    """The key of a question by which clients see that the person may confirm a read, and with which decision."""
+    """The key `effect` of a question: the person may confirm a read, and with which decision; else nothing."""
     if not session.rules.can_confirm(operation):
         return {}
     reason = session.rules.effect(operation).reason
@@ -91,7 +91,7 @@ def _offered(session: Session, operation: Operation) -> dict[str, Any]:
 
 
 def _effect_lines(draft: Draft, undo: str) -> list[str]:
-    """The way back from a change; of what seems only to read, the reason for that guess first."""
+    """The way back from a change; for a proposed read, its reason comes first."""
     if draft.effect.is_read:
         return []
     if not draft.effect.is_proposed:
@@ -129,7 +129,7 @@ def _purpose(operation: Operation) -> str:
 
 
 def _description_lines(operation: Operation) -> list[str]:
-    """The document's description, which may tell of a change that the summary leaves out, for one who confirms."""
+    """The document's description, for a person who may confirm: it may mention a change that the summary leaves out."""
     told = on_one_line(operation.description)
     if not told or told == on_one_line(_purpose(operation)):
         return []

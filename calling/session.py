@@ -94,7 +94,7 @@ class Session:
                 raise
             return NO_TARGET
         except RefusedCredentialError as error:
-            # What was readable before is so no more, or the change would be refused as well: nobody need be asked.
+            # The credential is not valid any more, so the change would be refused too, and no question is needed.
             if firm or (error.status == 401 and reader.security == operation.security):
                 raise
             return NO_TARGET

@@ -194,7 +194,7 @@ def _rest(run: Run, others: Sequence[Operation], room: int) -> list[str]:
 
 
 def _looked(run: Run, text: str, instruction: str) -> str:
-    """Return what the planner asks to see: functions by name, parts of the map, else the functions that fit its words.
+    """Return the functions and parts of the map that the text names, else the functions that fit its words.
 
     A part with few functions is shown as these functions. If nothing fits, the whole map is shown.
     """

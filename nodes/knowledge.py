@@ -1,4 +1,4 @@
-"""What models are told of the APIs in prompts: areas, description and rules from the document, notes of the user."""
+"""The text about APIs in prompts: areas, description and rules from the document, and the notes of the user."""
 
 from collections.abc import Sequence
 from functools import lru_cache

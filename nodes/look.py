@@ -29,7 +29,7 @@ def parts_in(run: Run, text: str) -> list[str]:
 
 
 def opened(run: Run, names: Sequence[str]) -> str:
-    """Write parts of the map; for a part that does not exist, say so, name similar ones, and list what fits its words.
+    """Write parts of the map; for a missing part, name similar parts, and list the operations that fit its words.
 
     The parts share the tokens of one look.
     """
@@ -50,7 +50,7 @@ def whole_map(run: Run) -> str:
 
 
 def looked(run: Run, text: str) -> str:
-    """Return what a look shows: the parts that the text names, else what fits its words, else the whole map."""
+    """Return the parts that the text names, else the operations that fit its words, else the whole map."""
     names = parts_in(run, text)
     if names:
         return opened(run, names)

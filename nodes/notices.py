@@ -27,7 +27,7 @@ def notices_of(request: Request) -> list[str]:
 
 
 def _wants_few(request: Request) -> bool:
-    """Return whether the first items were wanted, or those that a search finds first, or one that was found."""
+    """Return whether the first items were wanted, or the best matches of a search, or an item that was found."""
     wanted = request["output_instruction"]
     if request["pages"] != 1 or _WHOLE.search(wanted):
         return False

@@ -44,7 +44,7 @@ SHAPES = 6
 """The maximum number of responses whose shapes a failed program's writer sees."""
 
 SHAPES_HEAD, READS_HEAD = "Shapes of the answers:", "Read: "
-"""The beginnings of the lines of a result that tell what was received, after what the program said."""
+"""The beginnings of the lines about received answers in a result, below the output of the program."""
 
 SHAPE = 500
 """The maximum number of characters of one such shape."""
@@ -231,11 +231,13 @@ def _finished(
 
 def _doubts(requests: Sequence[Request]) -> bool:
     """Return whether a change did not succeed, so that the planner has to word the answer."""
-    return any(not (_is_told(request) or succeeded(request) or request["status"] == "held") for request in requests)
+    return any(
+        not (_is_answered_read(request) or succeeded(request) or request["status"] == "held") for request in requests
+    )
 
 
-def _is_told(request: Request) -> bool:
-    """Return whether the program had the answer of a read, which it tells itself, also if that is an error."""
+def _is_answered_read(request: Request) -> bool:
+    """Return whether a request is a read, or a proposed one with an answer: the program reports these, errors too."""
     return request["safe"] or (seems_to_read(request) and bool(request["response"]))
 
 

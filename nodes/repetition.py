@@ -1,7 +1,7 @@
 """Repetition: finds rounds of a turn that did the same as an earlier round, with the same results.
 
-A planner that gets the same result twice is told; the third time ends the turn. A change that succeeded is never a
-repetition ("skip two tracks"), and makes it worth while to look at the same things again.
+The prompt tells the planner about the second equal round; the third one ends the turn. A successful change is never a
+repetition ("skip two tracks"), and after it the planner may read the same things again.
 """
 
 import json
@@ -39,7 +39,7 @@ def times(steps: Sequence[Step]) -> list[int]:
 
 
 def repeated(steps: Sequence[Step]) -> str:
-    """Return in words that the last round was the same once too often; empty if it was not."""
+    """Return the reason to end the turn if the last round was the same too often; else an empty text."""
     count = times(steps)[-1] if steps else 0
     return f"{count} rounds with the same calls and results" if count >= MOST_EQUAL else ""
 

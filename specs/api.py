@@ -23,7 +23,7 @@ from restgpt.specs.security import KINDS, Requirement, SecurityScheme, read_requ
 from restgpt.specs.server import Server, absolute_url, read_servers, server_problems
 
 MOST_NOTES = 4000
-"""The maximum number of characters of the user's notes on an API, which stand in prompts as they are."""
+"""The maximum number of characters of the user's notes on an API, which prompts contain unchanged."""
 
 SLUG = re.compile(r"[^a-z0-9]+")
 TEMPLATE = re.compile(r"\{[^{}]*\}")

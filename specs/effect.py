@@ -1,8 +1,9 @@
 """The effect of an operation: whether its requests read or change something.
 
-The method says it (RFC 9110, section 9.2.1), unless the document marks the operation with `x-restgpt-effect: change`.
-Many APIs read by POST, so for a POST whose names and summary all speak of reading, `read` is proposed, with the reason.
-A proposal is a guess from words of somebody else: it must not send anything unasked. Signs that disagree make none.
+The method decides (RFC 9110, section 9.2.1), unless the document marks the operation with `x-restgpt-effect: change`.
+Many APIs read by POST, so a POST whose names and summary describe a read gets the proposal `read`, with the reason. A
+proposal is a guess from words of somebody else: nothing may be sent unasked because of it. Signs that disagree make no
+proposal.
 """
 
 import re
@@ -23,7 +24,7 @@ EXTENSION = "x-restgpt-effect"
 
 # How much of a description is read.
 DESCRIPTION_MOST = 1500
-# The longest name or summary that is read: what stands behind would be missed.
+# A POST with a longer name or summary gets no proposal.
 TEXT_MOST = 1000
 # A letter of another script, or an invisible sign, beside a Latin letter may make another word of it.
 ODD = re.compile("[A-Za-z][^\\x00-\\x7f‘’“”–—…]|[^\\x00-\\x7f‘’“”–—…][A-Za-z]")
@@ -34,7 +35,7 @@ HIDDEN = re.compile("[A-Za-z][\u00ad\u0370-\u052f\u200b-\u200f\u2060-\u2064\ufef
 # How many fields of a body are looked at.
 FIELDS_MOST = 200
 ALTERNATIVES_MOST = 50
-# Last words of a path segment that name a search with what stands before them, as in `advanced-search`.
+# Last words of a path segment that make it a search whatever words precede them, as in `advanced-search`.
 SEARCHES = frozenset({"search", "lookup"})
 # Last segments that are as often a noun, so that `POST /lists/list` may make one.
 NOUNS = frozenset({"list", "filter"})
@@ -52,7 +53,7 @@ Origin = Literal["method", "document", "proposed", "confirmed", "settings"]
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Whether a request reads or changes something, the origin of this knowledge, and the reason in plain words.
+    """Whether a request reads or changes something, who decided that, and the reason in plain words.
 
     `proposed` is a guess of this program, `confirmed` one that a person confirmed, `settings` is `apis.yaml`.
     """
@@ -73,7 +74,7 @@ class Effect:
 
 
 def effect_of(operation: Operation) -> Effect:
-    """Return the effect of an operation as far as its document tells it."""
+    """Return the effect of an operation by its method and its document."""
     if operation.extensions.get(EXTENSION) == "change":
         return Effect("change", "document", f"the document marks it with {EXTENSION}: change")
     if operation.is_safe:
@@ -84,12 +85,12 @@ def effect_of(operation: Operation) -> Effect:
 
 
 def seems_to_read(operation: Operation) -> bool:
-    """Return whether an operation reads, as far as its document tells it; proposals count."""
+    """Return whether an operation reads by its method and its document; proposals count."""
     return effect_of(operation).kind == "read"
 
 
 def _signs(operation: Operation) -> list[str]:
-    """Return the signs that a POST only reads; none if one sign speaks against it."""
+    """Return the signs that a POST only reads; none if there is a sign of a change."""
     segments = [part for part in operation.path.partition("#")[0].split("/") if part]
     texts = (operation.path, operation.operation_id, operation.summary)
     if not segments or not all(map(_is_readable, texts)) or _path_speaks_against(segments):
@@ -116,7 +117,7 @@ def _signs(operation: Operation) -> list[str]:
 
 
 def _is_readable(text: str) -> bool:
-    """Return whether the words of a text can be told: it is not too long, and no foreign sign hides in a word."""
+    """Return whether the words of a text can be recognised: it is not too long, and no foreign sign hides in a word."""
     if len(text) > TEXT_MOST or ODD.search(text):
         return False
     # Wide and mathematical letters become Latin ones.
@@ -130,7 +131,7 @@ def _verb_first(found: list[str]) -> list[str]:
 
 
 def _path_speaks_against(segments: list[str]) -> bool:
-    """Return whether a segment begins with a verb of change, or the last speaks of one, of a language, or `read`."""
+    """Return whether a segment begins with a verb of change, or the last one has such a verb, a language, or `read`."""
     static = [words(part) for part in segments if "{" not in part]
     if any(found and found[0] in CHANGES for found in static):
         return True
@@ -183,7 +184,7 @@ def _asks_for_more(operation: Operation, *, is_query: bool) -> bool:
 
 
 def _fields(operation: Operation, schema: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of a body with their schemas, those of its alternatives and of the items of a list too."""
+    """Yield the fields of a body, of its alternatives and of the items of a list, with their schemas."""
     for node in _alternatives(operation, schema):
         items = _alternatives(operation, node["items"]) if isinstance(node.get("items"), dict) else []
         for part in (node, *items):

@@ -1,4 +1,4 @@
-"""Verbs: tells from the English words of names and sentences whether a request reads or changes something."""
+"""Verbs: decides by the English words of names and sentences whether a request reads or changes something."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -32,7 +32,7 @@ CHANGES = _listed(
     redirect anonymize scrub poll touch mutate
     """
 )
-"""Verbs of requests that change something, wherever they stand in a name."""
+"""Verbs of requests that change something, at any place of a name."""
 
 NOUNS_TOO = _listed(
     """
@@ -44,7 +44,7 @@ NOUNS_TOO = _listed(
     make turn switch
     """
 )
-"""Verbs of changes that are nouns too: they count only where a verb stands."""
+"""Verbs of changes that are nouns too: they count only in the place of a verb."""
 
 HARMLESS = _listed("sort rank group match")
 """Verbs that may follow a verb of reading: search and sort."""
@@ -60,7 +60,7 @@ ISSUED = _listed(
     next url urls link links password challenge captcha job
     """
 )
-"""Nouns of things that come into being, or are taken away, when somebody gets them."""
+"""Nouns of things that a request to get them creates or takes away."""
 
 LANGUAGES = _listed("sql graphql cypher script statement mutation sparql influxql ksql gremlin")
 """Nouns of texts in a language that can change data too."""
@@ -118,7 +118,7 @@ def _is_plural(word: str) -> bool:
 
 
 def says_change(found: Sequence[str]) -> bool:
-    """Tell whether the words of a name or a summary speak of a change, or of a second act that is not a known read."""
+    """Tell whether the words of a name or a summary describe a change, or a second act that is not a known read."""
     if not PRONOUNS.isdisjoint(found) or "then" in found or not CHANGES.isdisjoint(found):
         return True
     if any(pair in CHECKS for pair in pairwise(found)) or _issues(found):
@@ -132,7 +132,7 @@ def says_change(found: Sequence[str]) -> bool:
 
 
 def _issues(found: Sequence[str]) -> bool:
-    """Tell whether the words speak of getting what comes into being, or is taken away, by that."""
+    """Tell whether the words describe getting something that the request itself creates or takes away."""
     return bool(found) and base(found[0]) == "get" and not ISSUED.isdisjoint(found)
 
 
@@ -172,7 +172,7 @@ def _participle_of(word: str) -> str:
 
 
 def tells_change(text: str) -> bool:
-    """Tell whether a description speaks of a change that the request makes, besides what it reads."""
+    """Tell whether a description mentions a change that the request makes besides its read."""
     found = [word for word in tokens(f". {text}") if not _is_adverb(word)]
     if len(found) > 2 and found[1] in (CHANGES | NOUNS_TOO) - ADVICE and found[2] in ARTICLES:
         return True

@@ -33,12 +33,12 @@ PHRASES = (
     "does not document",
     "does not mention",
 )
-"""Phrases that tell a model nothing, or that are wrong about real servers."""
+"""Phrases that are useless to a model, or wrong about real servers."""
 
 
 @dataclass(slots=True)
 class Report:
-    """The results of all servers: versions, reasons for skipping, outcomes, and judges that judge wrongly."""
+    """The results of all servers: versions, reasons for skipping, outcomes, and the faults of judges."""
 
     versions: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Report:
 
     @property
     def is_good(self) -> bool:
-        """Whether every task was fulfilled and every judge judges rightly."""
+        """Whether every task was fulfilled and no judge has a fault."""
         return not self.broken and all(outcome.ok for outcome in self.outcomes)
 
     def to_json(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def _line(outcome: Outcome) -> str:
 
 def _closing(report: Report, options: argparse.Namespace, watch: PromptWatch) -> Iterator[str]:
     if options.check:
-        judged = "all judges judge rightly" if not report.broken else f"{len(report.broken)} findings about judges"
+        judged = "all judges are right" if not report.broken else f"{len(report.broken)} findings about judges"
         yield f"{', '.join(report.versions.values())}: {judged}"
         return
     done, count = sum(outcome.ok for outcome in report.outcomes), len(report.outcomes)

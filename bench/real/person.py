@@ -40,7 +40,7 @@ class Person:
 def confirmed_read(action: dict[str, Any]) -> dict[str, Any]:
     """Return the decision on a request that only reads.
 
-    Where the question offers to say that its operation only reads, so that it is not asked about again, this is it.
+    If the question offers to confirm its operation as a read, it is that decision, else an approval.
     """
     offered = action.get("effect") or {}
     return dict(offered.get("confirm") or {"type": "approve"})

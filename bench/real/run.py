@@ -25,7 +25,7 @@ from restgpt.tools.model.role import ROLES, Role
 from restgpt.tools.settings import Settings
 
 TODAY = "2026-11-16"
-"""The date that the agent uses as today, because it stands in prompts."""
+"""The date that the agent uses as today: prompts contain it, so it must not change."""
 
 REPLY_S = 1800.0
 """The timeout of one model reply, in seconds: a person may write the replies of a recording by hand."""
@@ -41,15 +41,15 @@ class Models(Protocol):
         ...
 
     def changed(self, task: str) -> int:
-        """Return how many prompts of a task were not those that its replies were recorded for."""
+        """Return how many prompts of a task differ from the prompts that its replies were recorded for."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one task, and what it cost.
+    """The result and the cost of one task.
 
-    `approved` and `rejected` count the decisions on changes, `reads` those on requests that only read.
+    `approved` and `rejected` count the decisions on changes, `reads` the decisions on requests that only read.
     """
 
     server: str

@@ -96,7 +96,7 @@ def leave_one_out(samples: Sequence[Sample], rounds: int) -> Iterator[tuple[str,
 
 
 def main() -> None:
-    """Learn from the command line; prints the weights as they stand in the code."""
+    """Learn from the command line; prints the weights as `Weights`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--restbench", type=Path, required=True, help="folder of RestBench")
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder for fetched packages")

@@ -188,7 +188,7 @@ def forget_shapes(as_json: AsJson = False) -> None:
 
 @api.command()
 def reads(as_json: AsJson = False) -> None:
-    """List the operations of which you confirmed that they only read, so that they are not asked about again."""
+    """List the operations that you confirmed as reads, so that RestGPT does not ask about them again."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.calling.confirmations import Confirmations
@@ -213,7 +213,7 @@ def forget_reads(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Forget which operations were confirmed as reads, so that they are asked about again."""
+    """Forget which operations you confirmed as reads, so that RestGPT asks about them again."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.calling.confirmations import Confirmations
@@ -233,7 +233,7 @@ def forget_reads(
         if not found and operation is not None:
             raise UsageError(f"No operation {operation!r} was confirmed as a read. `restgpt api reads` lists them.")
         terminal.document({"forgotten": [item.to_json() for item in found]})
-        terminal.answer(f"{len(found)} {'operation is' if len(found) == 1 else 'operations are'} asked about again.")
+        terminal.answer(f"RestGPT asks about {len(found)} {'operation' if len(found) == 1 else 'operations'} again.")
 
 
 ORIGINS = {
@@ -252,7 +252,7 @@ def _show_effects(terminal: Terminal, operations: "Sequence[Operation]", setting
 
     with open_persistence(settings) as persistence:
         rules = Rules(settings, confirmations=Confirmations(persistence.store))
-        # Each decoded afresh, so that a large document is not kept in memory.
+        # Each operation is decoded afresh, so that a large document is not kept in memory.
         found = [(item, rules.effect(item.fresh())) for item in operations]
     terminal.document(
         {

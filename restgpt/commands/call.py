@@ -207,7 +207,7 @@ def _open_call(
 ) -> Iterator[_SingleCall]:
     """Open the session of a call: in memory for a read; for a change, with the locked thread and its journal.
 
-    Whether an operation that seems to read was confirmed stands in the database.
+    The confirmations of operations that seem to read are in the database.
     """
     from restgpt.calling.confirmations import Confirmations
     from restgpt.calling.journal import Journal
@@ -338,7 +338,7 @@ def _wait(terminal: Terminal, ask: "Ask", shown: dict[str, Any]) -> NoReturn:
             "with --no-again."
         )
     else:
-        reads = ", or with --only-reads if it only reads, as it seems" if confirmation(ask.action) else ""
+        reads = ", or with --only-reads if it only reads" if confirmation(ask.action) else ""
         terminal.say(f"The request was not sent, because it needs approval. Approve it with --approve{reads}.")
     raise typer.Exit(Exit.PAUSED)
 

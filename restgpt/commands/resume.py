@@ -23,7 +23,8 @@ def resume(
         bool,
         typer.Option(
             "--only-reads",
-            help="With --approve: those of the requests that seem only to read do so; do not ask about them again.",
+            help="With --approve: confirm the requests that seem only to read as reads, and do not ask about their "
+            "operations again.",
         ),
     ] = False,
     reject: Annotated[

@@ -60,7 +60,7 @@ class Verdict:
         if sum(given) > 1:
             raise UsageError("--approve, --reject, --respond and --edit exclude each other. Give one of them.")
         if self.only_reads and not self.approve:
-            raise UsageError("--only-reads says more about requests that are approved. Give --approve --only-reads.")
+            raise UsageError("--only-reads applies to approved requests only. Give --approve --only-reads.")
         return any(given)
 
     def answers(self, pending: Sequence[Pending]) -> dict[str, Any]:

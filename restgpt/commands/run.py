@@ -101,7 +101,7 @@ def resume_line(thread: str) -> str:
 def how_to_decide(thread: str, *, is_offered: bool = False) -> str:
     """Return the commands that approve, reject or edit the waiting requests, or confirm reads if that is offered."""
     line = resume_line(thread)
-    reads = f"            {line} --approve --only-reads   (and do not ask again about what seems only to read)\n"
+    reads = f"            {line} --approve --only-reads   (and confirm the requests that seem only to read)\n"
     return (
         f"To decide:  {line} --approve\n{reads if is_offered else ''}"
         f'            {line} --reject "why"\n'

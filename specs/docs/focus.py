@@ -13,7 +13,7 @@ from restgpt.specs.search.stemmer import STOP_STEMS, stems
 ALWAYS = frozenset({"id", "name", "title", "total", "count", "next", "results", "items", "data", "error", "message"})
 # Scores: the plan has the name of a field, one of its enumerated values, a part of its name, a word of its description.
 NAMED, VALUED, PARTLY, DESCRIBED = 4.0, 3.0, 2.0, 1.0
-# What a field keeps of the score of a field below it, and how many levels below it are searched, references included.
+# The part of its score that a field passes to the field above it, and how many levels are searched, with references.
 KEPT, REACH = 0.9, 7
 # How many characters of a description and how many enumerated values are compared.
 DESCRIPTION_MOST, VALUES_MOST = 200, 60
@@ -63,7 +63,7 @@ class Focus:
 
 @lru_cache(maxsize=256)
 def focus_of(text: str) -> Focus:
-    """Return the focus of a text; prompts ask for that of one instruction many times."""
+    """Return the focus of a text; cached, because the prompts of one instruction use the same focus many times."""
     return Focus(text)
 
 
@@ -78,7 +78,7 @@ class Relevance:
         self.focus = focus
         self._document = document
         self._inside: dict[str, float] = {}
-        # With each schema, which keeps its identity from being that of another one.
+        # Keeps a reference to each schema, so that no other object gets its `id`.
         self._own: dict[tuple[str, int], tuple[Any, float]] = {}
         self._best: dict[tuple[str, int], float] = {}
 

@@ -14,14 +14,14 @@ from restgpt.specs.docs.summary import first_sentence
 from restgpt.specs.operation import Operation
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
-# Of more operations than these the paths tell what each is for.
+# In a larger group the paths show the difference well enough.
 ALIKE_MOST = 6
 # How many names of a result and of arguments are shown, and the characters of all words together.
 RESULT_NAMES, TAKEN_NAMES, LONGEST = 3, 4, 90
 # How many fields of a result are searched for its list.
 FIELDS_MOST = 40
 
-# Words that say that something is read, but not what.
+# Words of reading, which do not name the subject.
 _READING = frozenset(stems("read retrieve fetch query search filter paginate count return view load lookup all"))
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 _NUMBER = re.compile(r"_\d+$")

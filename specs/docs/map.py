@@ -134,7 +134,7 @@ class Map:
         return None
 
     def _reach(self, steps: Sequence[str]) -> tuple[PathNode, list[str], Sequence[str]]:
-        """Follow pieces from the root: return the last node, the pieces to it, and those that lead nowhere."""
+        """Follow pieces from the root: return the last node, the pieces to it, and the pieces that were not found."""
         node = self._root
         found: list[str] = []
         for number, step in enumerate(steps):

@@ -162,7 +162,7 @@ class Notation:
                 break
             if not self._focus:
                 break
-            # What the shorter text does not refer to is not to be written.
+            # Schemas to which only the longer text refers must not be written.
             self._names, self._waiting = names, waiting
         self._least = 0.0
         return text

@@ -13,7 +13,7 @@ from itertools import count
 from restgpt.specs.docs.path_tree import PathNode
 
 DEEPER_LETTERS = 12
-"""How many letters more than the shared ones siblings are told apart by, at most."""
+"""The maximum number of letters after the shared ones by which siblings are grouped."""
 
 SHORTEST = 6
 """The length of the shortest line; with less room, nothing more is added."""

@@ -1,4 +1,4 @@
-"""The rules that an API's owner states in its document: what limits or obliges those who use the API."""
+"""The rules that an API's owner states in its document: passages that limit or oblige the users of the API."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -109,7 +109,7 @@ def _rules(found: Sequence[Passage]) -> list[int]:
 
 
 def _is_rule(passage: Passage) -> bool:
-    """Return whether a passage limits or obliges; how to sign in, to install and what has changed does not count."""
+    """Return whether a passage limits or obliges; passages about sign-in, installation and changes do not count."""
     if _SETUP.search(passage.heading) or _SIGN_IN.search(passage.text):
         return False
     return bool(_RULE.search(passage.text) or _RULED.search(passage.heading))
@@ -135,7 +135,7 @@ def _fitting(found: Sequence[Passage], numbers: Iterable[int], room: int) -> set
 
 
 def _leading(found: Sequence[Passage], numbers: Iterable[int], room: int) -> Iterator[int]:
-    """Yield the first passages that fit; of plain prose, what comes first says what the API is about."""
+    """Yield the first passages that fit; plain prose mostly begins with the purpose of the API."""
     for number in numbers:
         room -= len(found[number].text) + 1
         if room < 0:

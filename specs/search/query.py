@@ -43,7 +43,7 @@ INNER = str.maketrans(".;:!?, ", "\x00" * 7)
 NAME = re.compile(r"^\W*[A-Z][^A-Z]*$")
 # Words that hold a digit or a sign inside are values, such as INV-0412, name@host, notes.txt or owner/name.
 VALUE = re.compile(r"\d|\w[/@_.:]\w|^[#@$€£]")
-# Words of instructions that tell nothing about the operation, beside the stop words of documents.
+# Words of instructions that do not describe an operation, besides the stop words of documents.
 IDLE = frozenset(
     stems("""
 right now still anyone someone everyone everything anything nothing whatever since till between one two three thing
@@ -56,7 +56,7 @@ won let lets else ever never yet again back
 VERB_WEIGHT = 0.7
 QUOTED_WEIGHT, NAME_WEIGHT, VALUE_WEIGHT = 0.2, 0.5, 0.2
 BY_SOMEBODY = re.compile(r"\b(?:by|with) [A-Z]|[A-Z]\w+['’]s ")
-# A verb after one of these words tells what is or was so; it asks for nothing.
+# A verb after one of these words states a fact and asks for nothing.
 NOT_ASKING = frozenset(
     words("is are was were be been being s ve re have has had i we they he she it did does got not t")
 )

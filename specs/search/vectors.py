@@ -83,7 +83,7 @@ class Unfinished:
         self.packed = array("f")
 
     def fits(self, vectors: Sequence[Sequence[float]]) -> bool:
-        """Tell whether all vectors have the same length, that of the earlier ones."""
+        """Tell whether all vectors have the length of the earlier ones."""
         lengths = {len(vector) for vector in vectors} | ({self.dimension} if self.count else set())
         return len(lengths) == 1 and lengths != {0}
 

@@ -126,7 +126,7 @@ def test_a_change_cannot_be_confirmed_as_a_read(shop: PostShop) -> None:
     [pause] = asked.ask("Cancel order 3")["__interrupt__"]
     assert "effect" not in pause.value["action_requests"][0]
     [again] = resume(asked, ONLY_READS)["__interrupt__"]
-    assert "it is not offered" in again.value["action_requests"][0]["description"]
+    assert "cannot be confirmed as a read" in again.value["action_requests"][0]["description"]
     assert (shop.cancelled, Confirmations(store).listed()) == ([], [])
 
 

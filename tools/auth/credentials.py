@@ -144,9 +144,9 @@ class Credentials:
         raise self._missing(operation)
 
     def remedies(self, operation: Operation) -> list[str]:
-        """What the user can change if the API refuses a request: the places of the credentials that it was sent with.
+        """How to repair the credentials of a request that the API refuses: the places where its credentials are set.
 
-        If it was sent without, the credentials that the document offers; empty if there is nothing to change.
+        For a request without credentials, the credentials that the document offers; empty if it offers none.
         """
         api, entry = operation.api, self.entry(operation.api)
         places = [self._place(api, scheme) for scheme in self.check(operation)]

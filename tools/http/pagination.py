@@ -314,7 +314,7 @@ def _inner(operation: Operation, arguments: Arguments, names: frozenset[str]) ->
 
 
 def _body_fields(operation: Operation, arguments: Arguments) -> list[_Field]:
-    """The fields of a JSON body: those of the document, and those that were given besides."""
+    """The fields of a JSON body: the documented ones, and further ones that the arguments have."""
     body = operation.body
     if body is None or "json" not in body.preferred.media_type.lower() or operation.method == "GET":
         return []

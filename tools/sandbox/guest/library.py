@@ -300,7 +300,7 @@ def _label(item: Any) -> str:
 
 
 def _differences(items: list[Any]) -> list[str]:
-    """Return for each item the first fields that tell items of one name apart; times are the last choice."""
+    """Return for each item the first fields that distinguish items of one name; times are the last choice."""
     flat = [_scalars(item) for item in items]
     names = dict.fromkeys(name for fields in flat for name in fields if plain(name) != "id")
     differing = [name for name in names if len({str(fields.get(name)) for fields in flat}) > 1]
