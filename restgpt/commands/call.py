@@ -372,7 +372,7 @@ def _print_reply(
     terminal.document({"status": status, "request": shown, "response": reply_document(reply), **thread})
     if output is None and not terminal.as_json:
         print_body(terminal, reply)
-    if single.record and done.succeeded and not done.draft.effect.is_proposed:
+    if single.record and done.succeeded and done.draft.effect.kind == "change":
         terminal.note(f"Undo it with: restgpt undo {single.record.thread}")
     if reply.status >= 400:
         raise typer.Exit(Exit.UNFULFILLED)
