@@ -47,7 +47,8 @@ def _share(run: Run, apis: Sequence[Api]) -> int:
 
 
 def _notes(apis: Sequence[Api]) -> list[str]:
-    return [render("notes", api=_title(api), notes=api.notes) for api in apis if api.notes]
+    # By name, because the title is text of the document, which must not stand outside of a fence.
+    return [render("notes", api=api.name, notes=api.notes) for api in apis if api.notes]
 
 
 @lru_cache(maxsize=64)

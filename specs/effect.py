@@ -75,7 +75,7 @@ class Effect:
 
 def effect_of(operation: Operation) -> Effect:
     """Return the effect of an operation by its method and its document."""
-    if operation.extensions.get(EXTENSION) == "change":
+    if _marked(operation) == "change":
         return Effect("change", "document", f"the document marks it with {EXTENSION}: change")
     if operation.is_safe:
         return Effect("read", "method", f"{operation.method} only reads (RFC 9110, section 9.2.1)")
@@ -89,6 +89,12 @@ def seems_to_read(operation: Operation) -> bool:
     return effect_of(operation).kind == "read"
 
 
+def _marked(operation: Operation) -> str:
+    """Return the effect that the document marks the operation with, in lower case; empty if there is no such mark."""
+    value = operation.extensions.get(EXTENSION)
+    return value.strip().lower() if isinstance(value, str) else ""
+
+
 def _signs(operation: Operation) -> list[str]:
     """Return the signs that a POST only reads; none if there is a sign of a change."""
     segments = [part for part in operation.path.partition("#")[0].split("/") if part]
@@ -98,7 +104,7 @@ def _signs(operation: Operation) -> list[str]:
     name, summary = _verb_first(words(operation.operation_id)), words(operation.summary)
     if any(says_change(found) or not LANGUAGES.isdisjoint(found) for found in (name, summary)):
         return []
-    marked = operation.extensions.get(EXTENSION) == "read"
+    marked = _marked(operation) == "read"
     found = {
         f'the document marks it with "{EXTENSION}: read"': "read" if marked else "",
         "its path ends in {verb!r}": _path_verb(segments[-1]),

@@ -192,7 +192,7 @@ def test_a_file_and_an_idempotency_key_prevent_a_proposal() -> None:
 
 
 def test_a_document_makes_a_get_a_change_but_a_post_only_a_proposal() -> None:
-    change, read = {"x-restgpt-effect": "change"}, {"x-restgpt-effect": "read"}
+    change, read = {"x-restgpt-effect": " Change"}, {"x-restgpt-effect": "read"}
     assert effect_of(operation(method="get", **change)).kind == "change"
     assert effect_of(operation("/orders/search", **change)).kind == "change"
     marked = effect_of(operation("/orders/matching", **read))
