@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 from unicodedata import normalize
+from weakref import WeakKeyDictionary
 
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.references import follow_safely
@@ -47,6 +48,9 @@ ASKING = frozenset(
 SWITCHES = (["action"], ["operation"], ["op"], ["command"], ["mode"], ["method"], ["verb"], ["task"])
 KEY_HEADERS = ("idempotency-key", "x-idempotency-key", "x-http-method-override")
 
+# Prompts ask for the effects of all operations again and again, and a document does not change while it is loaded.
+_EFFECTS: "WeakKeyDictionary[Operation, Effect]" = WeakKeyDictionary()
+
 Kind = Literal["read", "change"]
 Origin = Literal["method", "document", "proposed", "confirmed", "settings"]
 
@@ -75,6 +79,18 @@ class Effect:
 
 def effect_of(operation: Operation) -> Effect:
     """Return the effect of an operation by its method and its document."""
+    known = _EFFECTS.get(operation)
+    if known is None:
+        known = _EFFECTS[operation] = _derived(operation)
+    return known
+
+
+def seems_to_read(operation: Operation) -> bool:
+    """Return whether an operation reads by its method and its document; proposals count."""
+    return effect_of(operation).kind == "read"
+
+
+def _derived(operation: Operation) -> Effect:
     if _marked(operation) == "change":
         return Effect("change", "document", f"the document marks it with {EXTENSION}: change")
     if operation.is_safe:
@@ -82,11 +98,6 @@ def effect_of(operation: Operation) -> Effect:
     if operation.method == "POST" and (signs := _signs(operation)):
         return Effect("read", "proposed", f"it is a POST, but {' and '.join(signs)}")
     return Effect("change", "method", f"{operation.method} may change something (RFC 9110, section 9.2.1)")
-
-
-def seems_to_read(operation: Operation) -> bool:
-    """Return whether an operation reads by its method and its document; proposals count."""
-    return effect_of(operation).kind == "read"
 
 
 def _marked(operation: Operation) -> str:
