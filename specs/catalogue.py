@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from restgpt.specs.api import Api
+from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.keyword import identifier, unique
 from restgpt.specs.docs.lookalike import difference, look_alikes
-from restgpt.specs.docs.map import TOKEN, Map
+from restgpt.specs.docs.map import Map
 from restgpt.specs.docs.summary import summary_line
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownOperationError

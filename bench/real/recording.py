@@ -20,13 +20,11 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, LLMResult
 from pydantic import BaseModel, PrivateAttr, ValidationError
 
+from restgpt.specs.docs.documentation import TOKEN
 from restgpt.tools.model.errors import ModelError, NotRecordedError
 from restgpt.tools.model.reply import json_in
 from restgpt.tools.model.role import Role
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
-
-TOKEN = 4
-"""The number of characters that count as a token where no provider counts."""
 
 SHOWN = 600
 """The number of characters of a prompt that an error shows."""

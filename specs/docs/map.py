@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 
+from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.outline import outline
 from restgpt.specs.docs.path_tree import PathNode, grow, pieces
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownPartError
-
-TOKEN = 4
-"""Characters of a token, on average."""
 
 OWN_SHARE = 3
 """The part of the budget for the operations of a part's own path, where those below it do not fit."""

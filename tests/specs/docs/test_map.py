@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from restgpt.specs import Api, Catalogue, UnknownOperationError, UnknownPartError, load_api
-from restgpt.specs.docs.map import LEGEND, TOKEN, Part
+from restgpt.specs.docs.documentation import TOKEN
+from restgpt.specs.docs.map import LEGEND, Part
 from restgpt.specs.docs.path_tree import pieces
 
 SHOP = {
