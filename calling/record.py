@@ -8,16 +8,17 @@ Origin = Literal["user", "document", "response", "model", "program"]
 
 
 class Place(TypedDict):
-    """A place in a kept response: its handle and a JSON pointer in it."""
+    """A place in a kept response: its handle, a JSON pointer in it, and the name of the API that answered."""
 
     handle: str
     at: str
+    api: NotRequired[str]
 
 
 class Provenance(TypedDict):
     """The origin of one argument; `pointer` is its JSON pointer in the grouped arguments.
 
-    `handle` and `at` name the kept response and the JSON pointer in it. "model" is what no source holds as such,
+    `handle`, `at` and `api` name the kept response, the JSON pointer in it and the API that answered. "model" is what no source holds as such,
     "program" what a program computed: no source and no literal of its code holds it. `parts` are the places of
     response values that a computed text contains.
     """
@@ -26,6 +27,7 @@ class Provenance(TypedDict):
     origin: Origin
     handle: NotRequired[str]
     at: NotRequired[str]
+    api: NotRequired[str]
     parts: NotRequired[list[Place]]
 
 

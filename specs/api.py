@@ -33,6 +33,7 @@ class Api:
     """One API: its operations, servers and security, read from the document on demand.
 
     `auth` maps security schemes to credentials; `repr` never shows it. `notes` is the user's own text about the API.
+    `entry` is the name of the entry of `apis.yaml` that the API was loaded from, None if it was loaded from elsewhere.
     """
 
     def __init__(
@@ -45,9 +46,11 @@ class Api:
         auth: Mapping[str, str] | None = None,
         name: str | None = None,
         notes: str = "",
+        entry: str | None = None,
     ) -> None:
         self.document = document
         self.source = source
+        self.entry = entry
         self.notes = notes.strip()
         if len(self.notes) > MOST_NOTES:
             raise SpecError(f"the notes have {len(self.notes):,} characters: shorten them to at most {MOST_NOTES:,}")
@@ -70,6 +73,11 @@ class Api:
 
     def __repr__(self) -> str:
         return f"Api({self.name}: {len(self.operations)} operations from {self.source})"
+
+    @property
+    def identity(self) -> str:
+        """What tells the API from others, which its document cannot choose: the entry, else the source."""
+        return f"apis.yaml:{self.entry}" if self.entry is not None else self.source
 
     @property
     def title(self) -> str:
@@ -224,17 +232,18 @@ def load_api(
     auth: Mapping[str, str] | None = None,
     name: str | None = None,
     notes: str = "",
+    entry: str | None = None,
     cache: Path | None = None,
     allow_external: bool = False,
 ) -> Api:
     """Load an API from a path, URL, text, bytes or mapping; raises SpecError if it is not OpenAPI.
 
     `base_url` overrides the servers of the document, `auth` maps security schemes to credentials, `notes` is the
-    user's own text about the API, which models read, `cache` is a folder for the disk cache, and external references
-    are read only with `allow_external`.
+    user's own text about the API, which models read, `entry` is the entry of `apis.yaml` that names the source, `cache`
+    is a folder for the disk cache, and external references are read only with `allow_external`.
     """
     label, document, index = _read(source, cache, allow_external)
-    return Api(document, index, source=label, base_url=base_url, auth=auth, name=name, notes=notes)
+    return Api(document, index, source=label, base_url=base_url, auth=auth, name=name, notes=notes, entry=entry)
 
 
 def _read(
