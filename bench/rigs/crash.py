@@ -3,7 +3,9 @@
 A child process carries out a task on a simulated API, its threads in SQLite or PostgreSQL: an errand with five changes
 call by call, or a job by a program. The rig kills it with SIGKILL at random moments, after every node, and right before
 and after each request; then another child resumes the thread, in a part of the trials on a machine with another clock
-or another version. The rig answers questions about changes of unknown outcome from the world's own log.
+or another version. In other trials the rig stops the child with SIGSTOP, lets another one take over, and continues the
+first one, a zombie, afterwards; or it removes lock files, or the database, under a running child. The rig answers
+questions about changes of unknown outcome from the world's own log, or approves them all as a careless person would.
 """
 
 import argparse
@@ -19,7 +21,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -39,6 +41,7 @@ from restgpt.graph.build import Graph, build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.nodes.resources import Resources
 from restgpt.specs.status import is_success
+from restgpt.tools.errors import StoppingError
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.network.addresses import GuardedAdapter, resolve
 from restgpt.tools.settings import Secret, Settings
@@ -53,38 +56,55 @@ UNKNOWN = "may not have been"
 CHANGED = "The target has changed"
 OTHER_VERSION = "99.0"
 
+STOPPED = "stopped"
+"""The message of a child that stops itself."""
+
 Moment = Literal["never", "after", "node", "send", "answer", "question"]
+Fate = Literal["killed", "stopped"]
+Person = Literal["careful", "careless"]
+Removed = Literal["", "locks", "database"]
 Writes = Literal["ask", "allow"]
 Task = Errand | Job
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """The moment when a child dies, and the machine that it runs on.
+    """The moment when a child is killed, or stopped until the others have ended, and the machine that it runs on.
 
-    It dies `after` some seconds, after the nth `node`, before or after the nth request, or at the nth `question`.
+    That is `after` some seconds, after the nth `node`, before or after the nth request, or at the nth `question`.
     """
 
     moment: Moment = "never"
     number: float = 0
     machine: Machine = HERE
+    fate: Fate = "killed"
 
     def __str__(self) -> str:
-        when = f"{self.moment} {self.number:.3g}" if self.moment != "never" else "never"
+        when = f"{self.fate} {self.moment} {self.number:.3g}" if self.moment != "never" else "never killed"
         return f"{when}{self.machine}"
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A task and the ends of the children that carry it out; the last child lives, on the machine `last`."""
+    """A task and the ends of the children that carry it out; the last child lives, on the machine `last`.
+
+    The `person` answers the questions. What is `removed` goes while a child is stopped; without the database no other
+    child takes over. A trial that is not `locked` runs as on a server, which locks no thread.
+    """
 
     task: Task
     kills: tuple[Kill, ...] = ()
     last: Machine = HERE
+    person: Person = "careful"
+    removed: Removed = ""
+    locked: bool = True
 
     def __str__(self) -> str:
-        kills = ", then ".join(map(str, self.kills)) or "never"
-        return f"killed {kills}{f', then never{self.last}' if self.last != HERE else ''}: {self.task.instruction}"
+        kills = ", then ".join(map(str, self.kills)) or "never killed"
+        last = f", then never{self.last}" if self.last != HERE else ""
+        ways = [self.person] * (self.person != "careful") + [f"without {self.removed}"] * bool(self.removed)
+        ways += ["unlocked"] * (not self.locked)
+        return f"{kills}{last}{' (' + ', '.join(ways) + ')' if ways else ''}: {self.task.instruction}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +127,8 @@ class Outcome:
     """What came of a trial, and what its children told while they ran.
 
     `asked` counts the questions that were answered, by request; `again` has those that came again without a reason.
+    `risked` counts the changes of unknown outcome that a person let go out once more. `fenced` counts the zombies that
+    an error stopped after they had lost their thread, `withheld` the children that ended because of what was removed.
     """
 
     answer: str = ""
@@ -117,6 +139,9 @@ class Outcome:
     seconds: float = 0.0
     unknown: int = 0
     changed: int = 0
+    risked: int = 0
+    fenced: int = 0
+    withheld: str = ""
     asked: Counter[str] = field(default_factory=Counter)
     again: list[str] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
@@ -135,14 +160,28 @@ class Outcome:
             case ("answered", request):
                 # An answer counts once its effect is saved: one that dies with its process has to be given again.
                 self.asked[request] += 1
+            case ("risked",):
+                self.risked += 1
+            case ("withheld", error):
+                self.withheld = error
             case ("end", answer, nodes, version):
                 self.answer, self.nodes, self.version = answer, nodes, version
 
-    def faults(self, wanted: "Outcome", task: Task, last: Machine) -> list[str]:
-        """Return what is wrong with it beside an undisturbed outcome."""
-        found = [] if self.answer.strip() == DONE else [f"it ended with {self.answer!r}"]
+    def faults(self, wanted: "Outcome", trial: Trial) -> list[str]:
+        """Return what is wrong with it beside an undisturbed outcome.
+
+        A change may be there twice only as often as a person let one of unknown outcome go out once more.
+        """
+        task, last = trial.task, trial.last
         lost, doubled = self.ledger.lost(wanted.ledger), self.ledger.doubled(wanted.ledger)
-        found += [f"lost {change}" for change in lost] + [f"doubled {change}" for change in doubled]
+        if trial.removed == "database" and self.withheld:
+            # What was not sent is not lost without a word.
+            return [f"doubled {change}" for change in doubled]
+        found = [] if self.answer.strip() == DONE else [f"it ended with {self.answer or self.withheld!r}"]
+        found += [f"lost {change}" for change in lost]
+        found += [f"doubled {change}" for change in doubled] if len(doubled) > self.risked else []
+        if self.risked:
+            return found
         # The calls of an API plan follow from each other, so their order counts; and after a change of unknown outcome
         # those behind it are dropped, planned anew and asked about again.
         found += [f"asked twice about {request}" for request in self.again if isinstance(task, Job)]
@@ -167,6 +206,9 @@ class Tally:
     questions: int = 0
     asked: int = 0
     changed: int = 0
+    zombies: int = 0
+    fenced: int = 0
+    risked: int = 0
     wrong: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -178,6 +220,9 @@ class Tally:
         self.questions += outcome.unknown
         self.asked += sum(outcome.asked.values())
         self.changed += outcome.changed
+        self.zombies += any(kill.fate == "stopped" for kill in trial.kills)
+        self.fenced += outcome.fenced
+        self.risked += outcome.risked
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(
@@ -187,41 +232,50 @@ class Tally:
             self.questions + other.questions,
             self.asked + other.asked,
             self.changed + other.changed,
+            self.zombies + other.zombies,
+            self.fenced + other.fenced,
+            self.risked + other.risked,
             self.wrong + other.wrong,
             max(self.seconds, other.seconds),
         )
 
     def __str__(self) -> str:
         return (
-            f"{self.trials} trials, {self.killed} killed in the middle, {self.moved} went on with another clock or "
-            f"version; {self.asked} approvals asked for, {self.questions} of unknown outcome, {self.changed} because "
-            f"the target had changed; {len(self.wrong)} wrong; {self.seconds:.0f} s"
+            f"{self.trials} trials, {self.killed} killed or stopped in the middle, {self.moved} went on with another "
+            f"clock or version; {self.zombies} zombies, {self.fenced} of them kept from going on; {self.asked} "
+            f"approvals asked for, {self.questions} of unknown outcome, {self.risked} of these sent once more, "
+            f"{self.changed} because the target had changed; {len(self.wrong)} wrong; {self.seconds:.0f} s"
         )
 
 
 class _DeadlyAdapter(GuardedAdapter):
-    """Kills its own process at the nth request: before it goes out, or once its answer is there."""
+    """Kills or stops its own process at the nth request: before it goes out, or once its answer is there."""
 
-    def __init__(self, kill: Kill) -> None:
+    def __init__(self, kill: Kill, told: Connection) -> None:
         super().__init__(resolver=resolve, connect_seconds=10.0)
         self._kill = kill
+        self._told = told
         self._count = 0
 
     def send(self, *args: Any, **kwargs: Any) -> requests.Response:
         self._count += 1
-        _die_at(self._kill, "send", self._count)
+        _end_at(self._kill, "send", self._count, self._told)
         response = super().send(*args, **kwargs)
-        _die_at(self._kill, "answer", self._count)
+        _end_at(self._kill, "answer", self._count, self._told)
         return response
 
 
-def _die_at(kill: Kill, moment: Moment, number: int) -> None:
-    if (kill.moment, kill.number) == (moment, number):
+def _end_at(kill: Kill, moment: Moment, number: int, told: Connection) -> None:
+    if (kill.moment, kill.number) != (moment, number):
+        return
+    if kill.fate == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
+    told.send(STOPPED)
+    os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def carry_out(
-    task: Task,
+    trial: Trial,
     writes: Writes,
     url: str,
     control_url: str,
@@ -231,16 +285,20 @@ def carry_out(
     told: Connection,
 ) -> None:
     """Carry the task out as the child, from the last checkpoint of its thread, and tell the parent what happens."""
+    task = trial.task
     settings = Settings(home=Path(home), database_url=Secret(database) if database else None)
-    http = HttpClient(settings=settings, adapter=_DeadlyAdapter(kill))
+    http = HttpClient(settings=settings, adapter=_DeadlyAdapter(kill, told))
     model = JobModel.over(task) if isinstance(task, Job) else ErrandModel.over(task)
     resources = Resources([served_api(task.world, url)], model=model, settings=settings, http=http)
     # PostgreSQL's locks are those of a database, and the trials that run side by side share one.
     thread = f"trial.{Path(home).name}"
-    with open_persistence(settings) as kept, kept.lock(thread):
-        graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
-        told.send("ready")
-        _drive(graph, thread, task, writes, control_url, kill, told)
+    told.send("ready")
+    try:
+        with open_persistence(settings) as kept, kept.lock(thread) if trial.locked else nullcontext():
+            graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+            _drive(graph, thread, trial, writes, control_url, kill, told)
+    except StoppingError as error:
+        told.send(("withheld", f"{type(error).__name__}: {error}"))
 
 
 def settings_of(task: Task, writes: Writes) -> dict[str, Any]:
@@ -250,9 +308,10 @@ def settings_of(task: Task, writes: Writes) -> dict[str, Any]:
 
 
 def _drive(
-    graph: Graph, thread: str, task: Task, writes: Writes, control_url: str, kill: Kill, told: Connection
+    graph: Graph, thread: str, trial: Trial, writes: Writes, control_url: str, kill: Kill, told: Connection
 ) -> None:
     """Run until the end, and answer all questions."""
+    task = trial.task
     config: Any = {"configurable": {"thread_id": thread}}
     options: Any = {"context": settings_of(task, writes), "durability": "sync", "stream_mode": "updates"}
     nodes = 0
@@ -266,13 +325,14 @@ def _drive(
         waiting: list[str] = []
         if snapshot.interrupts:
             waiting = _tell(told, snapshot.interrupts)
-            _die_at(kill, "question", pauses)
-            given = Command(resume={pause.id: _decide(pause.value, control_url) for pause in snapshot.interrupts})
+            _end_at(kill, "question", pauses, told)
+            log = f"{control_url}/log" if trial.person == "careful" else ""
+            given = Command(resume={pause.id: _decide(pause.value, log, told) for pause in snapshot.interrupts})
         for _ in graph.stream(given, config, **options):
             while waiting:
                 told.send(("answered", waiting.pop()))
             nodes += 1
-            _die_at(kill, "node", nodes)
+            _end_at(kill, "node", nodes, told)
     told.send(("end", f"no end after {MOST_QUESTIONS} questions", nodes, restgpt.__version__))
 
 
@@ -288,18 +348,20 @@ def _tell(told: Connection, pauses: Iterable[Any]) -> list[str]:
     return plain
 
 
-def _decide(payload: Any, control_url: str) -> dict[str, Any]:
-    """Approve, except what the world's log says was carried out already."""
+def _decide(payload: Any, log_url: str, told: Connection) -> dict[str, Any]:
+    """Approve, except what the world's log says was carried out already; a careless person has no log."""
     decisions = []
     for action in payload["action_requests"]:
         unsure = UNKNOWN in action["description"]
-        done = unsure and _was_carried_out(action["request"], control_url)
+        done = unsure and log_url and _was_carried_out(action["request"], log_url)
         decisions.append({"type": "reject" if done else "approve"})
+        if unsure and not done:
+            told.send(("risked",))
     return {"decisions": decisions}
 
 
-def _was_carried_out(request: dict[str, Any], control_url: str) -> bool:
-    with urllib.request.urlopen(f"{control_url}/log", timeout=10) as answer:
+def _was_carried_out(request: dict[str, Any], log_url: str) -> bool:
+    with urllib.request.urlopen(log_url, timeout=10) as answer:
         log = json.load(answer)
     path, _, query = request["url"].partition("?")
     return any(
@@ -322,18 +384,56 @@ class Driver:
         self._wanted: dict[str, Outcome] = {}
 
     def run(self, trial: Trial) -> Outcome:
-        """Run a trial: a fresh world and thread, a child for each kill, then one that lives."""
-        world = self.stage.servers[trial.task.world].world
-        world.reset()
+        """Run a trial: a fresh world and thread, a child for each kill, then one that lives; then wake the zombies."""
+        server = self.stage.servers[trial.task.world]
+        server.world.reset()
         home = f"{self.stage.home}/{uuid4().hex}"
         outcome = Outcome()
+        zombies: list[_Child] = []
         for kill in [*trial.kills, Kill(machine=trial.last)]:
-            if self._child(trial.task, kill, home, outcome):
+            child = self._start(trial, kill, home)
+            state = child.follow(outcome)
+            # The next child asks the world's log what was carried out, so nothing may still be under way.
+            server.settle()
+            if state == "ended":
                 break
             outcome.killed += 1
-        outcome.requests, outcome.made, outcome.state = len(world.log), _changes(world), world.snapshot()
-        outcome.ledger = ledger(world)
+            if state == "stopped":
+                zombies.append(child)
+                self._remove(trial.removed, home)
+            if trial.removed == "database":
+                break
+        for zombie in zombies:
+            self._wake(zombie, trial, outcome)
+        server.settle()
+        outcome.requests, outcome.made, outcome.state = (
+            len(server.world.log),
+            _changes(server.world),
+            server.world.snapshot(),
+        )
+        outcome.ledger = ledger(server.world)
         return outcome
+
+    def _wake(self, zombie: "_Child", trial: Trial, outcome: Outcome) -> None:
+        """Continue a stopped child until it ends; it goes on with the run only where no other child could."""
+        took_over = bool(outcome.answer)
+        heard = Outcome() if took_over else outcome
+        heard.withheld = ""
+        os.kill(zombie.pid, signal.SIGCONT)
+        zombie.follow(heard)
+        outcome.risked += heard.risked if took_over else 0
+        outcome.fenced += took_over and bool(heard.withheld)
+
+    def _remove(self, removed: Removed, home: str) -> None:
+        """Remove lock files, or the locks of PostgreSQL by ending the connections that hold them; or the database."""
+        if removed == "locks" and self.stage.database is not None:
+            _end_lockers(self.stage.database, _schema(home))
+        elif removed == "locks":
+            for file in Path(home, "locks").iterdir():
+                file.unlink()
+        elif removed == "database":
+            for file in Path(home).glob("restgpt.db*"):
+                file.unlink()
 
     def undisturbed(self, task: Task) -> Outcome:
         """Return the outcome of an undisturbed run, made once; the very first run is slower and does not count."""
@@ -348,29 +448,17 @@ class Driver:
             self._wanted[task.instruction] = outcome
         return self._wanted[task.instruction]
 
-    def _child(self, task: Task, kill: Kill, home: str, outcome: Outcome) -> bool:
-        """Run a child until it ends or is killed; returns whether it ended."""
-        server, stage = self.stage.servers[task.world], self.stage
+    def _start(self, trial: Trial, kill: Kill, home: str) -> "_Child":
+        server, stage = self.stage.servers[trial.task.world], self.stage
         ours, theirs = self._context.Pipe(duplex=False)
         database = None if stage.database is None else self._database(home)
-        arguments = (task, stage.writes, server.url, server.control_url, home, database, kill)
-        child = self._process(kill.machine, arguments, theirs)
-        child.start()
+        arguments = (trial, stage.writes, server.url, server.control_url, home, database, kill)
+        process = self._process(kill.machine, arguments, theirs)
+        process.start()
         theirs.close()
         if not ours.poll(PATIENCE_S) or _received(ours) != "ready":
             raise RuntimeError("a child did not start")
-        if kill.moment == "after" and not _listen(ours, kill.number, outcome):
-            child.kill()
-        is_over = _listen(ours, PATIENCE_S, outcome)
-        child.kill()
-        child.join(PATIENCE_S)
-        if not is_over:
-            raise RuntimeError(f"a child did not end within {PATIENCE_S:.0f} s")
-        # The next child asks the world's log what was carried out, so nothing may still be under way.
-        server.settle()
-        if not outcome.answer and child.exitcode != -signal.SIGKILL:
-            raise RuntimeError(f"a child failed with exit code {child.exitcode}")
-        return bool(outcome.answer)
+        return _Child(process, ours, kill)
 
     def _process(self, machine: Machine, arguments: tuple[Any, ...], told: Connection) -> Any:
         if machine == HERE:
@@ -383,10 +471,54 @@ class Driver:
         import psycopg
 
         url = str(self.stage.database)
-        schema = f"trial_{Path(home).name}"
+        schema = _schema(home)
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}".encode())
-        return f"{url}?options=-csearch_path%3D{schema}"
+        return f"{url}?options=-csearch_path%3D{schema}&application_name={schema}"
+
+
+@dataclass(slots=True)
+class _Child:
+    """A process that carries out a trial, and what it is to tell."""
+
+    process: Any
+    told: Connection
+    kill: Kill
+
+    @property
+    def pid(self) -> int:
+        return int(self.process.pid)
+
+    def follow(self, outcome: Outcome) -> Literal["ended", "killed", "stopped"]:
+        """Note what it tells until it ends, is killed or stops itself."""
+        if self.kill.moment == "after" and not _listen(self.told, self.kill.number, outcome):
+            self.process.kill()
+        heard = _listen(self.told, PATIENCE_S, outcome)
+        if heard == STOPPED:
+            return "stopped"
+        self.process.kill()
+        self.process.join(PATIENCE_S)
+        if not heard:
+            raise RuntimeError(f"a child did not end within {PATIENCE_S:.0f} s")
+        if outcome.answer or outcome.withheld:
+            return "ended"
+        if self.process.exitcode != -signal.SIGKILL:
+            raise RuntimeError(f"a child failed with exit code {self.process.exitcode}")
+        return "killed"
+
+
+def _end_lockers(url: str, application: str) -> None:
+    """End the connections of an application that hold advisory locks of PostgreSQL, as a lost network would."""
+    import psycopg
+
+    held = "pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND application_name = %s"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"SELECT pg_terminate_backend(pid) FROM {held}".encode(), (application,))
+
+
+def _schema(home: str) -> str:
+    """Return the name of the schema of a trial, and of its connections."""
+    return f"trial_{Path(home).name}"
 
 
 def _received(connection: Connection) -> Any:
@@ -397,15 +529,17 @@ def _received(connection: Connection) -> Any:
         return None
 
 
-def _listen(connection: Connection, seconds: float, outcome: Outcome) -> bool:
-    """Note what a child tells for some seconds; returns whether it has ended."""
+def _listen(connection: Connection, seconds: float, outcome: Outcome) -> Literal["", "ended", "stopped"]:
+    """Note what a child tells for some seconds; returns whether it has ended or stopped itself, empty for neither."""
     ends = time.monotonic() + seconds
     while connection.poll(max(0.0, ends - time.monotonic())):
         message = _received(connection)
         if message is None:
-            return True
+            return "ended"
+        if message == STOPPED:
+            return "stopped"
         outcome.hear(message)
-    return False
+    return ""
 
 
 def _changes(world: World[Any]) -> list[str]:
@@ -437,7 +571,7 @@ def trials(driver: Driver, chosen: Iterable[Trial], *, say: Callable[[str], None
             trial = replace(trial, kills=tuple(replace(kill, number=0.7 * kill.number) for kill in trial.kills))
             outcome = driver.run(trial)
         tally.add(outcome, trial)
-        if found := outcome.faults(wanted, trial.task, trial.last):
+        if found := outcome.faults(wanted, trial):
             tally.wrong.append(f"{trial}\n  {'; '.join(found)}")
             say(tally.wrong[-1])
     tally.seconds = time.monotonic() - started
@@ -447,7 +581,7 @@ def trials(driver: Driver, chosen: Iterable[Trial], *, say: Callable[[str], None
 def random_trials(driver: Driver, tasks: Sequence[Task], count: int, *, seed: int = 0) -> Iterator[Trial]:
     """Kill at random moments of the tasks in turn; every fourth trial is killed twice.
 
-    Of the trials of programs, every fourth goes on with a clock that is an hour behind.
+    Every fourth goes on with a clock that is an hour behind, and every third has a careless person.
     """
     chance = random.Random(seed)
     for number in range(count):
@@ -455,11 +589,13 @@ def random_trials(driver: Driver, tasks: Sequence[Task], count: int, *, seed: in
         longest = 0.8 * driver.undisturbed(task).seconds
         moments = [chance.uniform(0, longest) for _ in range(3)]
         behind = Machine(ahead=-HOUR_S)
-        if isinstance(task, Job) and number % 4 == 1:
+        person: Person = "careless" if number % 3 == 2 else "careful"
+        if number % 4 == 1:
             kills = (Kill("after", moments[0]), Kill("after", moments[1], behind))
-            yield Trial(task, kills, last=chance.choice([behind, HERE]))
+            yield Trial(task, kills, last=chance.choice([behind, HERE]), person=person)
         else:
-            yield Trial(task, tuple(Kill("after", moment) for moment in moments[: 2 if number % 4 == 3 else 1]))
+            several = tuple(Kill("after", moment) for moment in moments[: 2 if number % 4 == 3 else 1])
+            yield Trial(task, several, person=person)
 
 
 def border_trials(task: Task, nodes: int, requests: int) -> list[Trial]:
@@ -468,6 +604,20 @@ def border_trials(task: Task, nodes: int, requests: int) -> list[Trial]:
     kills = [Kill("node", number) for number in range(1, nodes + 1)]
     kills += [Kill(moment, number) for number in range(1, requests + 1) for moment in moments]
     return [Trial(task, (kill,)) for kill in kills]
+
+
+def zombie_trials(task: Task, nodes: int, requests: int, *, has_file: bool = True) -> Iterator[Trial]:
+    """Stop the child after each node, and before and after each request, and continue it when another one has ended.
+
+    The trials run in turn as on a server, which locks no thread; with lock files that are removed under the first
+    child, which approves carelessly; and with a database that is removed, if it is a file.
+    """
+    ways: list[tuple[Removed, Person]] = [("", "careful"), ("locks", "careless"), ("", "careless")]
+    ways += [("database", "careful")] if has_file else []
+    for number, trial in enumerate(border_trials(task, nodes, requests)):
+        removed, person = ways[number % len(ways)]
+        kills = tuple(replace(kill, fate="stopped") for kill in trial.kills)
+        yield replace(trial, kills=kills, removed=removed, person=person, locked=bool(removed))
 
 
 def pause_trials(tasks: Sequence[Task]) -> Iterator[Trial]:
@@ -485,6 +635,7 @@ def _program_trials(driver: Driver, jobs: Sequence[Job], given: argparse.Namespa
     for job in [job for job in short if job in mine]:
         found = driver.undisturbed(job)
         yield from border_trials(job, found.nodes, found.requests)
+        yield from zombie_trials(job, found.nodes, found.requests, has_file=driver.stage.database is None)
     if driver.stage.writes == "ask":
         yield from pause_trials([job for job in jobs[: given.pauses] if job in mine])
     # The databases and policies share the random moments.
@@ -496,8 +647,11 @@ def _program_trials(driver: Driver, jobs: Sequence[Job], given: argparse.Namespa
 def _call_trials(driver: Driver, given: argparse.Namespace, lane: int) -> Iterator[Trial]:
     errand = driver.stage.errand
     found = driver.undisturbed(errand)
-    yield from border_trials(errand, found.nodes, found.requests)[lane :: given.lanes]
-    yield from random_trials(driver, [errand], len(range(lane, given.random, given.lanes)), seed=given.seed + lane)
+    borders = border_trials(errand, found.nodes, found.requests)
+    borders += zombie_trials(errand, found.nodes, found.requests, has_file=driver.stage.database is None)
+    yield from borders[lane :: given.lanes]
+    count = len(range(lane, given.random // len(given.writes), given.lanes))
+    yield from random_trials(driver, [errand], count, seed=given.seed + lane)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -511,11 +665,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             except (NoPostgresError, ImportError) as error:
                 print(f"{name}: skipped, {error}")
                 continue
-            if given.only != "programs":
-                wrong += _report(f"{name}, ask, call by call", database, "ask", given, [])
             jobs = make_jobs(given.programs, seed=given.seed)
-            for writes in given.writes if given.only != "calls" else ():
-                wrong += _report(f"{name}, {writes}, {len(jobs)} programs", database, writes, given, jobs)
+            for writes in given.writes:
+                if given.only != "programs":
+                    wrong += _report(f"{name}, {writes}, call by call", database, writes, given, [])
+                if given.only != "calls":
+                    wrong += _report(f"{name}, {writes}, {len(jobs)} programs", database, writes, given, jobs)
     return 1 if wrong else 0
 
 

@@ -24,7 +24,7 @@ from restgpt.bench.rigs.crash import (
 )
 from restgpt.bench.rigs.job import make_jobs
 from restgpt.bench.rigs.ledger import Ledger
-from restgpt.bench.rigs.machine import HERE, HOUR_S, Machine
+from restgpt.bench.rigs.machine import HOUR_S, Machine
 from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
 from restgpt.commands.agent import Agent
 from restgpt.graph.build import build_graph
@@ -116,7 +116,7 @@ def test_on_postgresql_a_killed_run_goes_on_too() -> None:
 
 def _judged(outcome: Outcome) -> list[str]:
     wanted = Outcome(DONE, __version__, ledger=Ledger(Counter({"POST a": 1, "POST b": 1}), "state"))
-    return outcome.faults(wanted, JOBS[0], HERE)
+    return outcome.faults(wanted, Trial(JOBS[0]))
 
 
 def test_the_judge_sees_changes_that_are_lost_or_doubled() -> None:
