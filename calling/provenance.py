@@ -63,7 +63,7 @@ def trace(
     open_ends: dict[str, Any] = {}
     for pointer, value in islice(_traced(arguments), MOST_TRACED):
         place, _, name = pointer[1:].partition("/")
-        if evidence.contains(text_of(value).strip()):
+        if evidence.says(value):
             found[pointer] = {"pointer": pointer, "origin": "user"}
         elif value in fixed.get((place, _unescaped(name)), ()):
             found[pointer] = {"pointer": pointer, "origin": "document"}
@@ -89,8 +89,8 @@ def _computed(values: Mapping[str, Any], code: str) -> dict[str, str]:
     found = {}
     for pointer, value in values.items():
         text = text_of(value)
-        spellings = {text.strip(), json.dumps(text)[1:-1], repr(text)[1:-1]}
-        if text and not any(evidence.contains(spelling) for spelling in spellings):
+        spellings = {text.strip(), json.dumps(text)[1:-1], repr(text)[1:-1], str(value)}
+        if text and not any(evidence.has_word(spelling) for spelling in spellings):
             found[pointer] = text if isinstance(value, str) else ""
     return found
 
