@@ -6,9 +6,12 @@ from the user, `calling/grounding.py` for ids, and `functions/calls/paraphrase.p
 
 import json
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 from unicodedata import category, normalize
 
@@ -132,26 +135,36 @@ class Evidence:
         return _groups(self._normal)
 
     @cached_property
-    def _numbers(self) -> tuple[dict[Decimal, set[int]], set[str]]:
-        """The numbers with the numbers of decimals that they are written with, and the spellings of ambiguous ones."""
-        numbers: dict[Decimal, set[int]] = {}
-        ambiguous: set[str] = set()
-        for spelling, is_negative in _spellings(self._normal, self._groups):
-            if _AMBIGUOUS.fullmatch(spelling):
-                ambiguous.add(f"-{spelling}" if is_negative else spelling)
-                continue
-            for number in _readings(spelling):
-                numbers.setdefault(-number if is_negative else number, set()).add(_decimals(number))
-        return numbers, ambiguous
+    def _group_spans(self) -> list[tuple[int, int]]:
+        return [match.span() for match in self._groups]
+
+    @cached_property
+    def _numbers(self) -> dict[str, list[re.Match[str]]]:
+        """The places of all numbers by their digits, without zeros at the ends; most are never looked at again."""
+        found: dict[str, list[re.Match[str]]] = {}
+        spaced = (match for match in self._groups if match.re is _SPACED)
+        for match in chain(spaced, _DIGITS.finditer(self._normal)):
+            listed = match[0].split(",") if match[0].count(",") > 1 else ()
+            for spelling in {match[0], *listed}:
+                found.setdefault(_figures(spelling), []).append(match)
+        return found
 
     def _says_number(self, text: str, *, is_text: bool) -> bool:
-        numbers, ambiguous = self._numbers
-        if text in ambiguous:
-            return True
         number = Decimal(text)
-        decimals = numbers.get(number, set())
+        figures = _figures(format(abs(number), "f")) if number.is_finite() else text
+        return any(self._is_number(match, number, text, is_text=is_text) for match in self._numbers.get(figures, ()))
+
+    def _is_number(self, match: re.Match[str], number: Decimal, text: str, *, is_text: bool) -> bool:
+        """Whether the number at a place is this one, and no piece of a larger one or of a word."""
+        is_piece = match.re is _DIGITS and _overlapping(match.span(), self._group_spans)
+        sign = None if is_piece else _sign(self._normal, *match.span())
+        if sign is None:
+            return False
+        if _AMBIGUOUS.fullmatch(match[0]):
+            return sign + match[0] == text
+        said = [Decimal(f"{sign}{reading}") for reading in _readings(match[0])]
         # Of versions in texts, 3.1 is not 3.10; but an amount of 10 may be written as 10.00.
-        return bool(decimals if not is_text else decimals & {0, _decimals(number)})
+        return any(one == number and (not is_text or _decimals(one) in (0, _decimals(number))) for one in said)
 
     def _says_text(self, sought: str) -> bool:
         if not sought or sought != sought.strip():
@@ -170,8 +183,8 @@ class Evidence:
         """Whether a place cuts no word, no telephone number and no number with spaces between its thousands."""
         if not (_starts(self._normal, start) and _ends(self._normal, end)):
             return False
-        around = (match.span() for match in self._groups)
-        return all(last <= start or end <= first or (start <= first and last <= end) for first, last in around)
+        inside = _overlapping((start, end), self._group_spans)
+        return all(start <= first and last <= end for first, last in inside)
 
 
 def text_of(value: Any) -> str:
@@ -285,37 +298,33 @@ def _groups(text: str) -> list[re.Match[str]]:
         first, *others = match[0].split(" ")
         # "1 000" is one number; "101 102" may be two.
         is_one = len(first) < 3 or any(group.startswith("0") for group in others)
-        if is_one and not _overlaps(match.span(), phones):
+        if is_one and not _overlapping(match.span(), phones):
             found.append(match)
     return sorted(found, key=re.Match.start)
 
 
-def _spellings(text: str, groups: list[re.Match[str]]) -> Iterator[tuple[str, bool]]:
-    """The numbers of a text as they are spelled, each with whether it is negative; no pieces of numbers or words."""
-    for match in groups:
-        if match.re is _SPACED:
-            yield from _number(text, match)
-    left = [match.span() for match in reversed(groups)]
-    for match in _DIGITS.finditer(text):
-        while left and left[-1][1] <= match.start():
-            left.pop()
-        if not _overlaps(match.span(), left[-1:]):
-            yield from _number(text, match)
+def _overlapping(place: tuple[int, int], spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans that overlap a place, of spans in their order that do not overlap each other."""
+    first = bisect_left(spans, place[1], key=itemgetter(0))
+    while first and spans[first - 1][1] > place[0]:
+        first -= 1
+    return [span for span in spans[first : first + place[1] - place[0] + 1] if span[0] < place[1]]
 
 
-def _overlaps(span: tuple[int, int], taken: list[tuple[int, int]]) -> bool:
-    return any(start < span[1] and span[0] < end for start, end in taken)
+def _figures(spelling: str) -> str:
+    return re.sub(r"[^0-9]", "", spelling).strip("0")
 
 
-def _number(text: str, match: re.Match[str]) -> Iterator[tuple[str, bool]]:
-    start, end = match.span()
-    sign = _SIGN.search(text[max(start - 8, 0) : start])
-    if sign is None or end - start > _LONGEST_NUMBER or _SCALE.match(text, end):
-        return
+def _sign(text: str, start: int, end: int) -> str | None:
+    """The sign of a number, `-` or nothing; None if the number is a piece of a larger one or of a word."""
+    found = _SIGN.search(text[max(start - 8, 0) : start])
+    if found is None or end - start > _LONGEST_NUMBER:
+        return None
     unit = _UNIT.match(text, end)
     is_end = (unit is not None and _is_end_of_number(text, unit.end())) or _is_end_of_number(text, end)
-    if is_end and _starts(text, start - len(sign[0])):
-        yield match[0], sign[1] in ("-", "−") or sign[2] in ("-", "−")
+    if not (is_end and _starts(text, start - len(found[0]))):
+        return None
+    return "-" if {found[1], found[2]} & {"-", "−"} else ""
 
 
 def _is_end_of_number(text: str, end: int) -> bool:
