@@ -100,6 +100,15 @@ def owned(arguments: Mapping[str, Any]) -> list[Provenance]:
     return [{"pointer": pointer, "origin": "user"} for pointer, _ in _traced(arguments)]
 
 
+def unchanged(
+    provenance: Sequence[Provenance], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[Provenance]:
+    """The provenance of the arguments of a call that another call, such as for its next page, has too."""
+    old, new = dict(_traced(before)), dict(_traced(after))
+    shared = {pointer for pointer, value in new.items() if pointer in old and old[pointer] == value}
+    return [item for item in provenance if item["pointer"] in shared]
+
+
 def is_traceable(arguments: Mapping[str, Any]) -> bool:
     """Whether every argument can be named after keeping: names with control characters and the depths of values go."""
     before, after = (

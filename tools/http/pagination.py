@@ -2,8 +2,8 @@
 
 The next page is looked for in this order: a link in the headers, a next URL in the body, a cursor, an offset, a page
 number. The values that a server sends only become arguments of the same operation: the client takes the query
-values of a next URL, and only if that URL is on a server of the API and has the same path; of a request with a body,
-only the values that lead to a page. So no response can make the client request another resource.
+values of a next URL that lead to a page, and only if that URL is on a server of the API and has the same path. All
+other arguments stay those of the first request, so no response can make the client request anything else.
 
 Cursor, offset and page number are parameters of the query, or fields of a JSON body: at its top, or in an object such
 as `pagination`. In a body only such a field changes from page to page.
@@ -52,8 +52,15 @@ _CURSOR_PARAMETERS = frozenset(
 _OFFSETS = frozenset({"offset", "skip", "start", "startindex", "startat", "from", "pageoffset", "first"})
 _PAGES = frozenset({"page", "pagenumber", "pageno", "pageindex", "pagenum", "currentpage", "p"})
 _SIZES = frozenset({"limit", "perpage", "pagesize", "count", "maxresults", "top", "size", "rows", "results", "take"})
-# The names of query values that a next URL may change in a list by POST.
-_LEADING = _CURSOR_PARAMETERS | _OFFSETS | _PAGES | _SIZES | {"skiptoken", "pageid", "cursormark", "afterid", "sinceid"}
+# The names of query values that a next URL may set: cursors have any text, the others are numbers.
+_LINKED_CURSORS = _CURSOR_PARAMETERS | {"skiptoken", "pageid", "pageinfo", "cursormark", "afterid", "bookmark"}
+_LINKED_CURSORS |= {"next", "nextpage", "nextkey", "pagingtoken", "pagestate", "pagekey", "resumptiontoken"}
+_LINKED_CURSORS |= {"startafter", "searchafter", "startkey", "lastkey", "lastid", "exclusivestartkey", "pagebefore"}
+_LINKED_NUMBERS = _OFFSETS | _PAGES | {"pagestart", "startrow", "startposition", "startrecord", "resultoffset"}
+_LINKED_SIZES = _SIZES | {"pagelimit"}
+# A filter of the user may have these names too, so a value of the first request only changes if it is a number.
+_LINKED_BOUNDS = frozenset({"since", "sinceid", "until", "before", "maxid", "minid"})
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}")
 # Of a body, which names fields more freely, fewer names count, and an offset or a page is a number.
 _BODY_CURSORS = _CURSOR_PARAMETERS - {"token", "continue"}
 _BODY_OFFSETS = _OFFSETS - {"first"}
@@ -104,16 +111,19 @@ class _View:
         return not last if isinstance(last, bool) else None
 
 
-def next_request(operation: Operation, arguments: Arguments, reply: Reply) -> dict[str, Any] | None:
+def next_request(
+    operation: Operation, arguments: Arguments, reply: Reply, *, first: Arguments | None = None
+) -> dict[str, Any] | None:
     """The arguments of the next page; None if there is none or the response does not show one.
 
-    Ask it only of an operation that reads.
+    `first` are the arguments of the first page, if these are not. Ask it only of an operation that reads.
     """
     if not reply.is_success:
         return None
+    first = first or arguments
     linked = reply.next_link or next_link(reply.headers)
     if linked:
-        return _from_address(operation, arguments, linked)
+        return _from_address(operation, arguments, linked, first)
     value = reply.content.value()
     if not isinstance(value, Mapping | list):
         return None
@@ -122,12 +132,29 @@ def next_request(operation: Operation, arguments: Arguments, reply: Reply) -> di
         return None
     address = _address(view)
     if address:
-        return _from_address(operation, arguments, address)
+        return _from_address(operation, arguments, address, first)
     for step in (_by_cursor, _by_last_item, _by_offset, _by_page):
         found = step(operation, arguments, view)
         if found is not None:
             return found if found != arguments else None
     return None
+
+
+def is_unfollowed(operation: Operation, arguments: Arguments, reply: Reply) -> bool:
+    """Whether a response names a next address on the path of the request that changes something, but not the page.
+
+    Such an address is not followed, so nobody knows whether the list goes on.
+    """
+    if not reply.is_success:
+        return False
+    value = reply.content.value() if reply.content.kind == "json" else None
+    view = _View(tuple(_holders(value)), ())
+    address = reply.next_link or next_link(reply.headers) or ("" if view.more is False else _address(view))
+    target = _target(operation, arguments, address) if address else None
+    if target is None:
+        return False
+    current = build_request(operation, arguments).url
+    return _grouped(urlsplit(current).query) != _grouped(urlsplit(target).query)
 
 
 def follow_pages(
@@ -146,7 +173,7 @@ def follow_pages(
     reply = first
     yield reply
     while len(seen) < most:
-        following = next_request(operation, seen[-1], reply)
+        following = next_request(operation, seen[-1], reply, first=arguments)
         if following is None or following in seen:
             return
         seen.append(following)
@@ -227,18 +254,25 @@ def _address(view: _View) -> str:
     return ""
 
 
-def _from_address(operation: Operation, arguments: Arguments, address: str) -> dict[str, Any] | None:
+def _from_address(operation: Operation, arguments: Arguments, address: str, first: Arguments) -> dict[str, Any] | None:
     """The arguments from the query of a next URL; None if the URL belongs to another operation."""
+    target = _target(operation, arguments, address)
+    if target is None:
+        return None
+    given = _grouped(urlsplit(build_request(operation, first).url).query)
+    return _changed(operation, arguments, given, _grouped(urlsplit(target).query))
+
+
+def _target(operation: Operation, arguments: Arguments, address: str) -> str | None:
+    """A next URL in full; None if it is on another server or has another path than the request."""
     try:
         current = build_request(operation, arguments).url
         target = urljoin(current, address)
         bases = _bases(operation)
         path = _path_below(target, bases)
+        return target if path is not None and path == _path_below(current, bases) else None
     except (AddressFault, ArgumentError, SpecError, ValueError):
         return None
-    if path is None or path != _path_below(current, bases):
-        return None
-    return _changed(operation, arguments, urlsplit(current).query, urlsplit(target).query)
 
 
 def _bases(operation: Operation) -> list[tuple[Origin, str]]:
@@ -256,34 +290,43 @@ def _path_below(url: str, bases: Sequence[tuple[Origin, str]]) -> str | None:
     return None
 
 
-def _changed(operation: Operation, arguments: Arguments, current: str, target: str) -> dict[str, Any] | None:
-    """The arguments, updated with the query values that differ between two queries; None if none differs.
+def _changed(
+    operation: Operation, arguments: Arguments, given: Mapping[str, list[str]], linked: Mapping[str, list[str]]
+) -> dict[str, Any] | None:
+    """The arguments with the values of a next URL that lead to another page; None if it has none.
 
-    Of a request with a body only values that lead to a page change: another one, such as `_method`, may change the act.
+    Every other value stays as it is in the arguments: one that the URL adds, changes or leaves out, such as an account
+    or `_method`, would make another request of it. `given` are the values in the query of the first page.
     """
-    old, new = _grouped(current), _grouped(target)
-    if not operation.is_safe:
-        kept = {name: values for name, values in old.items() if _plain(name) not in _LEADING}
-        new = {**{name: values for name, values in new.items() if _plain(name) in _LEADING}, **kept}
-    declared = {item.name: item for item in operation.parameters if item.location == "query"}
+    declared = {item.name for item in operation.parameters if item.location == "query"}
     hidden = {scheme.name for scheme in operation.api.security_schemes.values() if scheme.location == "query"}
-    query = dict(arguments.get("query") or {})
-    page = ServerPage(arguments.get(PAGE) or {})
-    for name in old:
-        if name not in new and name in query and not declared[name].required:
-            del query[name]
-    for name, values in new.items():
-        if old.get(name) == values or name in hidden or MARK in "".join(values):
-            continue
+    query, page = dict(arguments.get("query") or {}), ServerPage(arguments.get(PAGE) or {})
+    is_moved = False
+    for name, values in linked.items():
         # A parameter such as `_token` holds the cursor of a page, if the document declares it and it is no credential.
-        if is_secret_name(name) and not (name in declared and _plain(name) in _CURSOR_PARAMETERS):
+        if name in hidden or (is_secret_name(name) and not (name in declared and _plain(name) in _CURSOR_PARAMETERS)):
             continue
-        if name in declared:
-            query[name] = values if len(values) > 1 else values[0]
-        else:
-            page[name] = values[0]
-    found = {**arguments, "query": query, **({PAGE: page} if page else {})}
-    return found if (query, page) != (dict(arguments.get("query") or {}), dict(arguments.get(PAGE) or {})) else None
+        if MARK in "".join(values) or not _leads(_plain(name), given.get(name), values):
+            continue
+        group = query if name in declared else page
+        if str(group.get(name)) != values[0]:
+            group[name] = values[0]
+            # Another size alone would be the same page again.
+            is_moved = is_moved or _plain(name) not in _LINKED_SIZES
+    return {**arguments, "query": query, **({PAGE: page} if page else {})} if is_moved else None
+
+
+def _leads(name: str, given: Sequence[str] | None, values: Sequence[str]) -> bool:
+    """Whether values of a next URL only lead to a page; `given` are those of the first page, if it has any."""
+    if len(values) != 1 or len(given or ()) > 1 or len(values[0]) > _LONGEST_CURSOR:
+        return False
+    are_numbers = all(map(_DIGITS.fullmatch, (*(given or ()), values[0])))
+    if name in _LINKED_NUMBERS or name in _LINKED_SIZES:
+        return are_numbers
+    if name in _LINKED_BOUNDS:
+        return given is None or are_numbers
+    # A date that the user gave is a filter.
+    return name in _LINKED_CURSORS and not any(map(_DATE.match, given or ()))
 
 
 def _grouped(query: str) -> dict[str, list[str]]:
