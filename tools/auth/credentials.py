@@ -2,9 +2,9 @@
 
 The credential of a scheme comes from `load_api(auth=…)`, else from the entry of `apis.yaml` that the API was loaded
 from, else from `RESTGPT_AUTH_<ENTRY>_<SCHEME>`, else, if only one API is in use, from `RESTGPT_AUTH_<SCHEME>`. An
-operation may accept alternatives (OpenAPI Security Requirement Objects): the first one with all its credentials is used,
-and the empty requirement only if there is none. Headers, query values and cookies that `apis.yaml` configures for an API
-are added to every request to it.
+operation may accept alternatives (OpenAPI Security Requirement Objects): the first one with all its credentials is
+used, and the empty requirement only if there is none. Headers, query values and cookies that `apis.yaml` configures for
+an API are added to every request to it.
 """
 
 import base64
@@ -192,8 +192,8 @@ class Credentials:
         if (entry := self.entry(api)) is not None:
             return f"auth.{name} of {entry.name} in apis.yaml"
         return (
-            f"auth.{name} of an entry in apis.yaml for it, which --api names, (with several APIs, a document without an "
-            "entry gets no credential from the environment; in Python, give load_api(auth=…))"
+            f"auth.{name} of an entry for it in apis.yaml, which --api names, (with several APIs, a document without "
+            "an entry gets no credential from the environment; in Python, give load_api(auth=…))"
         )
 
     def can_renew(self, operation: Operation, auth: RequestAuth) -> bool:

@@ -24,7 +24,7 @@ from restgpt.tools.auth.token_file import TokenFile
 from restgpt.tools.errors import AddressFault, BoundFault, ConnectFault, HttpFault, LoginError, SettingsError
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.build import build_request
-from restgpt.tools.settings import Settings
+from restgpt.tools.settings import ApiEntry, Settings
 
 PATIENCE_S = 60
 CLIENT = {"oauth.client_id": "me", "oauth.client_secret": "hush-hush"}
@@ -46,7 +46,16 @@ def token(name: str, **more: Any) -> Canned:
     return Canned(json.dumps({"access_token": name, "token_type": "bearer", **more}).encode())
 
 
-def api(authority: str, service: str = "http://127.0.0.1:1", auth: Any = None, scheme: Any = None) -> Api:
+def api(
+    authority: str,
+    service: str = "http://127.0.0.1:1",
+    auth: Any = None,
+    scheme: Any = None,
+    *,
+    is_named: bool = True,
+    entry: str | None = None,
+) -> Api:
+    """An API with a client of the user, who names the token server too unless `is_named` is false."""
     flows = {
         "clientCredentials": {"tokenUrl": f"{authority}/token", "scopes": {"read": ""}},
         "authorizationCode": {
@@ -61,11 +70,17 @@ def api(authority: str, service: str = "http://127.0.0.1:1", auth: Any = None, s
         "components": {"securitySchemes": {"oauth": scheme or {"type": "oauth2", "flows": flows}}},
         "paths": {"/x": {"get": {"operationId": "x", "security": [{"oauth": ["read"]}], "responses": {}}}},
     }
-    return load_api(document, base_url=service, auth=CLIENT if auth is None else auth)
+    named = {"oauth.token_url": f"{authority}/token"} if is_named else {}
+    return load_api(document, base_url=service, auth={**named, **(CLIENT if auth is None else auth)}, entry=entry)
 
 
-def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path / "home")
+def settings(tmp_path: Path, *auth_servers: str) -> Settings:
+    entry = ApiEntry("music", "music.json", auth_servers=auth_servers)
+    return Settings(home=tmp_path / "home", apis={"music": entry})
+
+
+def agree(question: str) -> bool:
+    return True
 
 
 def send(found: Api, known: Settings) -> tuple[int, str]:
@@ -209,7 +224,8 @@ def test_openid_connect_finds_its_addresses(authority: EchoServer, service: Echo
     discovery = json.dumps({"token_endpoint": "URL/token", "authorization_endpoint": "URL/authorize"}).encode()
     authority.script([Canned(discovery), token("a-token")])
     scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{authority.url}/.well-known/openid-configuration"}
-    assert send(api(authority.url, service.url, scheme=scheme), settings(tmp_path))[0] == 200
+    found = api(authority.url, service.url, scheme=scheme, is_named=False, entry="music")
+    assert send(found, settings(tmp_path, f"{authority.url}/"))[0] == 200
     assert [item.target for item in authority.arrived] == ["/.well-known/openid-configuration", "/token"]
 
 
@@ -226,7 +242,7 @@ def test_a_broken_token_file_says_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "tokens.json"
     path.write_text("[1")
     with pytest.raises(SettingsError, match="delete it"):
-        TokenFile(path).get("a", "b")
+        TokenFile(path).get(api("http://127.0.0.1:1"), "b")
 
 
 def test_a_login_takes_the_answer_with_the_right_state_only(authority: EchoServer, tmp_path: Path) -> None:
@@ -246,7 +262,7 @@ def test_a_login_takes_the_answer_with_the_right_state_only(authority: EchoServe
 
         threading.Thread(target=answer, daemon=True).start()
 
-    log_in(tokens, found, login_scheme(found), open_browser=browser, seconds=PATIENCE_S, scopes=["read"])
+    log_in(tokens, found, login_scheme(found), open_browser=browser, seconds=PATIENCE_S, scopes=["read"], confirm=agree)
     (exchange,) = authority.arrived
     sent = parse_qs(exchange.body.decode())
     challenge = base64.urlsafe_b64encode(hashlib.sha256(sent["code_verifier"][0].encode()).digest()).rstrip(b"=")
@@ -268,13 +284,13 @@ def test_a_login_that_is_refused_or_forgotten_ends(authority: EchoServer, tmp_pa
         threading.Thread(target=lambda: urlopen(address, timeout=PATIENCE_S).close(), daemon=True).start()
 
     with pytest.raises(LoginError, match="refused"):
-        log_in(tokens, found, login_scheme(found), open_browser=refuse, seconds=PATIENCE_S)
+        log_in(tokens, found, login_scheme(found), open_browser=refuse, seconds=PATIENCE_S, confirm=agree)
     with pytest.raises(LoginError, match="in time"):
-        log_in(tokens, found, login_scheme(found), open_browser=lambda url: None, seconds=0.1)
+        log_in(tokens, found, login_scheme(found), open_browser=lambda url: None, seconds=0.1, confirm=agree)
 
 
 def test_a_login_without_a_client_says_what_to_set(authority: EchoServer, tmp_path: Path) -> None:
-    found = api(authority.url, auth={})
+    found = api(authority.url, auth={}, entry="music")
     with pytest.raises(LoginError, match="RESTGPT_AUTH_OAUTH_CLIENT_ID"):
         log_in(OAuthTokens(settings(tmp_path)), found, login_scheme(found), open_browser=lambda url: None)
 
