@@ -113,3 +113,26 @@ def test_an_api_key_replaces_a_query_value_of_its_name() -> None:
     found = load_api(document, base_url="http://127.0.0.1:1", auth={"Key": "real"}).operation("x")
     signed = Credentials(Settings()).auth_for(found).apply(build_request(found, {"query": {"key": "made-up"}}))
     assert signed.url.endswith("/x?key=real")
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        ("header", "Host"),
+        ("header", "content-length"),
+        ("header", "Transfer-Encoding"),
+        ("header", "Cookie"),
+        ("header", "X-Key: a\r\nX"),
+        ("header", ""),
+        ("cookie", "a=1; b"),
+        ("cookie", "a b"),
+    ],
+)
+def test_an_api_key_whose_name_no_header_or_cookie_may_have_is_a_problem_and_is_not_sent(place: str, name: str) -> None:
+    schemes = {"Key": {"type": "apiKey", "in": place, "name": name}, "Good": BEARER}
+    found = api(schemes, [{"Key": []}], auth={"Key": "k", "Good": "g"})
+    assert [problem.pointer for problem in found.problems] == ["/components/securitySchemes/Key"]
+    with pytest.raises(MissingCredentialError, match="correct the scheme Key in the document"):
+        authorization(found)
+    either = api(schemes, [{"Key": []}, {"Good": []}], auth={"Key": "k", "Good": "g"})
+    assert authorization(either) == "Bearer g"

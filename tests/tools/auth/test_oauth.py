@@ -21,7 +21,15 @@ from restgpt.specs import Api, load_api
 from restgpt.tools.auth.login import log_in, login_scheme
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.auth.token_file import TokenFile
-from restgpt.tools.errors import AddressFault, BoundFault, ConnectFault, HttpFault, LoginError, SettingsError
+from restgpt.tools.errors import (
+    AddressFault,
+    BoundFault,
+    ConnectFault,
+    HttpFault,
+    LoginError,
+    MissingCredentialError,
+    SettingsError,
+)
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.build import build_request
 from restgpt.tools.settings import ApiEntry, Settings
@@ -299,3 +307,105 @@ def test_an_api_without_a_login_says_which_schemes_it_has() -> None:
     found = api("http://127.0.0.1:1", scheme={"type": "http", "scheme": "basic"})
     with pytest.raises(LoginError, match="its security schemes: oauth"):
         login_scheme(found)
+
+
+@pytest.mark.parametrize("auth", [CLIENT, {"oauth.client_id": "me", "oauth.refresh_token": "r-token"}])
+def test_a_token_server_that_only_the_document_names_gets_no_secret(
+    auth: Any, authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    found = api(authority.url, service.url, auth, is_named=False, entry="music")
+    with pytest.raises(MissingCredentialError, match=r"add `auth_servers: \[") as caught:
+        send(found, settings(tmp_path))
+    assert f"[{authority.url}]" in str(caught.value)
+    assert service.url in str(caught.value)
+    with pytest.raises(MissingCredentialError, match=r"restgpt login mapping`, or set .*oauth_token_url"):
+        send(api(authority.url, service.url, auth, is_named=False), settings(tmp_path))
+    assert (authority.arrived, service.arrived) == ([], [])
+
+
+def test_a_discovered_token_server_gets_no_secret_either(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    discovery = json.dumps({"token_endpoint": "http://127.0.0.1:1/token", "issuer": "x"}).encode()
+    service.script([Canned(discovery)])
+    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{service.url}/.well-known/openid-configuration"}
+    with pytest.raises(LoginError, match=r"names the token server http://127\.0\.0\.1:1, not a server of the API"):
+        send(api(authority.url, service.url, scheme=scheme, is_named=False, entry="music"), settings(tmp_path))
+
+
+def test_a_token_server_of_the_api_or_of_the_file_gets_the_secret(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    authority.script([token("a-token")])
+    found = api(authority.url, service.url, is_named=False, entry="music")
+    assert send(found, settings(tmp_path, authority.url))[0] == 200
+    service.script([token("b-token"), Canned()])
+    assert send(api(service.url, service.url, is_named=False), settings(tmp_path))[0] == 200
+    assert [item.target for item in service.arrived] == ["/token", "/x"]
+
+
+def logged_in(found: Api, known: Settings, authority: EchoServer, confirm: Any) -> list[str]:
+    """Log in with a browser that follows at once, and return the questions that the user was asked."""
+    questions: list[str] = []
+
+    def browser(url: str) -> None:
+        query = parse_qs(urlsplit(url).query)
+        address = f"{query['redirect_uri'][0]}?{urlencode({'state': query['state'][0], 'code': 'good'})}"
+        threading.Thread(target=lambda: urlopen(address, timeout=PATIENCE_S).close(), daemon=True).start()
+
+    def ask(question: str) -> bool:
+        questions.append(question)
+        return bool(confirm)
+
+    scheme = login_scheme(found)
+    log_in(OAuthTokens(known), found, scheme, open_browser=browser, seconds=PATIENCE_S, confirm=ask)
+    return questions
+
+
+def test_a_login_at_another_server_is_asked_about_and_the_server_is_kept(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    found = api(authority.url, service.url, is_named=False, entry="music")
+    with pytest.raises(LoginError, match="you did not agree"):
+        logged_in(found, settings(tmp_path), authority, confirm=False)
+    authority.script([token("a-token", refresh_token="r-token", expires_in=1), token("b-token", expires_in=1)])
+    [question] = logged_in(found, settings(tmp_path), authority, confirm=True)
+    assert question == f"Log in at {authority.url}? The document of music names it; the API is at {service.url}."
+    assert send(found, settings(tmp_path))[0] == 200
+    assert parse_qs(authority.arrived[1].body.decode())["refresh_token"] == ["r-token"]
+
+
+def test_a_document_that_names_another_token_server_after_the_login_gets_nothing(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    known = settings(tmp_path)
+    authority.script([token("a-token", refresh_token="r-token", expires_in=1)])
+    logged_in(api(authority.url, service.url, is_named=False, entry="music"), known, authority, confirm=True)
+    with EchoServer() as evil:
+        for base_url in (service.url, evil.url):
+            changed = api(evil.url, base_url, is_named=False, entry="music")
+            with pytest.raises(MissingCredentialError, match="restgpt login music") as caught:
+                send(changed, known)
+            assert f"not {authority.url}" in str(caught.value)
+        assert evil.arrived == []
+
+
+def test_a_login_at_the_servers_of_the_api_is_not_asked_about(service: EchoServer, tmp_path: Path) -> None:
+    service.script([token("a-token")])
+    found = api(service.url, service.url, is_named=False)
+    assert logged_in(found, settings(tmp_path), service, confirm=False) == []
+
+
+def test_a_code_goes_to_the_token_server_that_the_user_agreed_to(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    found = [
+        json.dumps({"token_endpoint": f"{url}/token", "authorization_endpoint": f"{authority.url}/a"}).encode()
+        for url in (authority.url, "http://127.0.0.1:1")
+    ]
+    service.script([Canned(item) for item in found])
+    authority.script([token("a-token")])
+    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{service.url}/.well-known/openid-configuration"}
+    api_ = api(authority.url, service.url, scheme=scheme, is_named=False, entry="music")
+    logged_in(api_, settings(tmp_path), authority, confirm=True)
+    assert [item.target for item in authority.arrived] == ["/token"]
