@@ -182,19 +182,21 @@ class Credentials:
             return f"correct the scheme {name} in the document, because {scheme.fault}"
         if self._tokens is not None and (obstacle := self._tokens.obstacle(api, scheme)):
             return f"no token can be requested for {name}: {obstacle}"
-        return f"set {self.place_for(api, name)} to {_value_of(scheme)}"
+        todo = f"set {self.place_for(api, name)} to {_value_of(scheme)}"
+        if api.entry is None and not self._settings.auth_variables(name, api):
+            todo += (
+                ", and use --api (with several APIs, a document without an entry gets no credential from the "
+                "environment; in Python, give load_api(auth=…))"
+            )
+        return todo
 
     def place_for(self, api: Api, name: str) -> str:
         """The variable that holds the credential of a scheme or could hold it, else the place in `apis.yaml`."""
         variables = self._settings.auth_variables(name, api)
         if variables:
             return next((item for item in variables if self._settings.variable(item)), variables[-1])
-        if (entry := self.entry(api)) is not None:
-            return f"auth.{name} of {entry.name} in apis.yaml"
-        return (
-            f"auth.{name} of an entry for it in apis.yaml, which --api names, (with several APIs, a document without "
-            "an entry gets no credential from the environment; in Python, give load_api(auth=…))"
-        )
+        entry = self.entry(api)
+        return f"auth.{name} of {entry.name if entry else 'an entry for it'} in apis.yaml"
 
     def can_renew(self, operation: Operation, auth: RequestAuth) -> bool:
         """Whether a new token can replace the one that the server has refused."""

@@ -254,7 +254,8 @@ class OAuthTokens:
         login = f"log in with `restgpt login {login_name(api)}`"
         if (entry := self._credentials.entry(api)) is not None:
             return f"add `auth_servers: [{server}]` to {entry.name} in apis.yaml, or {login}"
-        return f"{login}, or set {self._place(api, scheme, 'token_url')} to its token URL"
+        named = f"set {self._place(api, scheme, 'token_url')} to its token URL"
+        return named if api.location is None else f"{named}, or {login}"
 
     def _client(self, api: Api, scheme: SecurityScheme, scopes: Iterable[str]) -> Client | None:
         identifier = self._part(api, scheme, "client_id")

@@ -318,7 +318,7 @@ def test_a_token_server_that_only_the_document_names_gets_no_secret(
         send(found, settings(tmp_path))
     assert f"[{authority.url}]" in str(caught.value)
     assert service.url in str(caught.value)
-    with pytest.raises(MissingCredentialError, match=r"restgpt login mapping`, or set .*oauth_token_url"):
+    with pytest.raises(MissingCredentialError, match=r"set auth\.oauth_token_url of an entry"):
         send(api(authority.url, service.url, auth, is_named=False), settings(tmp_path))
     assert (authority.arrived, service.arrived) == ([], [])
 
