@@ -42,9 +42,9 @@ class Rules:
         return self._told(operation).kind == "read"
 
     def _told(self, operation: Operation) -> Effect:
-        entry = self.settings.entry(operation.api.name)
-        if entry and (kind := entry.effect(operation)):
-            return Effect(kind, "settings", f"a rule of apis.yaml says {kind}")
+        for entry in self.settings.rules(operation.api):
+            if kind := entry.effect(operation):
+                return Effect(kind, "settings", f"a rule of apis.yaml says {kind}")
         return effect_of(operation)
 
     def can_confirm(self, operation: Operation) -> bool:
@@ -71,8 +71,11 @@ class Rules:
         return "allow" if is_read or self.writes == "allow" else "ask"
 
     def _rule(self, operation: Operation) -> Decision | None:
-        entry = self.settings.entry(operation.api.name)
-        return (entry.decide(operation) if entry else None) or _wish(operation)
+        decisions = [entry.decide(operation) for entry in self.settings.rules(operation.api)]
+        if operation.api.entry is not None:
+            return decisions[0] or _wish(operation)
+        strict = {*decisions, _wish(operation)}
+        return "deny" if "deny" in strict else "ask" if "ask" in strict else None
 
     def unmet(
         self, operation: Operation, arguments: Mapping[str, Any], provenance: Sequence[Provenance]
@@ -90,8 +93,7 @@ class Rules:
         return bool(self._reserved(operation))
 
     def _reserved(self, operation: Operation) -> tuple[str, ...]:
-        entry = self.settings.entry(operation.api.name)
-        return entry.from_user(operation) if entry else ()
+        return tuple(name for entry in self.settings.rules(operation.api) for name in entry.from_user(operation))
 
 
 def _wish(operation: Operation) -> Decision | None:

@@ -27,7 +27,7 @@ from restgpt.nodes.context import Context
 from restgpt.nodes.records import Request, Usage
 from restgpt.nodes.role_models import RoleModels
 from restgpt.nodes.today import today_text
-from restgpt.specs import Api, Catalogue, Operation, load_api
+from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.api import slug
 from restgpt.specs.status import is_success
 from restgpt.tools.auth.oauth import OAuthTokens
@@ -42,7 +42,7 @@ from restgpt.tools.model.tool_calls import read_tool_calls
 from restgpt.tools.model.usage import ModelUsage
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import BodyCache, ResponseStore, UnknownHandleError
-from restgpt.tools.settings import ApiEntry, Settings
+from restgpt.tools.settings import Settings
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -94,7 +94,7 @@ class Resources:
         self._apis = _checked(apis) if apis is not None else None
         self._models = RoleModels(model, models or {}, lambda: self.settings)
         self._http = http
-        self._settings = settings
+        self._settings = settings and settings.beside_apis(self._apis or ())
         self._examples = dict(examples or {})
         self._store = store
         self._memory = BoundedMemory()
@@ -128,7 +128,7 @@ class Resources:
         """The settings of the environment, read once."""
         with self._lock:
             if self._settings is None:
-                self._settings = Settings.from_env()
+                self._settings = Settings.from_env().beside_apis(self._apis or ())
             return self._settings
 
     @property
@@ -313,18 +313,8 @@ def _chosen(apis: Sequence[Api] | None, names: Sequence[str], settings: Settings
             "No API is configured. Add APIs to apis.yaml in the working folder or in RESTGPT_HOME, or give a document "
             "with --spec on the command line or build_graph([load_api(…)]) in Python."
         )
-    if apis is not None:
-        return [api for api in apis if slug(api.name) in wanted]
-    return [open_api(entry, settings) for name, entry in settings.apis.items() if slug(name) in wanted]
-
-
-def open_api(entry: ApiEntry, settings: Settings) -> Api:
-    """Load the OpenAPI document of a configured API; raises `SpecError`."""
-    return load_api(
-        entry.spec,
-        base_url=entry.base_url,
-        auth=entry.credentials(),
-        name=entry.name,
-        notes=entry.notes,
-        cache=settings.home / "index",
-    )
+    if apis is None:
+        return [settings.load(name) for name in settings.apis if slug(name) in wanted]
+    for api in apis:
+        settings.entry(api)
+    return [api for api in apis if slug(api.name) in wanted]

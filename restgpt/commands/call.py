@@ -221,7 +221,7 @@ def _open_call(
     thread = _thread_id(operation, arguments)
 
     def session(store: Any, confirmed: Any = None) -> Session:
-        http = HttpClient(settings=settings)
+        http = HttpClient(settings=settings.beside_apis(apis))
         rules = Rules(settings, options.writes, Confirmations(confirmed))
         return Session(Catalogue(apis), http, ResponseStore(store), Journal(store, thread), rules)
 

@@ -55,7 +55,8 @@ def agent(
 ) -> Agent:
     model = ScriptedModel(list(replies))
     defaults = Context(**context)
-    resources = Resources([shop.api(document)], model=model, settings=settings or Settings(), defaults=defaults)
+    api = shop.api(document, entry="shop" if settings else None)
+    resources = Resources([api], model=model, settings=settings or Settings(), defaults=defaults)
     graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=store or InMemoryStore())
     return Agent(graph, model, thread)
 
@@ -194,7 +195,7 @@ def test_a_rule_that_asks_goes_on_asking_so_nothing_is_offered(shop: PostShop) -
 
 def test_what_was_confirmed_and_set_to_change_since_is_asked_about(shop: PostShop) -> None:
     store = InMemoryStore()
-    Confirmations(store).remember(shop.api().operation("find_user"), "it reads")
+    Confirmations(store).remember(shop.api(entry="shop").operation("find_user"), "it reads")
     settings = rules(effects=(EffectRule("change", ids=("find_user",)),))
     assert waiting(agent(shop, program(READS), store=store, settings=settings).ask("Again")) == ["find_user"]
 

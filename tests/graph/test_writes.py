@@ -92,7 +92,7 @@ def ruled(board: Board, *rules: PolicyRule) -> Resources:
         }
     )
     settings = Settings(apis={board.api.name: ApiEntry(name=board.api.name, spec="board.yaml", policy=rules)})
-    return Resources([board.api], model=model, settings=settings, defaults=Context(**CALLS))
+    return Resources([board.entry()], model=model, settings=settings, defaults=Context(**CALLS))
 
 
 @pytest.mark.parametrize("kind", ["reject", "respond"])

@@ -162,7 +162,7 @@ class HttpClient:
         entry = self.credentials.entry(api)
         with self._lock:
             return self._rate_limits.setdefault(
-                api.name, RateLimit(entry.requests_per_second if entry else None, self._clock)
+                api.identity, RateLimit(entry.requests_per_second if entry else None, self._clock)
             )
 
 
