@@ -75,12 +75,18 @@ class Redactor:
         """Hide the secrets of a URL: user information, known secrets, and query values of secret names."""
         return self.message(url)
 
-    def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """Hide the values of secret headers, and known secrets in all other values and, whatever the case, in names."""
+    def headers(self, headers: Mapping[str, str], *, by_name: bool = True) -> dict[str, str]:
+        """Hide known secrets in the values of headers and, whatever the case, in their names.
+
+        With `by_name`, hide the values of secret headers too, and those of secret names in the URLs of other headers.
+        """
         return {
-            self._header_name(name): MARK if self.hides(name) else self.message(value)
+            self._header_name(name): self._header_value(name, value) if by_name else self.text(value)
             for name, value in headers.items()
         }
+
+    def _header_value(self, name: str, value: str) -> str:
+        return MARK if self.hides(name) else self.message(value)
 
     def _header_name(self, name: str) -> str:
         folded = name.lower()

@@ -23,6 +23,7 @@ from restgpt.graph.build import build_graph
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Settings
+from tests.support.question import unmarked
 
 PROGRAM = """
 user = find_user(email="ann@example.org")["user_id"]
@@ -102,7 +103,8 @@ def test_the_question_tells_the_guess_its_reason_and_the_decision_that_confirms_
     [action] = pause.value["action_requests"]
     assert action["effect"]["confirm"] == ONLY_READS
     assert action["effect"]["reason"].startswith('it is a POST, but its path ends in "find"')
-    assert f"It seems only to read: {action['effect']['reason']}." in action["description"].splitlines()
+    lines = unmarked(action["description"])
+    assert lines[lines.index("It seems only to read:") + 2] == action["effect"]["reason"]
     TypeAdapter(HITLRequest).validate_python(pause.value)
 
 
@@ -113,7 +115,8 @@ def test_a_plain_approval_is_for_this_request_only_and_covers_its_further_pages(
     [pause] = resume(asked, APPROVE)["__interrupt__"]
     [action] = pause.value["action_requests"]
     assert action["further_pages"] == 4
-    assert "and up to 4 further pages of the list, a request each" in action["description"].splitlines()
+    line = "Approving covers up to 4 further pages of the list, a request each."
+    assert line in action["description"].splitlines()
     shop.paths()
     assert resume(asked, APPROVE)["answer"] == "5 orders"
     assert shop.paths() == ["/orders/search"] * 3
@@ -273,8 +276,9 @@ def test_a_confirmation_is_for_the_operation_that_was_shown_though_the_document_
     [pause] = resume(again(asked, shop, changed, store), ONLY_READS)["__interrupt__"]
     [action] = pause.value["action_requests"]
     assert (shop.requests, Confirmations(store).listed()) == ([], [])
-    assert "the document of the API has changed since the question" in action["description"]
-    assert "Its description: The user hears of it." in action["description"].splitlines()
+    lines = unmarked(action["description"])
+    assert any(line.startswith("the document of the API has changed since the question") for line in lines)
+    assert "The user hears of it." in lines
     assert waiting(resume(again(asked, shop, changed, store), ONLY_READS)) == ["search_orders"]
     assert shop.api(changed).operation("find_user") in Confirmations(store)
 
