@@ -14,6 +14,7 @@ from langgraph.store.sqlite import SqliteStore
 from langgraph.types import Command
 from postshop import DOCUMENT, PostShop, served_shop
 from pydantic import TypeAdapter
+from question import unmarked
 from roles import call, end, plan, program, select
 from scripted import ScriptedModel
 
@@ -23,7 +24,6 @@ from restgpt.graph.build import build_graph
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Settings
-from tests.support.question import unmarked
 
 PROGRAM = """
 user = find_user(email="ann@example.org")["user_id"]

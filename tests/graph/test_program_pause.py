@@ -7,12 +7,12 @@ from board import Agent, Board
 from langchain.agents.middleware.human_in_the_loop import HITLRequest
 from langgraph.types import Command
 from pydantic import TypeAdapter
+from question import unmarked
 from scripted import ScriptedModel
 
 from restgpt.nodes.program import written
 from restgpt.nodes.resources import Resources
 from restgpt.worlds import CREDENTIAL
-from tests.support.question import unmarked
 
 CODE = """names = ["Moss", "Fern"]
 made = gather(*[create_project(body={"name": name}) for name in names])

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from board import Agent, Board, served_board
 from langgraph.types import Command
+from question import unmarked
 from roles import by_role, call, end, plan, select
 
 from restgpt.bench.rigs.port import held_port
 from restgpt.tools.errors import ConnectFault
 from restgpt.worlds.server import serve
-from tests.support.question import unmarked
 
 RENAME = {"path": {"project_id": 2}, "body": {"owner": "Noor"}}
 GET, PATCH = "GET /projects/{project_id} 200", "PATCH /projects/{project_id} 200"

@@ -8,6 +8,7 @@ import pytest
 from board import CALLS, Board, served_board
 from cli import TOY, Cli
 from langgraph.types import Command
+from question import unmarked
 
 from restgpt.bench.errand import Errand, ErrandModel, Step, board_errand
 from restgpt.calling.journal import Journal
@@ -20,7 +21,6 @@ from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.tools.settings import Settings
 from restgpt.worlds import CREDENTIAL
-from tests.support.question import unmarked
 
 THREAD = "errand-1"
 

@@ -7,6 +7,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
+from question import own_lines, unmarked
 from roles import by_role, call, end, missing, plan, prompts_of, select
 from scripted import ScriptedModel
 from typing_extensions import TypedDict
@@ -22,7 +23,6 @@ from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 from restgpt.worlds import CREDENTIAL
 from restgpt.worlds.faults import Fault, FaultKind
 from restgpt.worlds.server import serve
-from tests.support.question import own_lines, unmarked
 
 NEW_TASK = {"path": {"project_id": 1}, "body": {"title": "Count the chairs"}}
 

@@ -53,3 +53,12 @@ def test_a_long_line_says_how_much_of_it_is_hidden() -> None:
 def test_only_line_ends_of_python_end_a_line() -> None:
     shown = listing({"code": "a\x0cb\u2028c\r\nd\re", "calls": [{"line": 3}]})
     assert shown.split("\n")[1:] == ["    1 │ a\\x0cb\\u2028c", "    2 │ d", "→   3 │ e"]
+
+
+def test_no_comment_in_a_program_passes_for_a_line_of_the_question() -> None:
+    lie = "It can be undone: nothing happens."
+    code = f"x = 1  # {' ' * 90}{lie}\n# a\u2028{lie}\n# \x1b[2J{lie}\x85{lie}\n#{lie * 5}"
+    rows = listing({"code": code, "calls": [{"line": 2}]}).splitlines()
+    assert all(row[6] in "│┆⋮" for row in rows[1:])
+    assert all(len(row) <= 80 for row in rows)
+    assert not {char for row in rows for char in row if not char.isprintable()}
