@@ -26,6 +26,9 @@ PART_HEAD = 200
 MOST_PARTS = 50
 """How many parts of a multipart body are shown."""
 
+MOST_BODY_LINES = 300
+"""How many lines of a body are shown."""
+
 MARGIN = 4_096
 """How many bytes beyond a cut are searched too, so that no half of a secret is left at the cut."""
 
@@ -71,7 +74,8 @@ def view_sections(request: PreparedRequest, redactor: Redactor, *, whole: bool =
 
 def is_cut(request: PreparedRequest) -> bool:
     """Whether a question shows only a part of the body."""
-    return len(request.body or b"") > MOST_SHOWN
+    body = request.body or b""
+    return len(body) > MOST_SHOWN or body.count(b"\n") > MOST_BODY_LINES
 
 
 def _hides_a_secret(request: PreparedRequest, shown: str, redactor: Redactor) -> bool:
@@ -103,7 +107,7 @@ def _body_section(request: PreparedRequest, body: bytes, redactor: Redactor, *, 
     content_type = _content_type(request)
     size = f"{len(body):,} bytes of {named(essence(content_type))}"
     if whole or not is_cut(request):
-        return section(f"Its body, {size}:", _text(redactor.data(body)), most=None if whole else 10 * MOST_SHOWN)
+        return section(f"Its body, {size}:", _text(redactor.data(body)), most=None)
     label = f"Its body, {size}, SHA-256 {_digest(body)}, too long to show here as a whole:"
     boundary = _BOUNDARY.search(content_type) if kind_of(content_type) == "multipart" else None
     parts = _parts(body, boundary[1].encode()) if boundary else []
