@@ -129,7 +129,11 @@ def quotation(text: str, *, most: int | None = MOST_SHOWN) -> str:
 
 def excerpt(head: str, tail: str, left_out: str) -> str:
     """The head and the tail of a foreign text as marked lines, with a remark of this program between them."""
-    return "\n".join(_few([*_marked(head), remark(left_out), *_marked(tail)]))
+    first, last = list(_marked(head)), list(_marked(tail))
+    most_first, most_last = MOST_LINES * 3 // 4, MOST_LINES // 4
+    more = max(len(first) - most_first, 0) + max(len(last) - most_last, 0)
+    remarks = [remark(left_out), *([remark(f"and {more:,} more lines")] if more else [])]
+    return "\n".join([*first[:most_first], *remarks, *last[-most_last:]])
 
 
 def remark(text: str) -> str:
