@@ -16,6 +16,7 @@ from typing import Any
 from restgpt.calling.record import Place, Provenance
 from restgpt.specs import Operation
 from restgpt.tools.evidence import Evidence, text_of
+from restgpt.tools.quotation import named
 from restgpt.tools.storable import storable_value
 
 _ESCAPED_QUOTE = re.compile(r"\\(['\"])")
@@ -253,14 +254,31 @@ def _is_above(parts: Sequence[str], pattern: str) -> bool:
 
 
 def described(item: Provenance) -> str:
-    """One argument and its origin, as a person reads it."""
-    name = ".".join(_unescaped(part) for part in item["pointer"][1:].split("/"))
-    places = [part["at"] for part in item.get("parts", ())]
+    """One argument and its origin, as a person reads it; names that the program did not choose are quoted."""
+    name = named(".".join(_unescaped(part) for part in item["pointer"][1:].split("/")))
     origin = {
         "user": "you said it",
         "document": "the API's document fixes it",
         "model": "the model wrote it",
-        "response": f"an answer of the API held it at {item.get('at') or 'some place in its text'}",
-        "program": "the program computed it" + (f" (from {', '.join(places)} of answers of the API)" if places else ""),
+        "response": f"an answer of {_answerer(item)} held it at {_point(item)}",
+        "program": f"the program computed it{_parts_text(item.get('parts', ()))}",
     }
     return f"{name}: {origin[item['origin']]}"
+
+
+def _answerer(item: Place | Provenance) -> str:
+    """The API that gave an answer; records of older versions do not name it."""
+    return named(item["api"]) if item.get("api") else "the API"
+
+
+def _point(item: Place | Provenance) -> str:
+    return named(item["at"]) if item.get("at") else "some place in its text"
+
+
+def _parts_text(parts: Sequence[Place]) -> str:
+    """The places of the values that a computed text contains, by the API that answered."""
+    places: dict[str, list[str]] = {}
+    for part in parts:
+        places.setdefault(_answerer(part), []).append(_point(part))
+    told = [f"{', '.join(points)} of answers of {api}" for api, points in places.items()]
+    return f" (from {'; '.join(told)})" if told else ""

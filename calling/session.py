@@ -20,6 +20,7 @@ from restgpt.tools.errors import (
     ResolveFault,
 )
 from restgpt.tools.http.client import HttpClient
+from restgpt.tools.redaction import Redactor
 from restgpt.tools.request.build import PreparedRequest, build_request
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.response.store import ResponseStore
@@ -62,13 +63,17 @@ class Session:
         """Raise MissingCredentialError if a request of this operation lacks a credential, before anybody is asked."""
         self.http.credentials.check(operation)
 
+    def redactor(self) -> Redactor:
+        """What hides the secrets of all APIs of the session."""
+        return self.http.redactor(*self.catalogue.apis)
+
     def shown(self, request: PreparedRequest) -> dict[str, Any]:
-        """A request as people and journals may see it: without secrets, bounded."""
-        return request.shown(self.http.redactor(*self.catalogue.apis))
+        """A request as prompts and journals may hold it: without secrets and values of secret names, bounded."""
+        return request.shown(self.redactor())
 
     def redacted(self, text: str) -> str:
         """A text of a model as people may see it: without secrets."""
-        return self.http.redactor(*self.catalogue.apis).text(text)
+        return self.redactor().text(text)
 
     def look(
         self, operation: Operation, arguments: Any, *, deadline: float | None = None, firm: bool = False

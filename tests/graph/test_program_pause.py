@@ -7,6 +7,7 @@ from board import Agent, Board
 from langchain.agents.middleware.human_in_the_loop import HITLRequest
 from langgraph.types import Command
 from pydantic import TypeAdapter
+from question import unmarked
 from scripted import ScriptedModel
 
 from restgpt.nodes.program import written
@@ -42,8 +43,8 @@ def test_the_payload_has_the_code_and_a_place_for_each_action_in_their_order(boa
 
 def test_the_description_of_each_action_says_which_line_makes_the_call(board: Board) -> None:
     _, payload = paused(board, CODE)
-    line = f"Why: line 2 of the program calls it: {CODE.splitlines()[1]}"
-    assert all(line in action["description"].splitlines() for action in payload["action_requests"])
+    line = f"line 2 of the program calls it: {CODE.splitlines()[1]}"
+    assert all(line in unmarked(action["description"]) for action in payload["action_requests"])
 
 
 def test_a_client_of_the_middleware_reads_and_answers_the_payload(board: Board) -> None:

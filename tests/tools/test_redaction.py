@@ -2,6 +2,7 @@
 
 import base64
 import json
+import quopri
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -34,6 +35,15 @@ SPELLINGS = {
     "hexadecimal": SECRET.encode().hex(),
     "hexadecimal in capitals": SECRET.encode().hex().upper(),
     "Base64 for URLs": base64.urlsafe_b64encode(SECRET.encode()).decode().rstrip("="),
+    "hexadecimal with colons": SECRET.encode().hex(":"),
+    "quoted-printable": quopri.encodestring(SECRET.encode(), quotetabs=True).decode(),
+    "Base32": base64.b32encode(SECRET.encode()).decode(),
+    "Base32 without padding": base64.b32encode(SECRET.encode()).decode().rstrip("="),
+    "Base85": base64.b85encode(SECRET.encode()).decode(),
+    "Base85 of Adobe": base64.a85encode(SECRET.encode()).decode(),
+    "Base64 twice": base64.b64encode(base64.b64encode(SECRET.encode())).decode(),
+    "Base64 of the percent-encoded text": base64.b64encode(quote(SECRET, safe="").encode()).decode(),
+    "Base64 of the form text": base64.b64encode(quote_plus(SECRET).encode()).decode(),
 }
 
 
@@ -51,6 +61,17 @@ def test_no_mixed_spelling_of_an_ascii_secret_survives(spelling: str, end: str) 
     shown = Redactor(["sk-abc/def"]).text(f'{{"é": "{spelling}", "cut": "{end}"}}')
     assert MARK in shown
     assert spelling not in shown
+
+
+@pytest.mark.parametrize(
+    "secret", ["hunter2-password", "sk-live-9f8a7b6c5d4e3f", "Zoë's long secret", "0123456789" * 4]
+)
+def test_the_rare_encodings_of_any_secret_are_hidden_wherever_they_end(secret: str) -> None:
+    raw = secret.encode()
+    for encode in (base64.b32encode, base64.b85encode, base64.a85encode):
+        for after in (b"", b"x", b" and more"):
+            written = encode(raw + after).decode()
+            assert written[: len(raw)] not in Redactor([secret]).text(f"before {written} after"), encode
 
 
 def test_every_spelling_is_hidden_in_bytes_of_utf_16_too() -> None:
@@ -90,6 +111,11 @@ def test_secret_headers_are_hidden_by_name_whatever_the_case() -> None:
 def test_secret_query_values_and_user_names_are_hidden_in_urls() -> None:
     shown = Redactor().url("https://me:pw@api.test/x?page=2&api_key=abc&Signature=def&next_token_count=3")
     assert shown == f"https://{MARK}@api.test/x?page=2&api_key={MARK}&Signature={MARK}&next_token_count=3"
+
+
+def test_headers_can_be_redacted_by_value_alone() -> None:
+    shown = REDACTOR.headers({"X-Token": "account 7", "Cookie": f"a={SECRET}", SECRET: "n"}, by_name=False)
+    assert shown == {"X-Token": "account 7", "Cookie": f"a={MARK}", MARK: "n"}
 
 
 def test_names_of_the_api_itself_are_hidden_too() -> None:
