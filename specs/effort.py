@@ -2,7 +2,8 @@
 
 Schemas that refer to one another twice at each level are a short document and an endless walk. The functions that begin
 a walk limit it with `within`, and those that walk count their steps with `spend`. An inner limit never exceeds what is
-left of an outer one.
+left of an outer one. Each limit that a document reaches halves its further limits, because a run reads its schemas many
+times.
 """
 
 from collections.abc import Iterator
@@ -13,11 +14,24 @@ from dataclasses import dataclass
 from restgpt.specs.problem import TooComplex
 
 
+HALVINGS_MOST = 6
+
+
+@dataclass(slots=True)
+class Allowance:
+    """The state of one document: how often its limits were halved, and the steps left for passes over all operations."""
+
+    halvings: int = 0
+    left: int = 4_000_000
+
+
 @dataclass(slots=True)
 class Effort:
-    """The steps that are left of a limit; fewer than none once the limit was reached."""
+    """The steps that were granted, and those that are left; fewer than none once the limit was reached."""
 
+    granted: int
     left: int
+    allowance: Allowance | None = None
 
     @property
     def is_spent(self) -> bool:
@@ -29,11 +43,14 @@ _CURRENT: ContextVar[Effort | None] = ContextVar("effort", default=None)
 
 
 @contextmanager
-def within(steps: int) -> Iterator[Effort]:
-    """Limit the steps of a block of code, or of each call of a function that this decorates."""
+def within(steps: int, allowance: Allowance | None = None) -> Iterator[Effort]:
+    """Limit the steps of a block of code that reads a document, whose allowance an inner limit need not name."""
     outer = _CURRENT.get()
-    granted = steps if outer is None else min(steps, outer.left)
-    effort = Effort(granted)
+    if allowance is None and outer is not None:
+        allowance = outer.allowance
+    granted = steps if allowance is None else steps >> allowance.halvings
+    granted = granted if outer is None else min(granted, outer.left)
+    effort = Effort(granted, granted, allowance)
     token = _CURRENT.set(effort)
     try:
         yield effort
@@ -41,6 +58,8 @@ def within(steps: int) -> Iterator[Effort]:
         _CURRENT.reset(token)
         if outer is not None:
             outer.left -= granted - effort.left
+        if effort.is_spent and allowance is not None:
+            allowance.halvings = min(HALVINGS_MOST, allowance.halvings + 1)
 
 
 def spend(steps: int = 1) -> None:

@@ -143,8 +143,17 @@ def _calls(operation: Any, values: Sequence[Any]) -> Iterator[Stage]:
     yield f"example of {place}", lambda: arguments.update(minimal_arguments(operation))
     yield f"problems of the example of {place}", lambda: example_problems(operation, arguments)
     given = [arguments, *({**arguments, "query": {"filter": value}, "body": value} for value in values)]
-    yield f"requests of {place}", lambda: [_request(operation, item) for item in given]
-    yield f"answers of {place}", lambda: [_answer(operation, value) for value in [arguments.get("body"), *values]]
+
+    def requests() -> None:
+        for item in given:
+            _request(operation, item)
+
+    def answers() -> None:
+        for value in (arguments.get("body"), *values):
+            _answer(operation, value)
+
+    yield f"requests of {place}", requests
+    yield f"answers of {place}", answers
 
     def call() -> None:
         for wrong in ({}, {"nmae": 1, "body": {"a": 1}}):

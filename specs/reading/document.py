@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from restgpt.specs.effort import spend
+from restgpt.specs.effort import Allowance, spend
 from restgpt.specs.problem import BrokenReference
 from restgpt.specs.reading.coercion import coerce_keywords, has_string_boolean, has_string_booleans
 from restgpt.specs.reading.nesting import cut_deep_levels
@@ -40,6 +40,7 @@ class Document:
         self.allow_external = allow_external
         self.external: dict[str, Document] = {}
         self.anchors: dict[str, Any] | None = None
+        self.allowance = Allowance()
         self._decoded: dict[Tokens, Any] = {}
         self.version = self._read_version()
 

@@ -184,8 +184,9 @@ class _ReferredItems:
             self._known[reference] = {key: msgspec.json.encode(value) for key, value in node.items()}
         return self._known[reference]
 
-    def _refuse(self, home: tuple[str, ...], message: str) -> None:
+    def _refuse(self, home: tuple[str, ...], message: str) -> tuple[str, dict[str, bytes]] | None:
         self._problems.append(Problem(format_pointer((*home, "$ref")), message))
+        return None
 
 
 def owner_of(pointer: str) -> tuple[str, ...]:

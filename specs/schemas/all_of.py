@@ -10,8 +10,8 @@ from restgpt.specs.reading.references import LONGEST_CHAIN, resolve
 from restgpt.specs.schemas.types import unique_texts
 
 
-# How many members and properties one merge reads: `allOf` that refers to `allOf` twice would mean 2^n members.
-MERGED_MOST = 50_000
+# How many members and properties one merge reads.
+MERGED_MOST = 20_000
 
 
 def merge_all_of(document: Document, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -22,34 +22,54 @@ def merge_all_of(document: Document, schema: Mapping[str, Any]) -> dict[str, Any
     if "allOf" not in schema:
         return dict(schema)
     with within(MERGED_MOST):
-        return _merge(document, schema, ())
+        return _Merge(document).merge(schema, ())
 
 
-def _merge(document: Document, schema: Mapping[str, Any], seen: tuple[str, ...]) -> dict[str, Any]:
-    members = schema.get("allOf")
-    merged = _Merged({key: value for key, value in schema.items() if key != "allOf"})
-    for member in members if isinstance(members, list) else ():
-        flat = _flat_member(document, member, seen)
-        if flat is not None:
-            merged.add(flat)
-    return merged.whole()
+class _Merge:
+    """One merge: it keeps the merged schema of each reference, which `allOf` may name again and again."""
 
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._known: dict[str, dict[str, Any]] = {}
+        # How many members were left out because of the members around them.
+        self._cut = 0
 
-def _flat_member(document: Document, member: Any, seen: tuple[str, ...]) -> dict[str, Any] | None:
-    # A member that is no reference makes the chain longer too.
-    seen = (*seen, "")
-    if len(seen) > LONGEST_CHAIN or not can_spend():
-        return None
-    while isinstance(member, dict) and isinstance(member.get("$ref"), str):
-        reference = member["$ref"]
-        if reference in seen:
+    def merge(self, schema: Mapping[str, Any], seen: tuple[str, ...]) -> dict[str, Any]:
+        members = schema.get("allOf")
+        merged = _Merged({key: value for key, value in schema.items() if key != "allOf"})
+        for member in members if isinstance(members, list) else ():
+            flat = self._flat(member, seen)
+            if flat is not None:
+                merged.add(flat)
+        return merged.whole()
+
+    def _flat(self, member: Any, seen: tuple[str, ...]) -> dict[str, Any] | None:
+        reference = member.get("$ref") if isinstance(member, dict) else None
+        if isinstance(reference, str) and reference in self._known:
+            return self._known[reference]
+        before = self._cut
+        flat = self._read(member, seen)
+        if isinstance(reference, str) and flat is not None and self._cut == before:
+            self._known[reference] = flat
+        return flat
+
+    def _read(self, member: Any, seen: tuple[str, ...]) -> dict[str, Any] | None:
+        # A member that is no reference makes the chain longer too.
+        seen = (*seen, "")
+        if len(seen) > LONGEST_CHAIN or not can_spend():
+            self._cut += 1
             return None
-        seen = (*seen, reference)
-        try:
-            member = resolve(document, reference)
-        except BrokenReference:
-            return None
-    return _merge(document, member, seen) if isinstance(member, dict) else None
+        while isinstance(member, dict) and isinstance(member.get("$ref"), str):
+            reference = member["$ref"]
+            if reference in seen:
+                self._cut += 1
+                return None
+            seen = (*seen, reference)
+            try:
+                member = resolve(self._document, reference)
+            except BrokenReference:
+                return None
+        return self.merge(member, seen) if isinstance(member, dict) else None
 
 
 class _Merged:
@@ -73,6 +93,9 @@ class _Merged:
                     into.setdefault(key, [])
             elif key in ("oneOf", "anyOf") and key in into:
                 into.setdefault("allOf", []).append({key: value})
+            elif key == "allOf":
+                # A list of its own, because the other schema may be merged again.
+                into.setdefault(key, list(value))
             elif key == "additionalProperties" and value is False:
                 into.setdefault(key, False)
             else:
