@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from restgpt.specs import SpecError
 from restgpt.specs.docs.shape import Shape
+from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.schemas.types import schema_types
 from restgpt.specs.server import absolute_url
@@ -31,6 +32,9 @@ from restgpt.tools.response.reply import Reply
 Arguments = Mapping[str, Any]
 
 MOST_PAGES = 10
+STEPS_MOST = 200_000
+"""How many steps the schemas of an operation may take in the search for the next page."""
+
 _LETTERS = re.compile(r"[^a-z0-9]")
 _DIGITS = re.compile(r"[0-9]{1,18}")
 _MOST_NUMBER = 10**18
@@ -120,7 +124,11 @@ def next_request(
     """
     if not reply.is_success:
         return None
-    first = first or arguments
+    with within(STEPS_MOST, operation.document.allowance):
+        return _next_request(operation, arguments, reply, first or arguments)
+
+
+def _next_request(operation: Operation, arguments: Arguments, reply: Reply, first: Arguments) -> dict[str, Any] | None:
     linked = reply.next_link or next_link(reply.headers)
     if linked:
         return _from_address(operation, arguments, linked, first)

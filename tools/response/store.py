@@ -18,7 +18,10 @@ from typing import Any
 
 from langgraph.store.base import BaseStore
 
+from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
+from restgpt.specs.schemas.json_schema import TOO_COMPLEX
+from restgpt.specs.schemas.validation import allowed_steps
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.request.arguments import validate
 from restgpt.tools.request.body import essence, kind_of
@@ -308,7 +311,11 @@ def response_warnings(operation: Operation, status: int, content: Content, media
         return note
     # `patterns=False`, because one pattern may take a second for one text, and a body has many texts.
     schema = operation.json_schema(media.schema, patterns=False)
-    found = validate(content.value(), schema, "")
+    value = content.value()
+    with within(allowed_steps(value), operation.document.allowance) as effort:
+        found = validate(value, schema, "")
+    if effort.is_spent or schema == TOO_COMPLEX:
+        note = [*note, "the answer was not compared with its documented schema, which is too complex"]
     return [*note, *(f"the answer differs from its documented schema at {item}" for item in found[:3])]
 
 
