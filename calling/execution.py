@@ -33,7 +33,9 @@ REFUSED = (RedirectFault, BoundFault)
 FIRST_PAGE = "The list goes on: this is its first page only."
 """The notice of a list of which only the first page was wanted."""
 
-UNFOLLOWED = "The list is not whole: the address of its next page changes other arguments than those that lead to pages."
+UNFOLLOWED = (
+    "The list is not whole: the address of its next page changes other arguments than those that lead to pages."
+)
 """The notice of a list whose next address is no page of the same request."""
 
 OF_THE_USER = "must come from the user, so that the API does not set it for another page"

@@ -46,7 +46,7 @@ _NO_SCRIPT = frozenset("ー々〆ヽヾゝゞ")
 _CURRENCY = "$€£¥¢₹₽₩₪₫₴₦₱฿₺₿元円원"
 _CODES = (
     *("EUR", "USD", "GBP", "JPY", "CHF", "CNY", "INR", "KRW", "MXN", "BRL", "PLN", "SEK", "NOK", "DKK", "CZK", "HUF"),
-    *("RON", "BGN", "TRY", "RUB", "UAH", "ILS", "ZAR", "AUD", "NZD", "CAD", "SGD", "HKD", "THB", "IDR", "PHP"),
+    *("RON", "BGN", "TRY", "RUB", "UAH", "ILS", "AUD", "NZD", "CAD", "SGD", "HKD", "THB", "IDR", "PHP"),
 )
 _UNITS = (
     *("kg", "mg", "lb", "lbs", "oz", "km", "cm", "mm", "mi", "ft", "in", "ml", "cl", "kWh", "kW", "px", "pt", "x", "×"),
