@@ -267,11 +267,14 @@ class Settings:
     def has_several(self, api: Api) -> bool:
         """Whether `api` is one of several APIs in use, the entries of `apis.yaml` included.
 
-        A document beside a single entry is the same API if it has the same source and the same base URL.
+        A single document beside a single entry is the same API if it was read from the same file, unless only the entry
+        has a base URL: then the servers of the document are others.
         """
         others = self.beside if api.entry is not None else self.beside | {_place(api)}
-        if len(self.apis) == 1:
-            others = others - {_place_of_entry(entry) for entry in self.apis.values()}
+        if len(self.apis) == len(others) == 1:
+            (entry,), ((identity, base_url),) = self.apis.values(), others
+            is_same = identity == _location(entry.spec) and (base_url is not None or entry.base_url is None)
+            return not is_same
         return len(self.apis) + len(others) > 1
 
     def model_for(self, role: str) -> str | None:
@@ -353,10 +356,6 @@ def _file_location(spec: str, folder: str) -> str:
 
 def _place(api: Api) -> tuple[str, str | None]:
     return api.identity, api.base_url
-
-
-def _place_of_entry(entry: ApiEntry) -> tuple[str, str | None]:
-    return _location(entry.spec), entry.base_url.rstrip("/") if entry.base_url else None
 
 
 def glob_pattern(glob: str) -> re.Pattern[str]:

@@ -152,13 +152,15 @@ def test_the_apis_of_one_graph_share_no_variable_without_the_name_of_an_api() ->
         resources.http.credentials.auth_for(api().operation("read"))
 
 
-def test_the_document_of_the_only_entry_is_the_same_api_unless_it_is_at_another_address(tmp_path: Path) -> None:
+def test_the_document_of_the_only_entry_is_the_same_api_unless_it_chooses_the_address(tmp_path: Path) -> None:
     path = tmp_path / "github.json"
     path.write_text(json.dumps(document("Any")))
     entry = ApiEntry("github", str(path), base_url="https://api.example.com/")
     known = Settings(apis={"github": entry}, auth={"TOKEN": Secret("bare")})
     assert bearer(load_api(path, base_url="https://api.example.com").operation("read"), known) == "Bearer bare"
-    assert bearer(load_api(path, base_url="https://other.example").operation("read"), known) is None
+    assert bearer(load_api(path).operation("read"), known) is None
+    two = known.beside_apis([load_api(path, base_url=f"https://{name}.example") for name in "ab"])
+    assert bearer(load_api(path, base_url="https://a.example").operation("read"), two) is None
 
 
 def test_no_scheme_of_one_entry_gets_the_variable_of_another() -> None:
