@@ -152,6 +152,15 @@ PLACES: dict[str, Callable[[str], dict[str, Any]]] = {
     },
     "a field of the target": lambda text: {"target": Target.of({"known": "present", "value": {text: 2}})},
     "a target that is text": lambda text: {"target": Target.of({"known": "present", "value": text})},
+    "the name of an operation": lambda text: {
+        "document": changed_document(lambda found: found["paths"]["/notes/{id}"]["patch"].update(operationId=text)),
+        "target": Target.of({"known": "present", "value": {"note": "old"}}),
+        "body": {"note": "new"},
+    },
+    "a field that cannot be restored": lambda text: {
+        "target": Target.of({"known": "present", "value": {"note": "old"}}),
+        "body": {text: "new"},
+    },
     "a changed field": lambda text: {"change": ({"field": text, "before": text, "after": 1},)},
     "a place in an answer": lambda text: {
         "provenance": ({"pointer": "/body/a", "origin": "response", "handle": "h", "at": text},)
