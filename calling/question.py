@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from restgpt.calling.allowance import is_by_choices
 from restgpt.calling.call import Ask, Decided, Done, Draft, Held
 from restgpt.calling.confirmations import key_of
-from restgpt.calling.decision import ONLY_READS, confirms, decide
+from restgpt.calling.decision import ONLY_READS, confirms, decide, needs_person
 from restgpt.calling.idempotency import key_header
 from restgpt.calling.provenance import described
+from restgpt.calling.record import AskedFlow
 from restgpt.calling.remedy import outlook
 from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, changes_text, shown_target, target_lines
@@ -41,7 +43,9 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         told = [*_unusable_lines(decided.note), *lines[lines[0].startswith(UNUSABLE) :]]
         return replace(decided, action={**decided.action, "description": "\n".join(told)})
     draft, target = decided.draft, decided.target
-    if not target.is_known and changed is None:
+    flow = _asked_flow(session, draft)
+    # A look would send the very values that the question is about.
+    if not target.is_known and changed is None and not flow:
         target = session.look(draft.operation, draft.settled)
     shown = storable_value(session.shown(draft.request))
     there = shown_target(draft.operation, draft.settled, target)
@@ -53,6 +57,7 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         *([] if changed is None else [on_one_line(_changed_line(changed))]),
         request_summary(shown),
         *_pages_lines(draft.pages),
+        *map(on_one_line, _flow_lines(flow)),
         on_one_line(f"What it does: {_purpose(draft.operation)}"),
         *(_description_lines(draft.operation) if offered else []),
         *map(on_one_line, target_lines(there)),
@@ -69,6 +74,7 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         "undo": undo,
         "provenance": list(draft.provenance),
         **offered,
+        **({"flow": flow} if flow else {}),
         **({"further_pages": draft.pages - 1} if draft.pages > 1 else {}),
     }
     return replace(decided, action=action, target=target)
@@ -79,6 +85,29 @@ def answered(session: Session, ask: Ask, answer: Mapping[str, Any]) -> Decided |
     if confirms(ask, answer, session.rules):
         session.rules.confirmations.remember(ask.draft.operation, ask.action["effect"]["reason"])
     return present(session, decide(ask, session.rules, answer))
+
+
+def _asked_flow(session: Session, draft: Draft) -> AskedFlow | None:
+    """The values of other APIs that a question is about; None if there are none, or a person allowed them before."""
+    crossing = session.rules.crossing(draft.operation, draft.flow)
+    if draft.flow is None or not crossing:
+        return None
+    return {
+        "sources": crossing,
+        "to": draft.operation.api.name,
+        "is_only": not needs_person(draft, session.rules),
+        "by_choices": is_by_choices(draft.flow, crossing),
+    }
+
+
+def _flow_lines(flow: AskedFlow | None) -> list[str]:
+    if flow is None:
+        return []
+    names, to = ", ".join(flow["sources"].values()), flow["to"]
+    told = f"Values of {names} may go to {to} with this request."
+    if flow["by_choices"]:
+        told = f"Many requests went to {to} since {names} answered; which ones may tell {to} what {names} answered."
+    return [f"{told} An approval allows {names} → {to} until this instruction is done."]
 
 
 def _offered(session: Session, operation: Operation) -> dict[str, Any]:

@@ -326,5 +326,6 @@ def open_api(entry: ApiEntry, settings: Settings) -> Api:
         auth=entry.credentials(),
         name=entry.name,
         notes=entry.notes,
+        entry=entry.name,
         cache=settings.home / "index",
     )
