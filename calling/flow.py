@@ -33,9 +33,9 @@ def api_record(api: Api) -> ApiRecord:
     """The record of an API, with an id made from its entry in `apis.yaml`, else from its source and address."""
     if api.entry is not None:
         return {"id": entry_id(api.entry), "name": api.name}
-    # Documents that were given as text have no source of their own.
-    parts = [api.identity, api.base_url or "", api.title, *(server.url for server in api.servers)]
-    return {"id": _digest(*parts), "name": api.name}
+    # Documents that were given as text share one source, so their servers tell them apart.
+    servers = [api.base_url] if api.base_url else [server.url for server in api.servers]
+    return {"id": _digest(api.identity, *servers), "name": api.name}
 
 
 def entry_id(entry: str) -> str:
