@@ -106,7 +106,7 @@ def _flow_lines(flow: AskedFlow | None) -> list[str]:
     names, to = ", ".join(flow["sources"].values()), flow["to"]
     told = f"Values of {names} may go to {to} with this request."
     if flow["by_choices"]:
-        told = f"Many requests went to {to} since {names} answered; which ones may tell {to} what {names} answered."
+        told = f"Many values were chosen for {to} since {names} answered; the choices may tell {to} that answer."
     return [f"{told} An approval allows {names} → {to} until this instruction is done."]
 
 

@@ -11,6 +11,10 @@ import pytest
 from pair import LETTERS, SECRET, Pair, PairAgent, served_pair
 from roles import by_role, call, end, plan, program, select
 
+from restgpt.calling.journal import Journal
+from restgpt.calling.reversal import reversals
+from restgpt.specs import Catalogue
+
 WRITES = ("ask", "allow", "deny", "dry-run")
 READ = "secret = get_customer(customer=7)['account']\n"
 
@@ -472,3 +476,22 @@ def test_one_api_alone_is_neither_traced_nor_asked_about(pair: Pair) -> None:
     requests = agent.state["steps"][0]["requests"]
     assert len(pair.log) == 13
     assert all(request["provenance"] == [] and "flow" not in request for request in requests)
+
+
+def test_the_question_about_many_choices_says_so(pair: Pair) -> None:
+    code = READ + "for n in range(20):\n    ping()\nprint('pinged')"
+    agent = programs(pair, code)
+    [action] = asked(agent.ask("Look at customer 7"))
+    assert len(pair.log) == 16
+    assert "Many values were chosen for collector since crm answered" in action["description"]
+    assert agent.answer("approve")["answer"] == "pinged"
+    assert len(pair.log) == 20
+
+
+def test_an_undo_looks_only_at_targets_whose_values_were_allowed(pair: Pair) -> None:
+    agent = programs(pair, READ + "put_drop(what=secret, note='x')", end("Rejected."))
+    agent.ask("Look at customer 7")
+    agent.answer("reject")
+    journal = Journal(agent.graph.store, "thread")  # type: ignore[arg-type]
+    assert reversals(journal, Catalogue([pair.crm, pair.collector])) == []
+    assert pair.log == []
