@@ -86,14 +86,42 @@ def _computed(values: Mapping[str, Any], code: str) -> dict[str, str]:
 
     The code is compared as text, because only the sandbox may parse it: a name or a comment counts as a literal.
     """
-    evidence = Evidence(code, _ESCAPED_QUOTE.sub(r"\1", code))
+    evidence = literals(code)
     found = {}
     for pointer, value in values.items():
         text = text_of(value)
-        spellings = {text.strip(), json.dumps(text)[1:-1], repr(text)[1:-1], str(value)}
-        if text and not any(evidence.has_word(spelling) for spelling in spellings):
+        if text and not (is_literal(value, evidence) or is_literal(text.strip(), evidence)):
             found[pointer] = text if isinstance(value, str) else ""
     return found
+
+
+def literals(code: str) -> Evidence:
+    """The text of a program, to look for its literals."""
+    return Evidence(code, _ESCAPED_QUOTE.sub(r"\1", code))
+
+
+def is_literal(value: Any, code: Evidence) -> bool:
+    """Whether a program holds exactly a value, as it is or as a literal spells it."""
+    text = text_of(value)
+    return any(map(code.has_word, {text, json.dumps(text)[1:-1], repr(text)[1:-1], str(value)}))
+
+
+def with_apis(provenance: Sequence[Provenance], names: Mapping[str, str]) -> list[Provenance]:
+    """The provenance with the names of the APIs that answered; `names` maps the handles of their responses to them."""
+    found: list[Provenance] = []
+    for item in provenance:
+        named: Provenance = {**item}
+        if (name := names.get(item.get("handle", ""))) is not None:
+            named["api"] = name
+        if "parts" in item:
+            named["parts"] = [_with_api(part, names) for part in item["parts"]]
+        found.append(named)
+    return found
+
+
+def _with_api(place: Place, names: Mapping[str, str]) -> Place:
+    name = names.get(place["handle"])
+    return place if name is None else {**place, "api": name}
 
 
 def owned(arguments: Mapping[str, Any]) -> list[Provenance]:

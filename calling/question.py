@@ -10,11 +10,13 @@ from dataclasses import replace
 from itertools import dropwhile, islice
 from typing import Any, TypeVar
 
+from restgpt.calling.allowance import is_by_choices
 from restgpt.calling.call import Ask, Decided, Done, Draft, Held
 from restgpt.calling.confirmations import key_of
-from restgpt.calling.decision import ONLY_READS, confirms, decide
+from restgpt.calling.decision import ONLY_READS, confirms, decide, needs_person
 from restgpt.calling.idempotency import key_header
 from restgpt.calling.provenance import described
+from restgpt.calling.record import AskedFlow
 from restgpt.calling.remedy import outlook
 from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, ShownTarget, changes_text, shown_target
@@ -53,7 +55,9 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         told = [*_unusable(decided.note), _without_note(str(decided.action["description"]))]
         return replace(decided, action={**decided.action, "description": "\n\n".join(told)})
     draft, target = decided.draft, decided.target
-    if not target.is_known and changed is None:
+    flow = _asked_flow(session, draft)
+    # A look would send the very values that the question is about.
+    if not target.is_known and changed is None and not flow:
         target = session.look(draft.operation, draft.settled)
     there = shown_target(draft.operation, draft.settled, target)
     offered = {} if draft.confirm or decided.unsure else _offered(session, draft.operation)
@@ -66,6 +70,7 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         *([WHOLE] if is_cut(draft.request) else []),
         *_files(draft),
         *_pages(draft.pages),
+        *_flow(flow),
         *_purpose(draft.operation, with_description=bool(offered)),
         *_target(draft.operation, there),
         *_effect(draft, undo),
@@ -81,6 +86,7 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         "undo": undo,
         "provenance": list(draft.provenance),
         **offered,
+        **({"flow": flow} if flow else {}),
         **({"further_pages": draft.pages - 1} if draft.pages > 1 else {}),
     }
     return replace(decided, action=action, target=target)
@@ -91,6 +97,30 @@ def answered(session: Session, ask: Ask, answer: Mapping[str, Any]) -> Decided |
     if confirms(ask, answer, session.rules):
         session.rules.confirmations.remember(ask.draft.operation, ask.action["effect"]["reason"])
     return present(session, decide(ask, session.rules, answer))
+
+
+def _asked_flow(session: Session, draft: Draft) -> AskedFlow | None:
+    """The values of other APIs that a question is about; None if there are none, or a person allowed them before."""
+    crossing = session.rules.crossing(draft.operation, draft.flow)
+    if draft.flow is None or not crossing:
+        return None
+    return {
+        "sources": crossing,
+        "to": draft.operation.api.name,
+        "is_only": not needs_person(draft, session.rules),
+        "by_choices": is_by_choices(draft.flow, crossing),
+    }
+
+
+def _flow(flow: AskedFlow | None) -> list[str]:
+    """The APIs whose values the request may tell another one, and what an approval allows."""
+    if flow is None:
+        return []
+    names, to = ", ".join(map(named, flow["sources"].values())), named(flow["to"])
+    told = f"Values of {names} may go to {to} with this request."
+    if flow["by_choices"]:
+        told = f"Many values were chosen for {to} since {names} answered; the choices may tell {to} that answer."
+    return [f"{told} An approval allows {names} → {to} until this instruction is done."]
 
 
 def _offered(session: Session, operation: Operation) -> dict[str, Any]:

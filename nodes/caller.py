@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from restgpt.calling.call import succeeded
 from restgpt.nodes.context import Context
-from restgpt.nodes.conversation import grounded_draft, responses, said
+from restgpt.nodes.conversation import answered, answered_apis, grounded_draft, responses, said
 from restgpt.nodes.knowledge import notes_of, rules_text
 from restgpt.nodes.program import may_write, written
 from restgpt.nodes.program_calls import MAX_PAGES
@@ -119,7 +119,8 @@ def _program(run: Run, state: CallerState) -> dict[str, Any]:
         prompt += [AIMessage(f"```python\n{before['code']}\n```"), HumanMessage(feedback)]
     code = run.read("caller", prompt)
     number = before["number"] + 1 if before else 1
-    program = written(run, code, writer="caller", number=number, is_last=is_last, before=before)
+    seen = answered_apis(run.catalogue, state["steps"], state["requests"])
+    program = written(run, code, writer="caller", number=number, is_last=is_last, before=before, seen=seen)
     return {"program": program, "hint": "", "usage": run.usage()}
 
 
@@ -230,6 +231,7 @@ def _request(
         name=planned["operation"],
         said=said(state),
         found=responses(run, state),
+        answered=answered(run, state),
         evidence=evidence,
         remedy="a result. Copy it exactly, or leave out this entry and say in `missing` which value is not known.",
         pages=call.pages,

@@ -8,7 +8,7 @@ program waits for a person, or survives a crash, like any other part of a run.
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, cast
 
 from restgpt.calling.call import seems_to_read, succeeded
@@ -63,10 +63,12 @@ def written(
     number: int = 1,
     is_last: bool = False,
     before: Program | None = None,
+    seen: Iterable[str] = (),
 ) -> Program:
     """Return the record of a new program, with the clock and the seed of the program `before`, which it corrects.
 
-    Otherwise a change that contains the time or a random number would be another change, and be made once more.
+    `seen` are the ids of the APIs of which its writer had seen answers. With another clock, a change that contains the
+    time or a random number would be another change, and be made once more.
     """
     return {
         "code": _bare(storable_text(code)),
@@ -79,6 +81,7 @@ def written(
         "taken": {},
         "status": "running",
         "feedback": "",
+        "seen": sorted(seen),
     }
 
 

@@ -34,6 +34,7 @@ _ENTRY_KEYS = (
     "cookies",
     "policy",
     "effects",
+    "from",
     "notes",
     "hosts",
     "auth_servers",
@@ -47,6 +48,9 @@ _FILE_KEYS = ("ca_file", "cert_file", "key_file")
 _CRITERIA = ("method", "id", "tag", "path")
 _RULE_KEYS = ("decision", "from_user", *_CRITERIA)
 _EFFECT_KEYS = ("effect", *_CRITERIA)
+MODEL = "model"
+"""The word in `from` that lets values through which a model wrote."""
+_OWN_SOURCES = ("user", "document", "self")
 
 
 class Secret:
@@ -122,7 +126,8 @@ class ApiEntry:
     servers that may get the API's client secret if its document names them. `ca_file` holds the certificate authorities
     that the server's certificate is verified by, instead of the default ones. `cert_file` and `key_file`
     are the client certificate. `missing` lists unset environment variables that the secrets need; a request to the API
-    then fails, but the other APIs work. `notes` is the user's own text about the API, which models read.
+    then fails, but the other APIs work. `notes` is the user's own text about the API, which models read. `sources` are
+    the entries whose values requests to this API may hold unasked, and `MODEL`.
     """
 
     name: str
@@ -143,6 +148,7 @@ class ApiEntry:
     key_file: Path | None = None
     missing: tuple[str, ...] = ()
     notes: str = ""
+    sources: tuple[str, ...] = ()
 
     def decide(self, operation: Operation) -> Decision | None:
         """The decision of the first rule that applies; None if no rule with a decision applies."""
@@ -429,7 +435,8 @@ def load_apis(path: Path | None, environ: Mapping[str, str]) -> Mapping[str, Api
     reader = _EntryReader(path, environ)
     entries = reader.mapping(raw, "")
     reader.refuse_duplicates([str(name) for name in entries])
-    return {str(name): reader.entry(str(name), item) for name, item in entries.items()}
+    found = {str(name): reader.entry(str(name), item) for name, item in entries.items()}
+    return {name: replace(entry, sources=reader.sources(entry, found)) for name, entry in found.items()}
 
 
 class _EntryReader:
@@ -525,7 +532,23 @@ class _EntryReader:
             key_file=key_file,
             missing=tuple(dict.fromkeys(self._missing)),
             notes=self._notes(given.get("notes"), f"{name}.notes"),
+            sources=self.texts(given.get("from") or [], f"{name}.from"),
         )
+
+    def sources(self, entry: ApiEntry, entries: Mapping[str, ApiEntry]) -> tuple[str, ...]:
+        """The entries in `from` as the file spells them, and `MODEL`; values of the API's own sources always pass."""
+        place, spelled = f"{entry.name}.from", {slug(name): name for name in entries}
+        words = (*_OWN_SOURCES, MODEL)
+        found: list[str] = []
+        for source in entry.sources:
+            if source in words and slug(source) in spelled:
+                raise self._error(place, f"names {source}, which is a word of its own here; rename the API {source}")
+            if source not in words and slug(source) not in spelled:
+                known = ", ".join([*words, *entries])
+                raise self._error(place, f"names {source}, which is no API of this file; the known names are {known}")
+            if source not in _OWN_SOURCES:
+                found.append(source if source == MODEL else spelled[slug(source)])
+        return tuple(found)
 
     def rule(self, raw: Any, place: str) -> PolicyRule:
         """One policy rule."""

@@ -237,3 +237,23 @@ def test_the_example_file_is_harmless_as_it_is(tmp_path: Path) -> None:
     settings = Settings.from_env({"RESTGPT_HOME": str(tmp_path)}, dotenv=Path(__file__).parents[2] / ".env.example")
     assert settings.secrets() == []
     assert not settings.has_openai_api_key
+
+
+def test_from_names_entries_however_they_are_spelled(tmp_path: Path) -> None:
+    text = "My CRM: a.yaml\ntracker: {spec: b.yaml, from: [user, document, self, my-crm, model]}"
+    assert load_apis(write(tmp_path, text), {})["tracker"].sources == ("My CRM", "model")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("tracker: {spec: b.yaml, from: [crm]}", "tracker.from names crm, which is no API of this file"),
+        (
+            "model: a.yaml\ntracker: {spec: b.yaml, from: model}",
+            "which is a word of its own here; rename the API model",
+        ),
+    ],
+)
+def test_an_unknown_or_ambiguous_name_in_from_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(said)):
+        load_apis(write(tmp_path, text), {})

@@ -60,6 +60,8 @@ STEPS_MOST = 200_000
 """How many steps the schemas of one request may take, besides those for its values; then values are not validated."""
 
 MOST_SHOWN = 20_000
+LONGEST_URL = 8_000
+"""The most characters of a URL: RFC 9110 asks servers to take 8,000, and several common ones refuse little more."""
 _VARIABLE = re.compile(r"\{([^{}]+)\}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _IDENTITY = frozenset({"authorization", "proxy-authorization", "cookie"})
@@ -328,11 +330,17 @@ class _Builder:
         url = f"{self._operation.base_url}{self._path()}"
         query = self._query()
         headers = self._headers()
+        url = f"{url}?{query}" if query else url
+        if len(url) > LONGEST_URL:
+            advice = "send shorter values, or fewer of them in several requests"
+            self._add(
+                "/query" if query else "/path", f"the URL has {len(url):,} characters of {LONGEST_URL:,}: {advice}"
+            )
         if self._problems:
             self._refuse()
         return PreparedRequest(
             self._operation.method,
-            f"{url}?{query}" if query else url,
+            url,
             headers,
             None if self._body is None else self._body.content,
             self._operation.api.name,
