@@ -294,9 +294,9 @@ class _Closure:
             out["items"] = self._convert(items)
             values = node.get("enum")
             # An `enum` beside `type: array` lists the items, unless it lists arrays.
-            is_short = isinstance(values, list) and len(values) <= ENUM_MOST
-            if "array" in schema_types(node) and is_short and isinstance(out["items"], dict):
-                kept = fit_values([v for v in values if not isinstance(v, list)], schema_types(items))
+            listed = values if isinstance(values, list) and len(values) <= ENUM_MOST else None
+            if "array" in schema_types(node) and listed is not None and isinstance(out["items"], dict):
+                kept = fit_values([v for v in listed if not isinstance(v, list)], schema_types(items))
                 if kept and "$ref" not in out["items"]:
                     out["items"]["enum"] = kept
         if is_true(node.get("uniqueItems")):
