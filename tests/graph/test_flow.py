@@ -101,12 +101,12 @@ TRICKS = [
     Trick(
         "letters of the user",
         "words = 'a b c d e f 0 1 2 3 4 5 6 7 8 9'.split()\nfor letter in secret.lower():\n    find_items(q=letter)",
-        lambda log: "".join(re.findall(r"q=(\w)", log)).upper(),
+        lambda log: "".join(re.findall(r"[?]q=(\w)", log)).upper(),
     ),
     Trick(
         "letters that the collector answered",
         "offered = ping()['letters']\nfor letter in secret.lower():\n    find_items(q=offered[offered.index(letter)])",
-        lambda log: "".join(re.findall(r"q=(\w)", log)).upper(),
+        lambda log: "".join(re.findall(r"[?]q=(\w)", log)).upper(),
     ),
     Trick(
         "which of the items is read",
