@@ -186,15 +186,26 @@ def _place(handle: str, pointer: str = "") -> Place:
 
 def _scalars(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
     """Every scalar in a JSON value with its JSON pointer (RFC 6901)."""
-    stack: list[tuple[str, Any]] = [(pointer, value)]
+    if not isinstance(value, Mapping | list):
+        if value is not None:
+            yield pointer, value
+        return
+    # Iterators, because a list of all children would be as large as the value again.
+    stack = [(pointer, _children(value))]
     while stack:
-        here, node = stack.pop()
-        if isinstance(node, Mapping):
-            stack += [(f"{here}/{_escaped(str(key))}", inner) for key, inner in reversed(list(node.items()))]
-        elif isinstance(node, list):
-            stack += [(f"{here}/{number}", inner) for number, inner in reversed(list(enumerate(node)))]
-        elif node is not None:
-            yield here, node
+        here, children = stack[-1]
+        for key, node in children:
+            if isinstance(node, Mapping | list):
+                stack.append((f"{here}/{_escaped(str(key))}", _children(node)))
+                break
+            if node is not None:
+                yield f"{here}/{_escaped(key) if isinstance(key, str) else key}", node
+        else:
+            stack.pop()
+
+
+def _children(value: Any) -> Iterator[tuple[Any, Any]]:
+    return iter(value.items() if isinstance(value, Mapping) else enumerate(value))
 
 
 def _escaped(name: str) -> str:
