@@ -29,7 +29,7 @@ from restgpt.calling.decision import decide
 from restgpt.calling.question import answered, present
 from restgpt.calling.session import Session
 from restgpt.nodes.context import Context
-from restgpt.nodes.records import Program, Request, advanced
+from restgpt.nodes.records import Program, Request, Usage, advanced, seconds_spent
 from restgpt.nodes.resources import Resources
 
 NOT_AFTER_UNKNOWN = "Not sent, because it is not known whether the change before it was carried out."
@@ -41,13 +41,15 @@ class ApprovalState(TypedDict):
     round: int
     requests: list[Request]
     program: Program | None
+    usage: Usage
+    baseline: Usage
 
 
 def make_approval(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the approval node."""
 
     def approval(state: ApprovalState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config)
+        run = resources.open(runtime, config, spent=seconds_spent(state))
         asked = [request for request in state["requests"] if request["status"] == "asked"]
         if asked:
             waiting = [request for request in state["requests"] if request["status"] == "approved"]

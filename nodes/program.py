@@ -23,7 +23,7 @@ from restgpt.specs.docs.stub import stub
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.code import clean_code
-from restgpt.tools.sandbox.program import ProgramRun, WantedCall, run_program
+from restgpt.tools.sandbox.program import LIMITS, ProgramRun, WantedCall, run_program
 from restgpt.tools.sandbox.result import SandboxResult, Status
 from restgpt.tools.storable import storable_text
 from restgpt.tools.telemetry import annotate
@@ -176,6 +176,7 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
         check=check if is_first else "",
         stubs=[stub(known[name], name, reads=run.rules.reads) for name in used] if is_first else (),
         names=list(known) if is_first else (),
+        limits=run.limits(LIMITS),
     )
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from pydantic import PrivateAttr
@@ -117,9 +118,13 @@ def _lines() -> Iterator[HostileAnswer]:
     yield HostileAnswer("8 MB of JSON Lines with one digit each", _times(b"1\n", 4_000_000), lines)
     yield HostileAnswer("8 MB of JSON Lines with an empty object each", _times(b"{}\n", 2_700_000), lines)
     yield HostileAnswer("8 MB of JSON Lines that are announced as JSON", _times(b'{"a":1}\n', 1_000_000))
-    yield HostileAnswer("8 MB of JSON Lines without a type", _times(b'{"a":1}\n', 1_000_000), "application/octet-stream")
+    yield HostileAnswer(
+        "8 MB of JSON Lines without a type", _times(b'{"a":1}\n', 1_000_000), "application/octet-stream"
+    )
     yield HostileAnswer("JSON Lines with a broken last line", lambda part: b'{"a":1}\n' * int(1e6 * part) + b"{", lines)
-    yield HostileAnswer("JSON Lines with a broken first line", lambda part: b"{\n" + b'{"a":1}\n' * int(1e6 * part), lines)
+    yield HostileAnswer(
+        "JSON Lines with a broken first line", lambda part: b"{\n" + b'{"a":1}\n' * int(1e6 * part), lines
+    )
     yield HostileAnswer("a JSON text sequence", _times(b'\x1e{"a":1}\n', 800_000), "application/json-seq")
     yield HostileAnswer("8 MB of empty lines", lambda part: b"{}" + b"\n" * int(8e6 * part) + b"{}", lines)
     yield HostileAnswer("an event stream", _times(b'data: {"a":1}\n\n', 500_000), stream)
@@ -165,7 +170,9 @@ def _objects() -> Iterator[HostileAnswer]:
 def _numbers() -> Iterator[HostileAnswer]:
     yield HostileAnswer("an integer of 10^6 digits", lambda part: b'{"a":' + b"9" * int(1e6 * part) + b"}")
     yield HostileAnswer("2,000 integers of 3,999 digits", _array(lambda number: "9" * 3999, 2000))
-    yield HostileAnswer("10^5 floats of 1e999, NaN and Infinity", _array(lambda n: ("1e999", "NaN", "-Infinity")[n % 3], 100_000))
+    yield HostileAnswer(
+        "10^5 floats of 1e999, NaN and Infinity", _array(lambda n: ("1e999", "NaN", "-Infinity")[n % 3], 100_000)
+    )
     yield HostileAnswer("a float of 10^6 digits", lambda part: b"[0." + b"9" * int(1e6 * part) + b"e-5]")
 
 
@@ -181,8 +188,12 @@ def _texts() -> Iterator[HostileAnswer]:
     yield HostileAnswer("XML with entities of entities", lambda part: entity + b"]><a>&j;</a>", "application/xml")
     yield HostileAnswer("XML with an external entity", lambda part: external, "application/xml")
     yield HostileAnswer("10^5 nested elements", lambda part: b"<a>" * int(1e5 * part), "text/xml")
-    yield HostileAnswer("8 MB of bytes in a wrong charset", _times(b"\xe9\x80\xff", 2_700_000), "application/json; charset=utf-7")
-    yield HostileAnswer("UTF-16 that is announced as UTF-8", lambda part: ('{"a": "ä"}' * int(4e5 * part)).encode("utf-16"))
+    yield HostileAnswer(
+        "8 MB of bytes in a wrong charset", _times(b"\xe9\x80\xff", 2_700_000), "application/json; charset=utf-7"
+    )
+    yield HostileAnswer(
+        "UTF-16 that is announced as UTF-8", lambda part: ('{"a": "ä"}' * int(4e5 * part)).encode("utf-16")
+    )
     yield HostileAnswer("10 MB of escaped percent signs", _times(b"%25", 3_300_000), "text/plain")
     yield HostileAnswer("8 MB of HTML escapes", _times(b"&amp;", 1_600_000), "text/html")
     yield HostileAnswer("8 MB of backslashes", _times(b"\\", 8_000_000), "text/plain")
@@ -212,13 +223,19 @@ def _compressed() -> Iterator[HostileAnswer]:
 
 
 def _headed() -> Iterator[HostileAnswer]:
-    yield HostileAnswer("10^4 headers", lambda part: b"[]", headers=lambda part: [(f"X-{at}", "a") for at in range(int(1e4 * part))])
+    yield HostileAnswer(
+        "10^4 headers", lambda part: b"[]", headers=lambda part: [(f"X-{at}", "a") for at in range(int(1e4 * part))]
+    )
     yield HostileAnswer("a header of 1 MB", lambda part: b"[]", headers=lambda part: [("X-A", "a" * int(1e6 * part))])
     yield HostileAnswer(
-        "a Link header of 60 kB", lambda part: b"[]", headers=lambda part: [("Link", "<a>;" + ";a=b" * int(15_000 * part))]
+        "a Link header of 60 kB",
+        lambda part: b"[]",
+        headers=lambda part: [("Link", "<a>;" + ";a=b" * int(15_000 * part))],
     )
     yield HostileAnswer(
-        "a Link header of 60 kB of brackets", lambda part: b"[]", headers=lambda part: [("Link", "<" * int(60_000 * part))]
+        "a Link header of 60 kB of brackets",
+        lambda part: b"[]",
+        headers=lambda part: [("Link", "<" * int(60_000 * part))],
     )
     yield HostileAnswer("a charset of 60 kB", lambda part: b"[]", "application/json; charset=" + "a" * 60_000)
 
@@ -340,18 +357,20 @@ def _ending(api: Api, context: Mapping[str, Any]) -> str:
     resources = with_client.with_defaults(writes="allow", **context)
     graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
     try:
-        state = graph.invoke({"messages": [{"role": "user", "content": "List the things in the note n-1"}]}, _config())
+        state = graph.invoke({"instruction": "List the things in the note n-1"}, _config())
     except RestgptError as error:
         return f"{type(error).__name__}: {error}"[:200]
     values = graph.get_state(_config()).values
-    notices = [note for step in values["steps"] for item in step["requests"] for note in item["response"].get("notices", ())]
+    notices = [
+        note for step in values["steps"] for item in step["requests"] for note in item["response"].get("notices", ())
+    ]
     notes = [item["note"] for step in values["steps"] for item in step["requests"] if item["note"]]
     said = str(state["messages"][-1].text) if state.get("messages") else str(state.get("answer"))
     results = [step["result"][:150] for step in values["steps"]]
     return json.dumps([said[:100], *results[:2], *notices, *notes], ensure_ascii=False)[:600]
 
 
-def _config() -> dict[str, Any]:
+def _config() -> RunnableConfig:
     return {"configurable": {"thread_id": "t"}}
 
 
@@ -396,7 +415,10 @@ def main() -> int:
         cost = cost_of(answer.name, options.part)
         wrong += not cost.is_bounded
         mark = " " if cost.is_bounded else "!"
-        print(f"{mark} {cost.cpu:7.2f} s {cost.wall:7.2f} s {cost.memory / 1e6:7.0f} MB {cost.sandbox:6.2f} s  {cost.name}")
+        print(
+            f"{mark} {cost.cpu:7.2f} s CPU {cost.wall:7.2f} s {cost.memory / 1e6:6.0f} MB",
+            f"{cost.sandbox:6.2f} s in the sandbox  {cost.name}",
+        )
         if options.endings:
             print(*(f"      {ending}" for ending in cost.endings), sep="\n")
         sys.stdout.flush()

@@ -35,10 +35,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 SNIFFED = 4096
 UNREAD = object()
 
-MOST_MEMORY = 256 * 1024 * 1024
+MOST_MEMORY = 384 * 1024 * 1024
 """The most bytes of memory that the value of a body may take, by `memory_of`; a larger body is kept as text."""
 
-TOO_LARGE = "this JSON would take too much memory, so it is kept as text; ask for less: filters, fewer fields, fewer items"
+TOO_LARGE = (
+    "this JSON would take too much memory, so it is kept as text; ask for less: filters, fewer fields, fewer items"
+)
 """The notice of a body with more than `MOST_MEMORY`."""
 
 # The bytes that a value takes for each of these characters in its text, at most: those of an empty list, of an object
@@ -236,9 +238,9 @@ def _kind_of_text(
         return announced, UNREAD, ()
     if announced is None and _CONTROL.search(text[:SNIFFED]):
         return "binary", UNREAD, ()
-    values = _read(read_json_lines, text) if looks_like_json else UNREAD
-    if values is not UNREAD and len(values) > 1:
-        return "json-lines", values, ("announced as JSON, but it is JSON Lines",) if announced else ()
+    lines = _read(read_json_lines, text) if looks_like_json else UNREAD
+    if isinstance(lines, list) and len(lines) > 1:
+        return "json-lines", lines, ("announced as JSON, but it is JSON Lines",) if announced else ()
     if announced == "json":
         kind: Kind = "xml" if start.startswith("<") else "text"
         return kind, UNREAD, ("announced as JSON, but it does not read as JSON",)
