@@ -151,8 +151,10 @@ def _program_of(state: ProgramState) -> Program:
 def _exhausted(run: Run, state: ProgramState) -> str:
     """Return a sentence about the budget of time if it is used up; a program uses no tokens."""
     spent = spent_since(state["baseline"], state["usage"])
-    if spent["seconds"] < run.context.max_seconds:
-        return ""
+    return "" if spent["seconds"] < run.context.max_seconds else _time_is_up(run)
+
+
+def _time_is_up(run: Run) -> str:
     return f"The program was stopped, because the time for this instruction is used up: {run.context.max_seconds:g} s."
 
 
@@ -194,6 +196,8 @@ def _handed_over(
     made: list[Request] = []
     problems: list[str] = []
     for call in calls:
+        if run.left() <= 0:
+            return _closed(run, state, requests, _time_is_up(run), program=program, end="budget")
         try:
             if call.position in known:
                 raise ValueError("the call at this place was answered already")

@@ -197,6 +197,11 @@ def _texts() -> Iterator[HostileAnswer]:
     yield HostileAnswer("10 MB of escaped percent signs", _times(b"%25", 3_300_000), "text/plain")
     yield HostileAnswer("8 MB of HTML escapes", _times(b"&amp;", 1_600_000), "text/html")
     yield HostileAnswer("8 MB of backslashes", _times(b"\\", 8_000_000), "text/plain")
+    yield HostileAnswer(
+        "8 MB with a secret in escapes",
+        lambda part: "".join(f"\\u{ord(letter):04x}" for letter in SECRET).encode() + b"\\u0073" * int(1.3e6 * part),
+        "text/plain",
+    )
     yield HostileAnswer("1 MB of pieces of a secret", _times(SECRET[:-1].encode(), 50_000), "text/plain")
 
 
@@ -236,6 +241,21 @@ def _headed() -> Iterator[HostileAnswer]:
         "a Link header of 60 kB of brackets",
         lambda part: b"[]",
         headers=lambda part: [("Link", "<" * int(60_000 * part))],
+    )
+    yield HostileAnswer(
+        "a Link header of 60 kB of spaces",
+        lambda part: b"[]",
+        headers=lambda part: [("Link", "<a>;rel=" + " " * int(60_000 * part) + "x")],
+    )
+    yield HostileAnswer(
+        "a header of 60 kB of question marks",
+        lambda part: b"[]",
+        headers=lambda part: [("X-A", "?a" * int(30_000 * part))],
+    )
+    yield HostileAnswer(
+        "numbers of 60 kB in headers",
+        lambda part: b"[]",
+        headers=lambda part: [("X-Total-Count", "9" * int(60_000 * part)), ("Retry-After", "9" * 300)],
     )
     yield HostileAnswer("a charset of 60 kB", lambda part: b"[]", "application/json; charset=" + "a" * 60_000)
 

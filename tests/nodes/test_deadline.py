@@ -63,7 +63,9 @@ class AnsweringClient(HttpClient):
         return HttpReply(200, "OK", {"content-type": "application/json"}, "application/json", body)
 
 
-def turn(model: ScriptedModel, clock: Callable[[], float], http: HttpClient | None = None, **context: Any) -> dict[str, Any]:
+def turn(
+    model: ScriptedModel, clock: Callable[[], float], http: HttpClient | None = None, **context: Any
+) -> dict[str, Any]:
     """Carry out an instruction that may take 500 seconds."""
     resources = Resources(
         [load_api(DOCUMENT, base_url="http://127.0.0.1:9")],
@@ -159,5 +161,3 @@ raise ImportError(f"No module named {name!r}")
     answer = turn(replies, time.monotonic, max_seconds=5)["answer"]
     assert "is used up (5 seconds)" in answer
     assert time.monotonic() - started < 20
-
-

@@ -494,7 +494,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         return float(text)
     try:
         moment = email.utils.parsedate_to_datetime(text) if text else None
-    except ValueError:
+    except (ValueError, OverflowError):
         moment = None
     return max(0.0, moment.timestamp() - time.time()) if moment is not None else None
 

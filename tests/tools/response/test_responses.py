@@ -230,3 +230,8 @@ def test_patterns_are_not_tried_on_answers(store: BaseStore) -> None:
     assert stored.notices == (
         'the answer differs from its documented schema at /2: must be integer, not the string "text"',
     )
+
+
+def test_json_lines_are_an_array_for_a_program() -> None:
+    body = Body(b'\x1e{"a": "x"}\r\n\n\x1e[1, NaN]\n', "application/json-seq", "json-lines")
+    assert body.json() == b'[{"a": "x"}\r,[1, NaN]]'
