@@ -147,6 +147,18 @@ def test_every_request_has_the_time_that_the_instruction_has_left() -> None:
     assert all(0 < left <= 300 for left in http.left)
 
 
+def test_a_program_that_is_out_of_time_is_stopped_with_a_sentence_that_the_answer_holds() -> None:
+    clock = Clock()
+
+    def write(prompt: list[BaseMessage]) -> Reply:
+        clock.time += 600
+        return program("print('Good morning.')")
+
+    answer = turn(ScriptedModel(write), clock)["answer"]
+    assert OVER in answer
+    assert "The program was stopped, because the time for this instruction is used up: 500 s." in answer
+
+
 @pytest.mark.slow
 def test_imports_that_fail_one_after_the_other_do_not_prolong_a_turn_by_much() -> None:
     code = """

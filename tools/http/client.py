@@ -83,7 +83,7 @@ class HttpLimits:
     backoff_seconds: float = 0.5
     attempts: int = 4
     redirects: int = 5
-    body_bytes: int = 64 * 1024 * 1024
+    body_bytes: int = 32 * 1024 * 1024
     header_bytes: int = 64 * 1024
 
 
