@@ -19,13 +19,15 @@ from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named
 from restgpt.tools.storable import storable_value
 
+_SCALARS = (str, int, float)
+_CONTAINER = object()
 _ESCAPED_QUOTE = re.compile(r"\\(['\"])")
 
 MOST_TRACED = 100
 """How many arguments of one call are traced."""
 
 MOST_SEARCHED = 1_000_000
-"""How many scalar values of one stored response are searched."""
+"""How many values of one stored response are searched, lists and objects included."""
 
 MOST_PARTS = 5
 """How many response values are named that a computed text contains."""
@@ -176,7 +178,7 @@ class _Parts:
         starts = {texts[at : at + SHORTEST_PART] for at in range(len(texts) - SHORTEST_PART + 1)}
         return cls(texts, starts)
 
-    def add(self, value: str, handle: str, pointer: str) -> None:
+    def add(self, value: str, handle: str, path: Sequence[Any]) -> None:
         """Keep a response value if a computed text contains it; most values already fail by their first letters."""
         if value[:SHORTEST_PART] not in self.starts or value in self.found:
             return
@@ -184,7 +186,7 @@ class _Parts:
             return
         self.left -= 1
         if value in self.texts:
-            self.found[value] = {"handle": handle, "at": pointer}
+            self.found[value] = {"handle": handle, "at": _pointer(path)}
 
     def of(self, text: str) -> list[Place]:
         """The places of the longest values in a text; values that stand inside of a longer one are left out."""
@@ -208,11 +210,13 @@ def _search(
         if isinstance(response, str):
             found.update({text: _place(handle) for text in wanted - found.keys() if text and text in response})
         else:
-            for pointer, value in islice(_scalars(response), MOST_SEARCHED):
-                if (text := text_of(value)) in wanted:
-                    found.setdefault(text, _place(handle, pointer))
+            for path, value in islice(_walked(response), MOST_SEARCHED):
+                if value is _CONTAINER:
+                    continue
+                if (text := text_of(value)) in wanted and text not in found:
+                    found[text] = _place(handle, _pointer(path))
                 if parts.starts and isinstance(value, str):
-                    parts.add(value, handle, pointer)
+                    parts.add(value, handle, path)
         if len(found) == len(wanted):
             break
     return found, parts
@@ -222,17 +226,39 @@ def _place(handle: str, pointer: str = "") -> Place:
     return {"handle": handle, "at": pointer}
 
 
-def _scalars(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
+def _scalars(value: Any) -> Iterator[tuple[str, Any]]:
     """Every scalar in a JSON value with its JSON pointer (RFC 6901)."""
-    stack: list[tuple[str, Any]] = [(pointer, value)]
-    while stack:
-        here, node = stack.pop()
-        if isinstance(node, Mapping):
-            stack += [(f"{here}/{_escaped(str(key))}", inner) for key, inner in reversed(list(node.items()))]
-        elif isinstance(node, list):
-            stack += [(f"{here}/{number}", inner) for number, inner in reversed(list(enumerate(node)))]
-        elif node is not None:
-            yield here, node
+    for path, node in _walked(value):
+        if node is not _CONTAINER:
+            yield _pointer(path), node
+
+
+def _walked(value: Any) -> Iterator[tuple[list[Any], Any]]:
+    """Every scalar in a JSON value with the names and numbers that lead to it, and a mark for every list and object.
+
+    The path is one list that changes from step to step, because most paths are never needed.
+    """
+    path: list[Any] = []
+    # Iterators, because a list of all children would be as large as the value again.
+    waiting = [iter([(None, value)])]
+    while waiting:
+        for key, node in waiting[-1]:
+            path.append(key)
+            if not isinstance(node, _SCALARS) and isinstance(node, Mapping | list):
+                yield path, _CONTAINER
+                waiting.append(iter(node.items() if isinstance(node, Mapping) else enumerate(node)))
+                break
+            if node is not None:
+                yield path, node
+            path.pop()
+        else:
+            waiting.pop()
+            if path:
+                path.pop()
+
+
+def _pointer(path: Sequence[Any]) -> str:
+    return "".join(f"/{_escaped(str(key))}" for key in path[1:])
 
 
 def _escaped(name: str) -> str:

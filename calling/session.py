@@ -37,7 +37,7 @@ class Session:
     """Everything outside that the calls of one thread use, and the number of requests they sent.
 
     `keep_earlier` has the target of a change read before the change is made, so that it can be undone. Seam: `clock`,
-    in seconds, which is the HTTP client's.
+    in seconds, which is the HTTP client's. `deadline` is the moment of that clock by which all requests end.
     """
 
     catalogue: Catalogue
@@ -48,13 +48,15 @@ class Session:
     keep_earlier: bool = True
     clock: Callable[[], float] = time.monotonic
     requests: int = 0
+    deadline: float | None = None
 
     def send(
         self, request: PreparedRequest, operation: Operation, *, deadline: float | None = None, is_read: bool = False
     ) -> Reply:
         """Send one request and count it; raises as `HttpClient.send`, and RefusedCredentialError."""
         self.requests += 1
-        reply = self.http.send(request, operation, deadline=deadline, is_read=is_read)
+        moments = [moment for moment in (deadline, self.deadline) if moment is not None]
+        reply = self.http.send(request, operation, deadline=min(moments, default=None), is_read=is_read)
         if refused := refused_credential(operation, reply, self.http.credentials):
             raise refused
         return reply

@@ -30,7 +30,7 @@ from restgpt.calling.decision import decide, needs_person
 from restgpt.calling.question import answered, present
 from restgpt.calling.session import Session
 from restgpt.nodes.context import Context
-from restgpt.nodes.records import Program, Request, Step, advanced
+from restgpt.nodes.records import Program, Request, Step, Usage, advanced, seconds_spent
 from restgpt.nodes.resources import Resources
 
 NOT_AFTER_UNKNOWN = "Not sent, because it is not known whether the change before it was carried out."
@@ -44,13 +44,15 @@ class ApprovalState(TypedDict):
     requests: list[Request]
     steps: list[Step]
     program: Program | None
+    usage: Usage
+    baseline: Usage
 
 
 def make_approval(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the approval node."""
 
     def approval(state: ApprovalState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config)
+        run = resources.open(runtime, config, spent=seconds_spent(state))
         for request in _of_run(state):
             run.session.rules = run.session.rules.after(request)
         asked = [request for request in state["requests"] if request["status"] == "asked"]

@@ -26,6 +26,9 @@ MAX_TRACED = 30
 MAX_TRACED_SIZE = 4_000_000
 """The maximum size of a response that is searched for that, in bytes."""
 
+MAX_TRACED_TOTAL = 16_000_000
+"""The maximum size of all responses that are searched for that, in bytes; the newest are searched."""
+
 
 class ConversationState(TypedDict):
     """The state keys that hold the conversation."""
@@ -46,12 +49,16 @@ def responses(run: Run, state: ConversationState, *, most: int = MAX_TRACED) -> 
     """Yield the saved responses of the thread, newest first, up to `most` and without binary and large ones."""
     requests = _requests(state["steps"], state["requests"])
     handles = dict.fromkeys(request["response"].get("handle") for request in reversed(requests))
+    left = MAX_TRACED_TOTAL
     for handle in islice(filter(None, handles), most):
         try:
             body = run.session.responses.open(handle)
         except UnknownHandleError:
             continue
         if not body.is_binary and body.size <= MAX_TRACED_SIZE:
+            left -= body.size
+            if left < 0:
+                return
             yield handle, body.value if body.is_json else body.text()
 
 

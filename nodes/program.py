@@ -23,7 +23,7 @@ from restgpt.specs.docs.stub import stub
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.code import clean_code
-from restgpt.tools.sandbox.program import ProgramRun, WantedCall, run_program
+from restgpt.tools.sandbox.program import LIMITS, ProgramRun, WantedCall, run_program
 from restgpt.tools.sandbox.result import SandboxResult, Status
 from restgpt.tools.storable import storable_text
 from restgpt.tools.telemetry import annotate
@@ -154,8 +154,10 @@ def _program_of(state: ProgramState) -> Program:
 def _exhausted(run: Run, state: ProgramState) -> str:
     """Return a sentence about the budget of time if it is used up; a program uses no tokens."""
     spent = spent_since(state["baseline"], state["usage"])
-    if spent["seconds"] < run.context.max_seconds:
-        return ""
+    return "" if spent["seconds"] < run.context.max_seconds else _time_is_up(run)
+
+
+def _time_is_up(run: Run) -> str:
     return f"The program was stopped, because the time for this instruction is used up: {run.context.max_seconds:g} s."
 
 
@@ -179,6 +181,7 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
         check=check if is_first else "",
         stubs=[stub(known[name], name, reads=run.rules.reads) for name in used] if is_first else (),
         names=list(known) if is_first else (),
+        limits=run.limits(LIMITS),
     )
 
 
@@ -196,6 +199,8 @@ def _handed_over(
     made: list[Request] = []
     problems: list[str] = []
     for call in calls:
+        if run.left() <= 0:
+            return _closed(run, state, requests, _time_is_up(run), program=program, end="budget")
         try:
             if call.position in known:
                 raise ValueError("the call at this place was answered already")

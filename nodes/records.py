@@ -1,5 +1,6 @@
 """The records in the state: plain JSON, so that any checkpointer can save them without our classes."""
 
+from collections.abc import Mapping
 from typing import Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
@@ -213,6 +214,11 @@ def add_usage(before: Usage, more: Usage) -> Usage:
         "requests": before["requests"] + more["requests"],
         "seconds": max(before["seconds"], round(more.get("began", before["seconds"]) + more["seconds"], 3)),
     }
+
+
+def seconds_spent(state: Mapping[str, Any]) -> float:
+    """Return the seconds that the current turn has taken so far, without pauses for approval."""
+    return spent_since(state.get("baseline") or no_usage(), state.get("usage") or no_usage())["seconds"]
 
 
 def spent_since(baseline: Usage, usage: Usage) -> Usage:

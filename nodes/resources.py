@@ -1,11 +1,15 @@
 """The resources of the nodes: APIs, models, HTTP client, stores. All runs share them; each is opened on first use."""
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextvars import copy_context
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from threading import Lock
+from functools import partial
+from threading import Lock, Thread
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -34,7 +38,7 @@ from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.model.embeddings import vector_search
-from restgpt.tools.model.errors import ModelReplyError
+from restgpt.tools.model.errors import ModelReplyError, OutOfTimeError
 from restgpt.tools.model.reply import read_text
 from restgpt.tools.model.role import Role
 from restgpt.tools.model.structured import ask
@@ -42,11 +46,16 @@ from restgpt.tools.model.tool_calls import read_tool_calls
 from restgpt.tools.model.usage import ModelUsage
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import BodyCache, ResponseStore, UnknownHandleError
+from restgpt.tools.sandbox.result import Limits
 from restgpt.tools.settings import Settings
 
 Answer = TypeVar("Answer", bound=BaseModel)
+Result = TypeVar("Result")
 
 SECONDS_PER_DAY = 86_400
+
+SHORTEST_RUN = 0.05
+"""The least time that a sandbox run is given, in seconds; it ends with a timeout where nothing is left."""
 
 MOST_LEARNED = 1_000_000
 """The maximum size of a response whose shape is learned, in bytes."""
@@ -108,9 +117,10 @@ class Resources:
         other.defaults = self.defaults.model_copy(update=settings)
         return other
 
-    def open(self, runtime: Runtime[Context], config: RunnableConfig) -> "Run":
+    def open(self, runtime: Runtime[Context], config: RunnableConfig, *, spent: float | None = None) -> "Run":
         """Return the resources of one node run; the settings of the run override the graph's defaults.
 
+        `spent` is the number of seconds that the turn has taken so far. Without it, no deadline ends this node run.
         Raises `ValueError` for the same reason as `check_store`: a subgraph gets its parent's checkpointer only here.
         """
         context = self.defaults
@@ -121,7 +131,8 @@ class Resources:
         store = runtime.store or self._store
         check_store(configured.get("__pregel_checkpointer"), store)
         thread = str(configured.get("thread_id") or "no-thread")
-        return Run(self, context, locked(store) if store else self._memory, thread, started=self.clock())
+        kept = locked(store) if store else self._memory
+        return Run(self, context, kept, thread, started=self.clock(), spent=spent)
 
     @property
     def settings(self) -> Settings:
@@ -168,6 +179,7 @@ class Run:
     store: BaseStore
     thread: str
     started: float
+    spent: float | None = None
     _spent: dict[str, ModelUsage] = field(default_factory=dict)
     _session: Session | None = None
 
@@ -198,7 +210,41 @@ class Run:
                 rules=self.rules,
                 keep_earlier=self.context.undo,
             )
+            if self.spent is not None:
+                self._session.deadline = self._session.clock() + self.left()
         return self._session
+
+    def left(self) -> float:
+        """Return the seconds until the deadline of the turn, which all work of this node run must keep."""
+        if self.spent is None:
+            return math.inf
+        return max(0.0, self.context.max_seconds - self.spent - (self.resources.clock() - self.started))
+
+    def limits(self, limits: Limits) -> Limits:
+        """Return the limits of a sandbox run that ends by the deadline of the turn."""
+        left = max(SHORTEST_RUN, self.left())
+        if left == math.inf:
+            return limits
+        return replace(limits, wall=min(limits.wall, left), cpu=min(limits.cpu, left), total=left)
+
+    def _in_time(self, call: Callable[[], Result]) -> Result:
+        """Return the result of a model call; raises `OutOfTimeError` at the deadline, without waiting for the model."""
+        left = self.left()
+        if left <= 0:
+            raise OutOfTimeError(self.context.max_seconds)
+        if left == math.inf:
+            return call()
+        # A chat model cannot be interrupted, so it runs in a thread, which ends some time after it was given up.
+        future: Future[Result] = Future()
+        context = copy_context()
+        Thread(target=_settle, args=(future, partial(context.run, call)), daemon=True, name="restgpt-model").start()
+        try:
+            return future.result(left)
+        except TimeoutError:
+            if future.done():
+                raise
+            late = OutOfTimeError(self.context.max_seconds)
+        raise late
 
     def ask(
         self,
@@ -211,7 +257,9 @@ class Run:
         """Ask a role's model for a reply of the type `schema`; raises `ModelError`."""
         model = self.resources.model(role, self.context)
         try:
-            asked = ask(model, prompt, schema, method=self.context.structured_output, check=check)
+            asked = self._in_time(
+                lambda: ask(model, prompt, schema, method=self.context.structured_output, check=check)
+            )
         except ModelReplyError as error:
             self._note(role, error.usage)
             raise
@@ -220,14 +268,16 @@ class Run:
 
     def read(self, role: Role, prompt: Sequence[BaseMessage]) -> str:
         """Ask a role's model for text; raises `ModelError`."""
-        text, usage = read_text(self.resources.model(role, self.context), prompt)
+        model = self.resources.model(role, self.context)
+        text, usage = self._in_time(lambda: read_text(model, prompt))
         self._note(role, usage)
         return text
 
     def call_tools(self, role: Role, prompt: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
         """Ask a role's model for native calls of tools, or for text; raises `ModelError`."""
+        model = self.resources.model(role, self.context)
         try:
-            reply, usage = read_tool_calls(self.resources.model(role, self.context), prompt, tools)
+            reply, usage = self._in_time(lambda: read_tool_calls(model, prompt, tools))
         except ModelReplyError as error:
             self._note(role, error.usage)
             raise
@@ -286,6 +336,14 @@ class Run:
             except UnknownHandleError:
                 return
             self.shapes.learn(self.catalogue.operation(request["operation"]), body.value)
+
+
+def _settle(future: Future[Result], call: Callable[[], Result]) -> None:
+    """Give a future the result of a call, or its error."""
+    try:
+        future.set_result(call())
+    except BaseException as error:  # noqa: BLE001 - raised again in the node that waits
+        future.set_exception(error)
 
 
 def _checked(apis: Sequence[Api]) -> list[Api]:

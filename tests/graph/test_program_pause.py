@@ -143,13 +143,3 @@ def test_a_program_that_is_out_of_requests_says_so_with_its_line_and_the_number_
     assert "Line 1: gather(" in told
     assert "asks for more requests at once than the budget of this instruction leaves: 2." in told
     assert board.calls() == []
-
-
-def test_a_program_that_is_out_of_time_is_stopped_with_a_sentence_that_the_answer_holds(board: Board) -> None:
-    agent = board.agent(ScriptedModel([program('print("Good morning.")')]), context={"execution": "program"})
-    agent.ask("Say something", max_seconds=0.001)
-    sentence = "The program was stopped, because the time for this instruction is used up: 0.001 s."
-    assert agent.state["steps"][0]["result"] == sentence
-    assert agent.state["steps"][0]["program"]["end"] == "budget"
-    assert sentence in agent.state["answer"]
-    assert agent.state["decision"]["fulfilled"] is False

@@ -3,13 +3,14 @@
 import base64
 import json
 import quopri
+import time
 from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restgpt.tools.redaction import MARK, Redactor
+from restgpt.tools.redaction import MARK, PIECE, Redactor
 
 SECRET = 'sk-"é/+ 7&x=ü<9'
 REDACTOR = Redactor([SECRET])
@@ -140,3 +141,16 @@ def test_a_redactor_shows_no_secret_of_its_own() -> None:
 def test_an_extended_redactor_knows_both() -> None:
     shown = REDACTOR.extended(["another-one"]).text(f"{SECRET} another-one")
     assert shown == f"{MARK} {MARK}"
+
+
+def test_a_percent_encoded_secret_is_found_across_the_pieces_of_a_long_text() -> None:
+    encoded = b"".join(b"%%%02x" % byte for byte in b"s3cret-value")
+    for before in (PIECE - 20, PIECE - 1, PIECE):
+        shown = Redactor(["s3cret-value"]).data(b"a" * before + encoded + b"b" * PIECE)
+        assert encoded not in shown
+
+
+def test_many_question_marks_take_little_time() -> None:
+    started = time.process_time()
+    Redactor().message("?a" * 30_000)
+    assert time.process_time() - started < 10

@@ -9,10 +9,10 @@ Cursor, offset and page number are parameters of the query, or fields of a JSON 
 as `pagination`. In a body only such a field changes from page to page.
 """
 
-import copy
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
@@ -27,6 +27,7 @@ from restgpt.tools.http.next_link import next_link
 from restgpt.tools.network.addresses import Origin, origin_of
 from restgpt.tools.redaction import MARK, is_secret_name
 from restgpt.tools.request.build import PAGE, ServerPage, build_request
+from restgpt.tools.response.content import memory_of
 from restgpt.tools.response.reply import Reply
 
 Arguments = Mapping[str, Any]
@@ -34,7 +35,10 @@ Arguments = Mapping[str, Any]
 MOST_PAGES = 10
 STEPS_MOST = 200_000
 """How many steps the schemas of an operation may take in the search for the next page."""
-
+# The estimated bytes of the values of all pages of one list; no further page is requested after that.
+MOST_MEMORY = 128 * 1024 * 1024
+# Objects with more names are maps, not the envelope of a page.
+MOST_NAMES = 500
 _LETTERS = re.compile(r"[^a-z0-9]")
 _DIGITS = re.compile(r"[0-9]{1,18}")
 _MOST_NUMBER = 10**18
@@ -99,7 +103,7 @@ class _View:
     def find(self, names: frozenset[str], *, scalar: bool = False) -> Any:
         """The first value that is not null under one of these names; names are compared by letters and digits only."""
         for holder in self.holders:
-            for key, value in holder.items():
+            for key, value in islice(holder.items(), MOST_NAMES):
                 is_wanted = value is not None and not (scalar and isinstance(value, Mapping | list))
                 if _plain(str(key)) in names and is_wanted:
                     return value
@@ -175,12 +179,17 @@ def follow_pages(
 ) -> Iterator[Reply]:
     """Yield the first reply and the replies of the next pages, at most `most` in all.
 
-    The iteration ends at an error and at a page that was already requested.
+    The iteration ends at an error, at a page that was already requested, and when the pages together take more than
+    `MOST_MEMORY`.
     """
     seen = [dict(arguments)]
     reply = first
     yield reply
+    left = MOST_MEMORY
     while len(seen) < most:
+        left -= memory_of(reply.content.data)
+        if left < 0:
+            return
         following = next_request(operation, seen[-1], reply, first=arguments)
         if following is None or following in seen:
             return
@@ -202,10 +211,13 @@ def merge_pages(values: Sequence[Any]) -> Any:
     path = _main_path(values[0])
     lists = [_at(value, path) for value in values] if path is not None else []
     if path and all(isinstance(found, list) for found in lists):
-        merged = copy.deepcopy(values[0])
-        _at(merged, path)[:] = [item for found in lists for item in found]
-        return merged
+        return _replaced(values[0], path, [item for found in lists for item in found])
     return list(values)
+
+
+def _replaced(value: Any, path: Sequence[str], inner: Any) -> Any:
+    """A value with another one at a path; what is beside the path is shared, not copied."""
+    return inner if not path else {**value, path[0]: _replaced(value[path[0]], path[1:], inner)}
 
 
 def _plain(name: str) -> str:
@@ -218,7 +230,7 @@ def _holders(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
         return
     yield value
     if depth < 2:
-        for item in list(value.values())[:50]:
+        for item in islice(value.values(), 50):
             yield from _holders(item, depth + 1)
 
 
@@ -234,7 +246,7 @@ def _main_path(value: Any) -> tuple[str, ...] | None:
             if best is None or rank > best[0]:
                 best = (rank, path)
         elif isinstance(item, Mapping) and len(path) < 2:
-            queue += [((*path, str(key)), inner) for key, inner in list(item.items())[:50]]
+            queue += [((*path, str(key)), inner) for key, inner in islice(item.items(), 50)]
     return best[1] if best else None
 
 
@@ -253,7 +265,7 @@ def _at(value: Any, path: Sequence[str]) -> Any:
 def _address(view: _View) -> str:
     """The URL of the next page in the body: a string, or an object with `href` or `url`."""
     for holder in view.holders:
-        for key, value in holder.items():
+        for key, value in islice(holder.items(), MOST_NAMES):
             if _plain(str(key)) not in _NEXT_ADDRESSES:
                 continue
             found = value.get("href") or value.get("url") if isinstance(value, Mapping) else value

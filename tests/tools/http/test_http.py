@@ -1,5 +1,6 @@
 """Guards the HTTP client: its limits of time and size, its retries and redirects, and the redaction of secrets."""
 
+import gzip
 import json
 import logging
 import socket
@@ -18,6 +19,7 @@ from wire.echo import EchoServer
 from restgpt.bench.rigs.port import held_port
 from restgpt.specs import Operation, load_api
 from restgpt.tools.errors import (
+    BoundFault,
     BrokenFault,
     ConnectFault,
     HttpFault,
@@ -636,3 +638,15 @@ def test_a_moment_that_has_passed_is_not_blamed_on_the_rate_limit(echo: EchoServ
     with pytest.raises(TimeoutFault, match="the time is used up, so it was not sent"):
         send(operation(echo.url), client, deadline=clock.time - 1)
     assert echo.arrived == []
+
+
+def test_a_date_that_no_calendar_has_is_no_retry_after(echo: EchoServer) -> None:
+    echo.script([Canned(status=503, headers={"Retry-After": "Fri, 31 Dec 99999999999 23:59:59 GMT"}), Canned(b"{}")])
+    client = HttpClient(limits=HttpLimits(backoff_seconds=0.01))
+    assert send(operation(echo.url), client).status == 200
+
+
+def test_compressed_data_has_a_bounded_number_of_members(echo: EchoServer) -> None:
+    echo.script([Canned(gzip.compress(b"") * 2000, headers={"Content-Encoding": "gzip"})])
+    with pytest.raises(BoundFault, match="more than 1,000 compressed pieces"):
+        send(operation(echo.url))

@@ -1,11 +1,13 @@
 """Guards pagination: each way to announce a next page works, and no response leads to another operation."""
 
 import json
+import time
 from typing import Any
 
 import pytest
 
 from restgpt.specs import Operation, load_api
+from restgpt.tools.http.next_link import next_link
 from restgpt.tools.http.pagination import follow_pages, is_unfollowed, merge_pages, next_request
 from restgpt.tools.request.build import build_request
 from restgpt.tools.response.reply import Reply
@@ -447,3 +449,9 @@ def test_following_ends_at_the_budget_an_error_or_a_circle() -> None:
 )
 def test_pages_are_presented_as_one(pages: list[Any], merged: Any) -> None:
     assert merge_pages(pages) == merged
+
+
+def test_spaces_in_a_link_header_take_little_time() -> None:
+    started = time.process_time()
+    assert next_link({"link": f"<a>;rel={' ' * 60_000}x"}) == ""
+    assert time.process_time() - started < 10
