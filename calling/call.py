@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from restgpt.calling.record import CallRecord, Provenance, Question, RequestRecord, Status
+from restgpt.calling.flow import api_record
+from restgpt.calling.record import CallRecord, FlowRecord, Provenance, Question, RequestRecord, Status
 from restgpt.calling.target import NO_TARGET, Target
 from restgpt.specs import Catalogue, Operation, SpecError, UnknownOperationError
 from restgpt.specs.effect import Effect, effect_of
@@ -44,7 +45,7 @@ class Draft:
     `name` is the operation's name in the catalogue, which is qualified only where names collide. `arguments` are as
     they were given, `settled` as they are sent: in the types and the spelling of the document. `confirm` has a person
     asked whatever the rules say. `effect` is the newest knowledge of whether the call reads: by the document, until a
-    decision under the rules renews it.
+    decision under the rules renews it. `flow` is what it may send of the answers of other APIs; None if none answered.
     """
 
     id: str
@@ -58,6 +59,7 @@ class Draft:
     pages: int = 1
     description: str = ""
     confirm: bool = False
+    flow: FlowRecord | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -80,6 +82,7 @@ class Draft:
             "provenance": list(self.provenance),
             "request": cast(RequestRecord, self.request.as_json()),
             "endpoint": _endpoint(self.operation),
+            "api": api_record(self.operation.api),
         }
         if self.settled != self.arguments:
             record["settled"] = dict(self.settled)
@@ -87,6 +90,8 @@ class Draft:
             record["confirm"] = True
         if self.effect.is_proposed:
             record["proposed"] = True
+        if self.flow is not None:
+            record["flow"] = self.flow
         return record
 
 
@@ -260,6 +265,7 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
         pages=record["pages"],
         description=record["description"],
         confirm=record.get("confirm", False),
+        flow=record.get("flow"),
     )
 
 

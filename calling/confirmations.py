@@ -84,8 +84,13 @@ class Confirmations:
 
 
 def key_of(operation: Operation) -> str:
-    """Return a digest of the operation's own part of the document, and of where its API was loaded from and is."""
+    """Return a digest of the operation's own part of the document, and of where its API was loaded from and is.
+
+    The entry of `apis.yaml` is a part only if there is one, so other documents keep their confirmations.
+    """
     parts = [LAYOUT, operation.api.source, _base_url(operation), operation.method, operation.path, operation.digest]
+    if operation.api.entry is not None:
+        parts.append(operation.api.identity)
     return sha256(json.dumps(parts).encode()).hexdigest()
 
 

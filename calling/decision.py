@@ -1,14 +1,14 @@
 """The decision on a call: by the rules alone, or by a person's answer to exactly this question, under the rules."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from restgpt.calling.call import Ask, Decided, Done, Draft, Held, Problems, Ready, Refused
 from restgpt.calling.confirmations import key_of
 from restgpt.calling.draft import edited
 from restgpt.calling.policy import Rules
-from restgpt.calling.record import Provenance
+from restgpt.calling.record import FlowRecord, Provenance
 
 NAMED = 20
 """How many arguments a refusal names."""
@@ -40,10 +40,25 @@ def decide(call: Draft | Ask | Ready, rules: Rules, answer: Mapping[str, Any] | 
         barred = _barred(call.draft, rules)
         return _left(barred) if barred and call.sends > 1 else barred or call
     if isinstance(call, Draft):
-        is_allowed = rules.verdict(call.operation) == "allow" and not call.confirm
-        return _barred(call, rules) or (Ready(call, as_read=call.effect.is_read) if is_allowed else Ask(call))
+        return _barred(call, rules) or _decided(call, rules)
     found = _answered(call, answer or {}, rules)
     return decide(found, rules) if isinstance(found, Ready) else found
+
+
+def needs_person(draft: Draft, rules: Rules) -> bool:
+    """Whether a person decides on a call even if it sends nothing of another API."""
+    return rules.verdict(draft.operation) != "allow" or draft.confirm
+
+
+def _decided(draft: Draft, rules: Rules) -> Ready | Ask | Refused:
+    """Decide on a call that no rule bars: values of other APIs go out only where settings or a person allow it."""
+    if names := rules.crossing_refused(draft.operation, draft.flow):
+        return Refused(draft, _not_between(names, draft.operation.api.name))
+    if rules.crossing(draft.operation, draft.flow):
+        return Ask(draft)
+    if draft.flow is not None:
+        draft = replace(draft, flow={**draft.flow, "is_decided": True})
+    return Ask(draft) if needs_person(draft, rules) else Ready(draft, as_read=draft.effect.is_read)
 
 
 def _renewed(call: Draft | Ask | Ready, rules: Rules) -> Draft | Ask | Ready:
@@ -86,14 +101,34 @@ def _answered(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> Ready | Ask 
         return replace(ask, note=NOT_OFFERED)
     match kind:
         case "approve":
-            return Ready(ask.draft, ask.target, sends=ask.unsure + 1)
+            return Ready(_with_flow(ask, "granted"), ask.target, sends=ask.unsure + 1)
         case "reject" if ask.unsure:
             return Done(ask.draft, "failed", NOT_KNOWN)
+        case "reject" if (flow := ask.action.get("flow")) and flow["is_only"]:
+            reason = _not_between(flow["sources"].values(), flow["to"])
+            return Refused(_with_flow(ask, "refused"), f"{reason} {message}".strip())
         case "reject":
             return Refused(ask.draft, f"The user rejected it. {message}".strip())
         case "respond":
             return Refused(ask.draft, f"The user answered instead: {message}")
     return _edited(ask, answer.get("edited_action"))
+
+
+def _with_flow(ask: Ask, answer: Literal["granted", "refused"]) -> Draft:
+    """The draft with a person's answer on the values of other APIs that the question named."""
+    draft, asked = ask.draft, ask.action.get("flow")
+    if draft.flow is None or not asked:
+        return draft
+    flow: FlowRecord = {**draft.flow, "is_decided": True}
+    flow[answer] = list(asked["sources"])
+    return replace(draft, flow=flow)
+
+
+def _not_between(names: Iterable[str], to: str) -> str:
+    return (
+        f"The user did not allow values of {', '.join(names)} to be sent to {to} in this run. Do without this request, "
+        f"or use only what the user said and what {to} itself answered."
+    )
 
 
 def _unusable(ask: Ask, kind: Any) -> str:

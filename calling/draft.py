@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from restgpt.calling.call import Draft, Problems
+from restgpt.calling.flow import Answered, flow_of
 from restgpt.calling.idempotency import with_key
-from restgpt.calling.provenance import is_traceable, owned, trace
+from restgpt.calling.provenance import is_traceable, owned, trace, with_apis
 from restgpt.calling.record import Provenance
 from restgpt.specs import Operation
 from restgpt.specs.effect import Effect, effect_of
@@ -29,6 +30,7 @@ def draft(
     is_own: bool = False,
     found: Iterable[tuple[str, Any]] = (),
     code: str | None = None,
+    answered: Answered | None = None,
     pages: int = 1,
     description: str = "",
     confirm: bool = False,
@@ -39,7 +41,8 @@ def draft(
 
     `id` names the call in the write journal; an idempotency key is made from it where the document has a header for
     one. `said` is what the user said and `found` gives kept responses by handle, the newest first: every argument is
-    traced to one of them, unless `said` is None. `code` is the program that makes the call. With `is_own` all arguments
+    traced to one of them, unless `said` is None. `code` is the program that makes the call, `answered` the APIs that
+    gave the responses, if there are several. With `is_own` all arguments
     are the user's own. `effect` is that of the rules, where they were asked, else that of the document. Only an
     operation that reads, or seems to, has more than one of its `pages` read. Raises `SpecError` where the document
     names no host.
@@ -51,10 +54,14 @@ def draft(
     except ArgumentError as error:
         return Problems(error)
     traced: list[Provenance] = owned(settled.arguments) if is_own else []
+    pages, flow = pages if effect.kind == "read" else 1, None
     if said is not None:
         if not is_traceable(settled.arguments):
             return Problems(ArgumentError([ArgumentProblem("", UNTRACEABLE)], operation=operation.name))
         traced = trace(operation, settled.arguments, said=said, responses=found, code=code)
+        if answered is not None:
+            flow = flow_of(operation, settled.arguments, traced, answered, said=said, code=code, pages=pages)
+            traced = with_apis(traced, answered.by_handle)
     return Draft(
         id=id,
         operation=operation,
@@ -66,9 +73,10 @@ def draft(
         request=settled.request,
         # An answer may name its fields as no store takes it.
         provenance=tuple(storable_value(traced)),
-        pages=pages if effect.kind == "read" else 1,
+        pages=pages,
         description=description,
         confirm=confirm,
+        flow=flow,
     )
 
 

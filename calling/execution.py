@@ -8,14 +8,22 @@ from restgpt.calling.call import Ask, Done, Draft, Held, Ready, Refused
 from restgpt.calling.decision import EDITED, decide
 from restgpt.calling.idempotency import with_key
 from restgpt.calling.journal import Entry, entry_id
+from restgpt.calling.provenance import unchanged
 from restgpt.calling.question import present
 from restgpt.calling.remedy import Irreversible, Made, needs_earlier, remedy
 from restgpt.calling.session import UNREACHABLE, Session
 from restgpt.calling.target import NO_TARGET, UNREAD, Earlier, Target
 from restgpt.specs import Operation
-from restgpt.tools.errors import ArgumentError, BoundFault, HttpFault, RedirectFault, StoppingError
-from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request
-from restgpt.tools.request.build import build_request
+from restgpt.tools.errors import (
+    ArgumentError,
+    ArgumentProblem,
+    BoundFault,
+    HttpFault,
+    RedirectFault,
+    StoppingError,
+)
+from restgpt.tools.http.pagination import follow_pages, is_unfollowed, merge_pages, next_request
+from restgpt.tools.request.build import PAGE, PreparedRequest, settle
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.storable import storable_value
 
@@ -24,6 +32,13 @@ REFUSED = (RedirectFault, BoundFault)
 
 FIRST_PAGE = "The list goes on: this is its first page only."
 """The notice of a list of which only the first page was wanted."""
+
+UNFOLLOWED = (
+    "The list is not whole: the address of its next page changes other arguments than those that lead to pages."
+)
+"""The notice of a list whose next address is no page of the same request."""
+
+OF_THE_USER = "must come from the user, so that the API does not set it for another page"
 
 NOT_CERTAIN = (
     "It was to be sent without a question because it only reads, which is not certain any more. It was not sent. Make "
@@ -185,8 +200,7 @@ def _pages(session: Session, draft: Draft, first: Reply, deadline: float | None)
     def send(arguments: Mapping[str, Any]) -> Reply:
         nonlocal failed
         asked.append(arguments)
-        # A page is another request than the first, so it needs an idempotency key of its own.
-        request = build_request(operation, with_key(operation, arguments, f"{draft.id} page {len(asked)}"))
+        request = _page_request(session, draft, arguments, len(asked))
         reply = session.send(request, operation, deadline=deadline, is_read=draft.effect.is_read)
         failed = "" if reply.is_success else f"status {reply.status}"
         return reply
@@ -199,11 +213,26 @@ def _pages(session: Session, draft: Draft, first: Reply, deadline: float | None)
         failed = str(fault)
     if failed:
         return replies, Rest("failed", f"Page {len(replies) + 1} failed ({failed}): the list is not whole.")
-    if next_request(operation, asked[len(replies) - 1], replies[-1]) is None:
-        return replies, None
+    last = asked[len(replies) - 1]
+    if next_request(operation, last, replies[-1], first=draft.arguments) is None:
+        if not is_unfollowed(operation, last, replies[-1]):
+            return replies, None
+        return replies, Rest("failed", UNFOLLOWED) if draft.pages > 1 else Rest("unread", FIRST_PAGE)
     if len(replies) > 1:
         return replies, Rest("unread", f"The list may go on after these {len(replies)} pages.")
     return replies, Rest("unread", FIRST_PAGE)
+
+
+def _page_request(session: Session, draft: Draft, arguments: Mapping[str, Any], number: int) -> PreparedRequest:
+    """The request of a further page; raises ArgumentError if the API sets an argument that must come from the user."""
+    # A page is another request than the first, so it needs an idempotency key of its own.
+    made = settle(draft.operation, with_key(draft.operation, arguments, f"{draft.id} page {number}"))
+    sent = {**made.arguments, "query": {**made.arguments.get("query", {}), **arguments.get(PAGE, {})}}
+    known = unchanged(draft.provenance, draft.settled, sent)
+    if unmet := session.rules.unmet(draft.operation, sent, known):
+        problems = [ArgumentProblem(item["pointer"], OF_THE_USER) for item in unmet]
+        raise ArgumentError(problems, operation=draft.operation.name)
+    return made.request
 
 
 def _kept(session: Session, operation: Operation, replies: Sequence[Reply], rest: Rest | None = None) -> dict[str, Any]:

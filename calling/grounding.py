@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from restgpt.specs import Operation
-from restgpt.tools.evidence import text_of
+from restgpt.tools.evidence import Evidence, text_of
 
 _ID_NAME = re.compile(r"(^|[_\-.])(id|ids|uuid|guid|uri|uris|sha)$|[a-z](Id|Ids|ID|IDs|Uri|Uris|Uuid)$")
 _LIST = re.compile(r"[,\s]+")
@@ -98,8 +98,7 @@ class Answers:
         """Whether an id is a whole word of a sentence in an answer."""
         if len(text) < SHORTEST_WORD or not any(map(str.isdigit, text)) or not _WORD.fullmatch(text):
             return False
-        word = re.compile(rf"(?<![\w\-]){re.escape(text)}(?![\w\-])")
-        return any(text in told and word.search(told) for told in self._texts)
+        return any(text in told and Evidence(told).has_word(text) for told in self._texts)
 
 
 def _scalar_texts(answers: Iterable[Any]) -> Iterator[str]:

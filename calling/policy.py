@@ -1,16 +1,18 @@
 """The rules that say which calls are sent without asking, and which arguments must be the user's own."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from restgpt.calling.allowance import Allowance
 from restgpt.calling.confirmations import Confirmations
+from restgpt.calling.flow import api_record, entry_id
 from restgpt.calling.idempotency import key_header
 from restgpt.calling.provenance import foreign
-from restgpt.calling.record import Provenance
+from restgpt.calling.record import CallRecord, FlowRecord, Provenance
 from restgpt.specs import Operation
 from restgpt.specs.effect import Effect, effect_of
-from restgpt.tools.settings import Decision, Settings
+from restgpt.tools.settings import MODEL, Decision, Settings
 
 Verdict = Literal["allow", "ask", "deny", "hold"]
 Writes = Literal["ask", "allow", "deny", "dry-run"]
@@ -21,11 +23,15 @@ EXTENSION = "x-restgpt-policy"
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The user's rules for each API, the reads that a person confirmed, and how this run treats changes (`writes`)."""
+    """The user's rules for each API, the reads that a person confirmed, and how this run treats changes (`writes`).
+
+    `allowance` says what the run may send from one API to another.
+    """
 
     settings: Settings
     writes: Writes = "ask"
     confirmations: Confirmations = field(default_factory=Confirmations, compare=False)
+    allowance: Allowance = field(default_factory=Allowance, compare=False)
 
     def effect(self, operation: Operation) -> Effect:
         """The effect of an operation at this moment: by `apis.yaml`, else by its document.
@@ -42,9 +48,9 @@ class Rules:
         return self._told(operation).kind == "read"
 
     def _told(self, operation: Operation) -> Effect:
-        entry = self.settings.entry(operation.api.name)
-        if entry and (kind := entry.effect(operation)):
-            return Effect(kind, "settings", f"a rule of apis.yaml says {kind}")
+        for entry in self.settings.rules(operation.api):
+            if kind := entry.effect(operation):
+                return Effect(kind, "settings", f"a rule of apis.yaml says {kind}")
         return effect_of(operation)
 
     def can_confirm(self, operation: Operation) -> bool:
@@ -71,8 +77,32 @@ class Rules:
         return "allow" if is_read or self.writes == "allow" else "ask"
 
     def _rule(self, operation: Operation) -> Decision | None:
-        entry = self.settings.entry(operation.api.name)
-        return (entry.decide(operation) if entry else None) or _wish(operation)
+        decisions = [entry.decide(operation) for entry in self.settings.rules(operation.api)]
+        if operation.api.entry is not None:
+            return decisions[0] or _wish(operation)
+        strict = {*decisions, _wish(operation)}
+        return "deny" if "deny" in strict else "ask" if "ask" in strict else None
+
+    def after(self, record: CallRecord) -> "Rules":
+        """The rules after a call of the run was decided."""
+        return replace(self, allowance=self.allowance.after(record))
+
+    def crossing(self, operation: Operation, flow: FlowRecord | None) -> dict[str, str]:
+        """The other APIs whose values a call may send only after a person was asked, by id with their names."""
+        if flow is None:
+            return {}
+        api = operation.api
+        entry = self.settings.apis.get(api.entry) if api.entry is not None else None
+        sources = entry.sources if entry else ()
+        allowed = {entry_id(name) for name in sources if name != MODEL}
+        asked = self.allowance.asked(flow, api_record(api)["id"], allowed, lets_words=MODEL in sources)
+        return {source: name for source, name in flow["read"].items() if source in asked}
+
+    def crossing_refused(self, operation: Operation, flow: FlowRecord | None) -> list[str]:
+        """The names of other APIs whose values a person refused to send to the API of an operation in this run."""
+        api = api_record(operation.api)["id"]
+        crossing = self.crossing(operation, flow)
+        return [name for source, name in crossing.items() if (source, api) in self.allowance.refused]
 
     def unmet(
         self, operation: Operation, arguments: Mapping[str, Any], provenance: Sequence[Provenance]
@@ -90,8 +120,7 @@ class Rules:
         return bool(self._reserved(operation))
 
     def _reserved(self, operation: Operation) -> tuple[str, ...]:
-        entry = self.settings.entry(operation.api.name)
-        return entry.from_user(operation) if entry else ()
+        return tuple(name for entry in self.settings.rules(operation.api) for name in entry.from_user(operation))
 
 
 def _wish(operation: Operation) -> Decision | None:

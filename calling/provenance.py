@@ -16,15 +16,18 @@ from typing import Any
 from restgpt.calling.record import Place, Provenance
 from restgpt.specs import Operation
 from restgpt.tools.evidence import Evidence, text_of
+from restgpt.tools.quotation import named
 from restgpt.tools.storable import storable_value
 
+_SCALARS = (str, int, float)
+_CONTAINER = object()
 _ESCAPED_QUOTE = re.compile(r"\\(['\"])")
 
 MOST_TRACED = 100
 """How many arguments of one call are traced."""
 
 MOST_SEARCHED = 1_000_000
-"""How many scalar values of one stored response are searched."""
+"""How many values of one stored response are searched, lists and objects included."""
 
 MOST_PARTS = 5
 """How many response values are named that a computed text contains."""
@@ -63,7 +66,7 @@ def trace(
     open_ends: dict[str, Any] = {}
     for pointer, value in islice(_traced(arguments), MOST_TRACED):
         place, _, name = pointer[1:].partition("/")
-        if evidence.contains(text_of(value).strip()):
+        if evidence.says(value):
             found[pointer] = {"pointer": pointer, "origin": "user"}
         elif value in fixed.get((place, _unescaped(name)), ()):
             found[pointer] = {"pointer": pointer, "origin": "document"}
@@ -85,19 +88,56 @@ def _computed(values: Mapping[str, Any], code: str) -> dict[str, str]:
 
     The code is compared as text, because only the sandbox may parse it: a name or a comment counts as a literal.
     """
-    evidence = Evidence(code, _ESCAPED_QUOTE.sub(r"\1", code))
+    evidence = literals(code)
     found = {}
     for pointer, value in values.items():
         text = text_of(value)
-        spellings = {text.strip(), json.dumps(text)[1:-1], repr(text)[1:-1]}
-        if text and not any(evidence.contains(spelling) for spelling in spellings):
+        if text and not (is_literal(value, evidence) or is_literal(text.strip(), evidence)):
             found[pointer] = text if isinstance(value, str) else ""
     return found
+
+
+def literals(code: str) -> Evidence:
+    """The text of a program, to look for its literals."""
+    return Evidence(code, _ESCAPED_QUOTE.sub(r"\1", code))
+
+
+def is_literal(value: Any, code: Evidence) -> bool:
+    """Whether a program holds exactly a value, as it is or as a literal spells it."""
+    text = text_of(value)
+    return any(map(code.has_word, {text, json.dumps(text)[1:-1], repr(text)[1:-1], str(value)}))
+
+
+def with_apis(provenance: Sequence[Provenance], names: Mapping[str, str]) -> list[Provenance]:
+    """The provenance with the names of the APIs that answered; `names` maps the handles of their responses to them."""
+    found: list[Provenance] = []
+    for item in provenance:
+        named: Provenance = {**item}
+        if (name := names.get(item.get("handle", ""))) is not None:
+            named["api"] = name
+        if "parts" in item:
+            named["parts"] = [_with_api(part, names) for part in item["parts"]]
+        found.append(named)
+    return found
+
+
+def _with_api(place: Place, names: Mapping[str, str]) -> Place:
+    name = names.get(place["handle"])
+    return place if name is None else {**place, "api": name}
 
 
 def owned(arguments: Mapping[str, Any]) -> list[Provenance]:
     """The provenance of arguments that a person typed."""
     return [{"pointer": pointer, "origin": "user"} for pointer, _ in _traced(arguments)]
+
+
+def unchanged(
+    provenance: Sequence[Provenance], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[Provenance]:
+    """The provenance of the arguments of a call that another call, such as for its next page, has too."""
+    old, new = dict(_traced(before)), dict(_traced(after))
+    shared = {pointer for pointer, value in new.items() if pointer in old and old[pointer] == value}
+    return [item for item in provenance if item["pointer"] in shared]
 
 
 def is_traceable(arguments: Mapping[str, Any]) -> bool:
@@ -138,7 +178,7 @@ class _Parts:
         starts = {texts[at : at + SHORTEST_PART] for at in range(len(texts) - SHORTEST_PART + 1)}
         return cls(texts, starts)
 
-    def add(self, value: str, handle: str, pointer: str) -> None:
+    def add(self, value: str, handle: str, path: Sequence[Any]) -> None:
         """Keep a response value if a computed text contains it; most values already fail by their first letters."""
         if value[:SHORTEST_PART] not in self.starts or value in self.found:
             return
@@ -146,7 +186,7 @@ class _Parts:
             return
         self.left -= 1
         if value in self.texts:
-            self.found[value] = {"handle": handle, "at": pointer}
+            self.found[value] = {"handle": handle, "at": _pointer(path)}
 
     def of(self, text: str) -> list[Place]:
         """The places of the longest values in a text; values that stand inside of a longer one are left out."""
@@ -170,11 +210,13 @@ def _search(
         if isinstance(response, str):
             found.update({text: _place(handle) for text in wanted - found.keys() if text and text in response})
         else:
-            for pointer, value in islice(_scalars(response), MOST_SEARCHED):
-                if (text := text_of(value)) in wanted:
-                    found.setdefault(text, _place(handle, pointer))
+            for path, value in islice(_walked(response), MOST_SEARCHED):
+                if value is _CONTAINER:
+                    continue
+                if (text := text_of(value)) in wanted and text not in found:
+                    found[text] = _place(handle, _pointer(path))
                 if parts.starts and isinstance(value, str):
-                    parts.add(value, handle, pointer)
+                    parts.add(value, handle, path)
         if len(found) == len(wanted):
             break
     return found, parts
@@ -184,17 +226,39 @@ def _place(handle: str, pointer: str = "") -> Place:
     return {"handle": handle, "at": pointer}
 
 
-def _scalars(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
+def _scalars(value: Any) -> Iterator[tuple[str, Any]]:
     """Every scalar in a JSON value with its JSON pointer (RFC 6901)."""
-    stack: list[tuple[str, Any]] = [(pointer, value)]
-    while stack:
-        here, node = stack.pop()
-        if isinstance(node, Mapping):
-            stack += [(f"{here}/{_escaped(str(key))}", inner) for key, inner in reversed(list(node.items()))]
-        elif isinstance(node, list):
-            stack += [(f"{here}/{number}", inner) for number, inner in reversed(list(enumerate(node)))]
-        elif node is not None:
-            yield here, node
+    for path, node in _walked(value):
+        if node is not _CONTAINER:
+            yield _pointer(path), node
+
+
+def _walked(value: Any) -> Iterator[tuple[list[Any], Any]]:
+    """Every scalar in a JSON value with the names and numbers that lead to it, and a mark for every list and object.
+
+    The path is one list that changes from step to step, because most paths are never needed.
+    """
+    path: list[Any] = []
+    # Iterators, because a list of all children would be as large as the value again.
+    waiting: list[Iterator[tuple[Any, Any]]] = [iter([(None, value)])]
+    while waiting:
+        for key, node in waiting[-1]:
+            path.append(key)
+            if not isinstance(node, _SCALARS) and isinstance(node, Mapping | list):
+                yield path, _CONTAINER
+                waiting.append(iter(node.items() if isinstance(node, Mapping) else enumerate(node)))
+                break
+            if node is not None:
+                yield path, node
+            path.pop()
+        else:
+            waiting.pop()
+            if path:
+                path.pop()
+
+
+def _pointer(path: Sequence[Any]) -> str:
+    return "".join(f"/{_escaped(str(key))}" for key in path[1:])
 
 
 def _escaped(name: str) -> str:
@@ -244,14 +308,31 @@ def _is_above(parts: Sequence[str], pattern: str) -> bool:
 
 
 def described(item: Provenance) -> str:
-    """One argument and its origin, as a person reads it."""
-    name = ".".join(_unescaped(part) for part in item["pointer"][1:].split("/"))
-    places = [part["at"] for part in item.get("parts", ())]
+    """One argument and its origin, as a person reads it; names that the program did not choose are quoted."""
+    name = named(".".join(_unescaped(part) for part in item["pointer"][1:].split("/")))
     origin = {
         "user": "you said it",
         "document": "the API's document fixes it",
         "model": "the model wrote it",
-        "response": f"an answer of the API held it at {item.get('at') or 'some place in its text'}",
-        "program": "the program computed it" + (f" (from {', '.join(places)} of answers of the API)" if places else ""),
+        "response": f"an answer of {_answerer(item)} held it at {_point(item)}",
+        "program": f"the program computed it{_parts_text(item.get('parts', ()))}",
     }
     return f"{name}: {origin[item['origin']]}"
+
+
+def _answerer(item: Place | Provenance) -> str:
+    """The API that gave an answer; records of older versions do not name it."""
+    return named(item["api"]) if item.get("api") else "the API"
+
+
+def _point(item: Place | Provenance) -> str:
+    return named(item["at"]) if item.get("at") else "some place in its text"
+
+
+def _parts_text(parts: Sequence[Place]) -> str:
+    """The places of the values that a computed text contains, by the API that answered."""
+    places: dict[str, list[str]] = {}
+    for part in parts:
+        places.setdefault(_answerer(part), []).append(_point(part))
+    told = [f"{', '.join(points)} of answers of {api}" for api, points in places.items()]
+    return f" (from {'; '.join(told)})" if told else ""

@@ -1,20 +1,29 @@
-"""The question about a call: the exact redacted request, its target, how to undo it, the origin of its values."""
+"""The question about a call: the exact request, its target, how to undo it, the origin of its values.
+
+Its description has sections. A label in this program's words says who said the text below it, and each line of that
+text has a mark (`restgpt.tools.quotation`), in a terminal and in a page that reads it as Markdown.
+"""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import dropwhile, islice
 from typing import Any, TypeVar
 
+from restgpt.calling.allowance import is_by_choices
 from restgpt.calling.call import Ask, Decided, Done, Draft, Held
 from restgpt.calling.confirmations import key_of
-from restgpt.calling.decision import ONLY_READS, confirms, decide
+from restgpt.calling.decision import ONLY_READS, confirms, decide, needs_person
 from restgpt.calling.idempotency import key_header
 from restgpt.calling.provenance import described
+from restgpt.calling.record import AskedFlow
 from restgpt.calling.remedy import outlook
 from restgpt.calling.session import Session
-from restgpt.calling.target import FieldChange, changes_text, shown_target, target_lines
+from restgpt.calling.target import FieldChange, ShownTarget, changes_text, shown_target
 from restgpt.specs import Operation
-from restgpt.specs.docs.summary import summary_line
+from restgpt.tools.quotation import named, section
+from restgpt.tools.request.files import is_file_argument
+from restgpt.tools.request.view import is_cut, view, view_sections
 from restgpt.tools.storable import storable_value
 
 T = TypeVar("T")
@@ -24,6 +33,12 @@ DESCRIPTION_SHOWN = 600
 
 ORIGINS_SHOWN = 20
 """How many arguments a question lists with their origin."""
+
+FILES_SHOWN = 20
+"""How many names of files a question lists."""
+
+WHY_SHOWN = 1_000
+"""How many characters of a model's reason a question shows."""
 
 
 def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | None = None) -> T:
@@ -37,38 +52,41 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
     if not isinstance(decided, Ask):
         return decided
     if decided.action:
-        lines = str(decided.action["description"]).split("\n")
-        told = [*_unusable_lines(decided.note), *lines[lines[0].startswith(UNUSABLE) :]]
-        return replace(decided, action={**decided.action, "description": "\n".join(told)})
+        told = [*_unusable(decided.note), _without_note(str(decided.action["description"]))]
+        return replace(decided, action={**decided.action, "description": "\n\n".join(told)})
     draft, target = decided.draft, decided.target
-    if not target.is_known and changed is None:
+    flow = _asked_flow(session, draft)
+    # A look would send the very values that the question is about.
+    if not target.is_known and changed is None and not flow:
         target = session.look(draft.operation, draft.settled)
-    shown = storable_value(session.shown(draft.request))
     there = shown_target(draft.operation, draft.settled, target)
     offered = {} if draft.confirm or decided.unsure else _offered(session, draft.operation)
     undo = outlook(draft.operation, draft.settled, target.earlier)
-    lines = [
-        *_unusable_lines(decided.note),
-        *(_unsure_lines(draft.operation) if decided.unsure else []),
-        *([] if changed is None else [on_one_line(_changed_line(changed))]),
-        request_summary(shown),
-        *_pages_lines(draft.pages),
-        on_one_line(f"What it does: {_purpose(draft.operation)}"),
-        *(_description_lines(draft.operation) if offered else []),
-        *map(on_one_line, target_lines(there)),
-        *_effect_lines(draft, undo),
-        on_one_line(f"Why: {session.redacted(draft.description)}"),
-        *map(on_one_line, _origin_lines(draft)),
+    sections = [
+        *_unusable(decided.note),
+        *(_unsure(draft.operation) if decided.unsure else []),
+        *([] if changed is None else [_changed(draft.operation, changed)]),
+        *view_sections(draft.request, session.redactor()),
+        *([WHOLE] if is_cut(draft.request) else []),
+        *_files(draft),
+        *_pages(draft.pages),
+        *_flow(flow),
+        *_purpose(draft.operation, with_description=bool(offered)),
+        *_target(draft.operation, there),
+        *_effect(draft, undo),
+        *_why(session, draft),
+        *_origins(draft),
     ]
     action: dict[str, Any] = {
         "name": draft.name,
         "args": dict(draft.arguments),
-        "description": "\n".join(lines),
-        "request": shown,
+        "description": "\n\n".join(sections),
+        "request": storable_value(view(draft.request, session.redactor())),
         "target": there,
         "undo": undo,
         "provenance": list(draft.provenance),
         **offered,
+        **({"flow": flow} if flow else {}),
         **({"further_pages": draft.pages - 1} if draft.pages > 1 else {}),
     }
     return replace(decided, action=action, target=target)
@@ -81,6 +99,30 @@ def answered(session: Session, ask: Ask, answer: Mapping[str, Any]) -> Decided |
     return present(session, decide(ask, session.rules, answer))
 
 
+def _asked_flow(session: Session, draft: Draft) -> AskedFlow | None:
+    """The values of other APIs that a question is about; None if there are none, or a person allowed them before."""
+    crossing = session.rules.crossing(draft.operation, draft.flow)
+    if draft.flow is None or not crossing:
+        return None
+    return {
+        "sources": crossing,
+        "to": draft.operation.api.name,
+        "is_only": not needs_person(draft, session.rules),
+        "by_choices": is_by_choices(draft.flow, crossing),
+    }
+
+
+def _flow(flow: AskedFlow | None) -> list[str]:
+    """The APIs whose values the request may tell another one, and what an approval allows."""
+    if flow is None:
+        return []
+    names, to = ", ".join(map(named, flow["sources"].values())), named(flow["to"])
+    told = f"Values of {names} may go to {to} with this request."
+    if flow["by_choices"]:
+        told = f"Many values were chosen for {to} since {names} answered; the choices may tell {to} that answer."
+    return [f"{told} An approval allows {names} → {to} until this instruction is done."]
+
+
 def _offered(session: Session, operation: Operation) -> dict[str, Any]:
     """The key `effect` of a question: the person may confirm a read, and with which decision; else nothing."""
     if not session.rules.can_confirm(operation):
@@ -90,72 +132,117 @@ def _offered(session: Session, operation: Operation) -> dict[str, Any]:
     return {"effect": {"kind": "read", "reason": reason, "key": key_of(operation), "confirm": confirm}}
 
 
-def _effect_lines(draft: Draft, undo: str) -> list[str]:
-    """The way back from a change; for a proposed read, its reason comes first."""
-    if draft.effect.is_read:
-        return []
-    if not draft.effect.is_proposed:
-        return [undo]
-    return [f"It seems only to read: {draft.effect.reason}.", f"If it changes something all the same: {undo}"]
+UNUSABLE = "That decision cannot be used:"
+
+WHOLE = "`restgpt threads ID --request N` prints all of it; so does `request` of the call in the state of the thread."
 
 
-def _pages_lines(pages: int) -> list[str]:
-    return [f"and up to {pages - 1} further pages of the list, a request each"] if pages > 1 else []
+def _unusable(note: str) -> list[str]:
+    return [section(UNUSABLE, note)] if note else []
 
 
-UNUSABLE = "That decision cannot be used: "
+def _without_note(description: str) -> str:
+    """A description without the note on an earlier answer, which is its first section."""
+    if not description.startswith(UNUSABLE):
+        return description
+    lines = description.split("\n")[1:]
+    return "\n".join(dropwhile(lambda line: not line or line.startswith(" "), lines))
 
 
-def _unusable_lines(note: str) -> list[str]:
-    return [on_one_line(f"{UNUSABLE}{note}")] if note else []
-
-
-def on_one_line(text: str) -> str:
-    """Words of models, documents and APIs on one line, so that they cannot pass for lines of this program's own."""
-    return " ".join(text.split())
-
-
-def request_summary(shown: dict[str, Any]) -> str:
-    """A redacted request in a line or two: method, URL, body."""
-    body = shown.get("body")
-    line = f"{shown['method']} {shown['url']}"
-    if body in (None, ""):
-        return line
-    return f"{line}\n{body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)}"
-
-
-def _purpose(operation: Operation) -> str:
-    return operation.summary or operation.description or summary_line(operation)
-
-
-def _description_lines(operation: Operation) -> list[str]:
-    """The document's description, for a person who may confirm: it may mention a change that the summary leaves out."""
-    told = on_one_line(operation.description)
-    if not told or told == on_one_line(_purpose(operation)):
-        return []
-    cut = f"{told[:DESCRIPTION_SHOWN]} … (of {len(told)} characters)" if len(told) > DESCRIPTION_SHOWN else told
-    return [f"Its description: {cut}"]
-
-
-def _changed_line(changed: Sequence[FieldChange]) -> str:
-    if not changed:
-        return "The target of this request could not be read again right before sending, so it was not sent."
-    return f"The target has changed since this request was approved, so it was not sent: {changes_text(changed)}"
-
-
-def _unsure_lines(operation: Operation) -> list[str]:
+def _unsure(operation: Operation) -> list[str]:
     lines = [
         "This request was being sent when the run was interrupted. It may or may not have been carried out.",
         "Approve: send it again. Reject: do not send it.",
     ]
     if key_header(operation):
         lines.append("It carries the same idempotency key as before, by which the API can tell that it is the same.")
-    return lines
+    return ["\n".join(lines)]
 
 
-def _origin_lines(draft: Draft) -> list[str]:
+def _changed(operation: Operation, changed: Sequence[FieldChange]) -> str:
+    if not changed:
+        return "The target of this request could not be read again right before sending, so it was not sent."
+    label = "The target has changed since this request was approved, so it was not sent. By answers of"
+    return section(f"{label} {_source(operation)}:", changes_text(changed))
+
+
+def _source(operation: Operation) -> str:
+    """The name of an API as a label holds it: that of its entry in apis.yaml, else the title of its document."""
+    return named(operation.api.entry or operation.api.name)
+
+
+def _files(draft: Draft) -> list[str]:
+    """The names of the files that a body is made of; the name of a file may not be in the request itself."""
+    names = [named(name) for name in islice(_file_names(draft.settled.get("body")), FILES_SHOWN)]
+    return [section("Files that it sends:", "\n".join(names))] if names else []
+
+
+def _file_names(value: Any) -> Iterator[str]:
+    if is_file_argument(value):
+        yield str(value.get("filename") or value.get("@file") or "a file without a name")
+    elif isinstance(value, Mapping | list):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _file_names(item)
+
+
+def _pages(pages: int) -> list[str]:
+    return [f"Approving covers up to {pages - 1} further pages of the list, a request each."] if pages > 1 else []
+
+
+def _purpose(operation: Operation, *, with_description: bool) -> list[str]:
+    """What the document says of the operation, a claim of whoever wrote it.
+
+    The description is for a person who may confirm a read: it may mention a change that the summary leaves out.
+    """
+    summary, description = operation.summary.strip(), operation.description.strip()
+    found = [section(f"The document of {_source(operation)} says what it does:", summary or description)]
+    if with_description and summary and description and description != summary:
+        label = f"The document of {_source(operation)} describes it:"
+        found.append(section(label, description, most=DESCRIPTION_SHOWN))
+    return found if summary or description else []
+
+
+def _target(operation: Operation, shown: ShownTarget | None) -> list[str]:
+    """The fields of the target that would change, or its present state."""
+    if shown is None:
+        return []
+    if shown["changes"]:
+        return [section(f"What changes, by an answer of {_source(operation)}:", changes_text(shown["changes"]))]
+    present = shown["present"]
+    text = present if isinstance(present, str) else json.dumps(present, ensure_ascii=False)
+    return [section(f"As it is now, by an answer of {_source(operation)}:", text)]
+
+
+def _effect(draft: Draft, undo: str) -> list[str]:
+    """The way back from a change; for a proposed read, its reason comes first."""
+    if draft.effect.is_read:
+        return []
+    if not draft.effect.is_proposed:
+        return [section("Whether it can be undone:", undo)]
+    reason = section("It seems only to read:", draft.effect.reason)
+    return [reason, section("If it changes something all the same:", undo)]
+
+
+def _why(session: Session, draft: Draft) -> list[str]:
+    if not draft.description:
+        return []
+    # Only a reversal is confirmed whatever the rules say, and this program makes it.
+    author = "RestGPT" if draft.confirm else "The model"
+    return [section(f"{author} says why:", session.redacted(draft.description), most=WHY_SHOWN)]
+
+
+def _origins(draft: Draft) -> list[str]:
     """The origin of each value that the user did not say, a line each."""
     told = [item for item in draft.provenance if item["origin"] in ("response", "model", "program")]
-    lines = [f"- {described(item)}" for item in told[:ORIGINS_SHOWN]]
-    more = [f"- and {len(told) - ORIGINS_SHOWN} more"] if len(told) > ORIGINS_SHOWN else []
-    return ["Where values come from:", *lines, *more] if lines else []
+    lines = [described(item) for item in told[:ORIGINS_SHOWN]]
+    more = [f"and {len(told) - ORIGINS_SHOWN} more"] if len(told) > ORIGINS_SHOWN else []
+    return [section("Where values come from:", "\n".join([*lines, *more]), most=None)] if lines else []
+
+
+def request_summary(shown: Mapping[str, Any]) -> str:
+    """A redacted request in a line or two: method, URL, body."""
+    body = shown.get("body")
+    line = f"{shown['method']} {shown['url']}"
+    if body in (None, ""):
+        return line
+    return f"{line}\n{body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)}"

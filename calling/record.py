@@ -18,9 +18,9 @@ class Place(TypedDict):
 class Provenance(TypedDict):
     """The origin of one argument; `pointer` is its JSON pointer in the grouped arguments.
 
-    `handle`, `at` and `api` name the kept response, the JSON pointer in it and the API that answered. "model" is what no source holds as such,
-    "program" what a program computed: no source and no literal of its code holds it. `parts` are the places of
-    response values that a computed text contains.
+    `handle`, `at` and `api` name the kept response, the JSON pointer in it and the API that answered. "model" is what
+    no source holds as such, "program" what a program computed: no source and no literal of its code holds it. `parts`
+    are the places of response values that a computed text contains.
     """
 
     pointer: str
@@ -29,6 +29,45 @@ class Provenance(TypedDict):
     at: NotRequired[str]
     api: NotRequired[str]
     parts: NotRequired[list[Place]]
+
+
+class ApiRecord(TypedDict):
+    """The API of a call: an id that its document cannot choose, and its name for people."""
+
+    id: str
+    name: str
+
+
+class FlowRecord(TypedDict):
+    """What a call may send of the answers of other APIs; APIs are named by the ids of `ApiRecord`.
+
+    `read` maps the other APIs that had answered in the thread to their names. `carried` are those whose values the
+    arguments hold, as such or computed; `worded` those whose answers the model had seen when it wrote an argument.
+    `choices` are digests of the arguments that only choose among values that the call may send. `granted` and `refused`
+    are the APIs of which a person, asked about this call, allowed or refused the values for the rest of the run.
+    `is_decided` is set once the call may go out.
+    """
+
+    read: dict[str, str]
+    carried: list[str]
+    worded: list[str]
+    choices: list[str]
+    granted: NotRequired[list[str]]
+    refused: NotRequired[list[str]]
+    is_decided: NotRequired[bool]
+
+
+class AskedFlow(TypedDict):
+    """The part of a question about values of other APIs: their ids and names, and the name of the API that gets them.
+
+    `is_only` says that nothing else of the call needs a person. `by_choices` says that the call only chooses among
+    known values, but that too many calls did so before.
+    """
+
+    sources: dict[str, str]
+    to: str
+    is_only: bool
+    by_choices: bool
 
 
 Status = Literal[
@@ -82,8 +121,9 @@ class ProposedEffect(TypedDict):
 class Question(TypedDict):
     """What a person sees of a call, as an action request of LangChain's human-in-the-loop middleware, with more.
 
-    `effect` is there only where the person may confirm that the operation reads. `further_pages` is how many requests
-    for further pages of a list the approval covers.
+    `effect` is there only where the person may confirm that the operation reads, `flow` where an approval lets values
+    of other APIs go to this one for the rest of the run. `further_pages` is how many requests for further pages of a
+    list the approval covers.
     """
 
     name: str
@@ -94,6 +134,7 @@ class Question(TypedDict):
     undo: str
     provenance: list[Provenance]
     effect: NotRequired[ProposedEffect]
+    flow: NotRequired[AskedFlow]
     further_pages: NotRequired[int]
 
 
@@ -106,7 +147,7 @@ class CallRecord(TypedDict):
     without credentials; `settled` are its arguments in the types and the spelling of the document, where they differ
     from those given; `endpoint` is method and address of the operation. They are dropped when the call is over.
     `unsure` counts how often a change was about to be sent without its outcome being known, `sends` how often it may
-    be, which is once unless a person allowed more.
+    be, which is once unless a person allowed more. `flow` is set if another API had answered in the thread before.
     """
 
     id: str
@@ -129,3 +170,5 @@ class CallRecord(TypedDict):
     question: NotRequired[Question]
     unsure: NotRequired[int]
     sends: NotRequired[int]
+    api: NotRequired[ApiRecord]
+    flow: NotRequired[FlowRecord]

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 from restgpt.calling.target import Earlier, given, shared
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
+from restgpt.tools.quotation import named, quoted
 from restgpt.tools.redaction import MARK
 from restgpt.tools.request.arguments import properties_of
 from restgpt.tools.request.build import build_request
@@ -23,6 +24,12 @@ from restgpt.tools.storable import storable_value
 _VARIABLE = re.compile(r"\{([^{}]+)\}")
 _ENVELOPES = ("data", "result")
 _IDS = ("id", "uuid", "_id")
+
+NAMED = 10
+"""How many fields a reason names."""
+
+PROBLEM_SHOWN = 200
+"""How many characters of a problem with arguments a reason quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +59,12 @@ class Made:
 def outlook(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier) -> str:
     """A sentence for the person who approves a change: whether it can be undone, and by which operation."""
     if operation.method == "POST" and _mirror(operation, arguments) is None and (deleter := _deleter(operation)):
-        return f"It can be undone: {deleter.name} deletes what it makes."
+        return f"It can be undone: {named(deleter.name)} deletes what it makes."
     found = remedy(operation, arguments, earlier, Made())
     if isinstance(found, Irreversible):
         return f"It cannot be undone: {found.reason}."
     caution = f" {found.caution}" if found.caution else ""
-    return f"It can be undone with {found.operation.name}.{caution}"
+    return f"It can be undone with {named(found.operation.name)}.{caution}"
 
 
 def remedy(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier, made: Made) -> Remedy | Irreversible:
@@ -129,7 +136,7 @@ def _restore(operation: Operation, arguments: Mapping[str, Any], earlier: Earlie
     names = _fields(operation) if operation.method == "PUT" else set(body)
     values = {name: before[name] for name in before if name in names or name in body}
     if unknown := sorted(set(body) - set(values)):
-        return Irreversible(f"the earlier value of {', '.join(unknown)} cannot be read")
+        return Irreversible(f"the earlier value of {', '.join(map(named, unknown[:NAMED]))} cannot be read")
     kept = {name: arguments[name] for name in ("query", "header") if arguments.get(name)}
     return _checked(Remedy(operation, {"path": path, **kept, "body": values}))
 
@@ -279,7 +286,8 @@ def _checked(found: Remedy) -> Remedy | Irreversible:
         sent = build_request(found.operation, found.arguments)
         kept = sent if keepable == found.arguments else build_request(found.operation, keepable)
     except ArgumentError as error:
-        return Irreversible(f"{found.operation.name} would refuse what is known ({error.problems[0]})")
+        problem = quoted(str(error.problems[0]), PROBLEM_SHOWN)
+        return Irreversible(f"{named(found.operation.name)} would refuse what is known: {problem}")
     if kept.fingerprint != sent.fingerprint:
         return Irreversible("the earlier state holds values that cannot be kept")
     return found

@@ -20,6 +20,7 @@ from restgpt.tools.errors import (
     ResolveFault,
 )
 from restgpt.tools.http.client import HttpClient
+from restgpt.tools.redaction import Redactor
 from restgpt.tools.request.build import PreparedRequest, build_request
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.response.store import ResponseStore
@@ -36,7 +37,7 @@ class Session:
     """Everything outside that the calls of one thread use, and the number of requests they sent.
 
     `keep_earlier` has the target of a change read before the change is made, so that it can be undone. Seam: `clock`,
-    in seconds, which is the HTTP client's.
+    in seconds, which is the HTTP client's. `deadline` is the moment of that clock by which all requests end.
     """
 
     catalogue: Catalogue
@@ -47,13 +48,15 @@ class Session:
     keep_earlier: bool = True
     clock: Callable[[], float] = time.monotonic
     requests: int = 0
+    deadline: float | None = None
 
     def send(
         self, request: PreparedRequest, operation: Operation, *, deadline: float | None = None, is_read: bool = False
     ) -> Reply:
         """Send one request and count it; raises as `HttpClient.send`, and RefusedCredentialError."""
         self.requests += 1
-        reply = self.http.send(request, operation, deadline=deadline, is_read=is_read)
+        moments = [moment for moment in (deadline, self.deadline) if moment is not None]
+        reply = self.http.send(request, operation, deadline=min(moments, default=None), is_read=is_read)
         if refused := refused_credential(operation, reply, self.http.credentials):
             raise refused
         return reply
@@ -62,13 +65,17 @@ class Session:
         """Raise MissingCredentialError if a request of this operation lacks a credential, before anybody is asked."""
         self.http.credentials.check(operation)
 
+    def redactor(self) -> Redactor:
+        """What hides the secrets of all APIs of the session."""
+        return self.http.redactor(*self.catalogue.apis)
+
     def shown(self, request: PreparedRequest) -> dict[str, Any]:
-        """A request as people and journals may see it: without secrets, bounded."""
-        return request.shown(self.http.redactor(*self.catalogue.apis))
+        """A request as prompts and journals may hold it: without secrets and values of secret names, bounded."""
+        return request.shown(self.redactor())
 
     def redacted(self, text: str) -> str:
         """A text of a model as people may see it: without secrets."""
-        return self.http.redactor(*self.catalogue.apis).text(text)
+        return self.redactor().text(text)
 
     def look(
         self, operation: Operation, arguments: Any, *, deadline: float | None = None, firm: bool = False

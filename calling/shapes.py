@@ -12,6 +12,7 @@ from typing import Any
 from langgraph.store.base import BaseStore
 
 from restgpt.specs import Operation
+from restgpt.specs.effort import within
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.schemas.all_of import merge_all_of
@@ -26,6 +27,9 @@ LAYOUT = 1
 
 PAGE = 500
 """How many entries are deleted at once."""
+
+MOST_STEPS = 50_000
+"""How many steps the comparison of one shape with the document may take."""
 
 MOST_ALTERNATIVES = 50
 """How many alternatives of one schema are compared with a shape."""
@@ -90,8 +94,9 @@ def differs(operation: Operation, shape: Shape) -> bool:
     response = operation.response()
     content = response.content if response is not None else {}
     schemas = [media.schema for name, media in content.items() if media.schema and kind_of(name) in ("json", "any")]
-    flat = _alternatives(operation.document, schemas)
-    return not any(map(_says_something, flat)) or _lacks(operation.document, flat, shape)
+    with within(MOST_STEPS, operation.document.allowance):
+        flat = _alternatives(operation.document, schemas)
+        return not any(map(_says_something, flat)) or _lacks(operation.document, flat, shape)
 
 
 def _alternatives(document: Document, schemas: Iterable[Any]) -> list[dict[str, Any]]:

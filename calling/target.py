@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 from restgpt.calling.idempotency import HEADERS
 from restgpt.calling.record import TargetRecord
 from restgpt.specs import Operation
+from restgpt.tools.quotation import named
 from restgpt.tools.storable import storable_value
 
 CHANGING = frozenset({"PUT", "PATCH", "DELETE"})
@@ -29,6 +30,12 @@ COMPARED = 20_000
 """The largest state in characters that a question keeps, and so compares field by field; larger ones by their hash."""
 
 LARGE = "(too large to show)"
+
+VALUE_SHOWN = 300
+"""How many characters of a value before or after a change a question shows."""
+
+CHANGES_SHOWN = 40
+"""How many changed fields a question lists."""
 
 
 class Earlier(TypedDict):
@@ -196,26 +203,20 @@ def _would_change(present: Any, body: Mapping[str, Any]) -> list[FieldChange]:
     ]
 
 
-def target_lines(shown: ShownTarget | None) -> list[str]:
-    """The target in one line of a question: the fields that would change, or the present state."""
-    if shown is None:
-        return []
-    if shown["changes"]:
-        return [f"What changes: {changes_text(shown['changes'])}"]
-    return [f"As it is now: {_short(shown['present'])}"]
-
-
 def changes_text(changes: Sequence[FieldChange]) -> str:
-    """Changed fields in a line."""
-    return "; ".join(
-        f"{change['field'] or 'the whole'}: {_short(change['before'])} → {_short(change['after'])}"
-        for change in changes
-    )
+    """Changed fields, a line each, with their values in JSON."""
+    lines = [
+        f"{named(change['field']) if change['field'] else 'the whole'}: "
+        f"{_short(change['before'])} → {_short(change['after'])}"
+        for change in changes[:CHANGES_SHOWN]
+    ]
+    more = len(changes) - CHANGES_SHOWN
+    return "\n".join([*lines, *([f"and {more:,} more"] if more > 0 else [])])
 
 
 def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 300 else f"{text[:300]}…"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= VALUE_SHOWN else f"{text[:VALUE_SHOWN]}… (of {len(text):,} characters)"
 
 
 def reader_of(operation: Operation) -> Operation | None:

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from restgpt.functions.calls.paraphrase import STOPWORDS, words_of
 from restgpt.functions.docs.function import Function
 from restgpt.specs.search.bm25 import impacts, rarity
 from restgpt.specs.search.stemmer import stem
-from restgpt.tools.evidence import STOPWORDS, words_of
 
 # How much a long description is damped (the parameter b of BM25).
 LENGTH = 0.75

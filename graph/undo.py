@@ -15,7 +15,17 @@ from restgpt.graph.channels import Aggregate, FormatChannel
 from restgpt.graph.routes import after_sender
 from restgpt.nodes.approval import make_approval
 from restgpt.nodes.context import Context
-from restgpt.nodes.records import FORMAT, Request, Usage, add_usage, merge_requests, no_usage, placed
+from restgpt.nodes.records import (
+    FORMAT,
+    Request,
+    Step,
+    Usage,
+    add_steps,
+    add_usage,
+    merge_requests,
+    no_usage,
+    placed,
+)
 from restgpt.nodes.resources import Resources
 from restgpt.nodes.sender import make_sender
 from restgpt.tools.telemetry import observed
@@ -23,11 +33,12 @@ from restgpt.tools.thread_pool import on_loop, run_in_threads
 
 
 class UndoState(TypedDict):
-    """The state of an undo: the requests that reverse changes, newest change first."""
+    """The state of an undo: the requests that reverse changes, newest change first; `steps` stays empty."""
 
     format: Annotated[int, FormatChannel]
     round: int
     requests: Annotated[list[Request], Aggregate(list[Request], merge_requests)]
+    steps: Annotated[list[Step], Aggregate(list[Step], add_steps)]
     usage: Annotated[Usage, Aggregate(Usage, add_usage)]
 
 
@@ -38,7 +49,7 @@ def undo_input(reversals: Sequence[Reversal], *, round_number: int) -> UndoState
     """Return the input of the graph: the reversing drafts, in order; `round_number` counts the undos of a thread."""
     drafts = [reversal.draft for reversal in reversals if reversal.draft is not None]
     requests = [placed(draft.to_json(), round_number=round_number, call=call) for call, draft in enumerate(drafts, 1)]
-    return {"format": FORMAT, "round": round_number, "requests": requests, "usage": no_usage()}
+    return {"format": FORMAT, "round": round_number, "requests": requests, "steps": [], "usage": no_usage()}
 
 
 def undo_thread(thread: str) -> str:

@@ -17,6 +17,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.call import (
     Ask,
+    Draft,
     OutdatedCallError,
     Ready,
     failed,
@@ -25,11 +26,11 @@ from restgpt.calling.call import (
     read_ready,
     seems_to_read,
 )
-from restgpt.calling.decision import decide
+from restgpt.calling.decision import decide, needs_person
 from restgpt.calling.question import answered, present
 from restgpt.calling.session import Session
 from restgpt.nodes.context import Context
-from restgpt.nodes.records import Program, Request, advanced
+from restgpt.nodes.records import Program, Request, Step, Usage, advanced, seconds_spent
 from restgpt.nodes.resources import Resources
 
 NOT_AFTER_UNKNOWN = "Not sent, because it is not known whether the change before it was carried out."
@@ -38,33 +39,66 @@ NOT_AFTER_UNKNOWN = "Not sent, because it is not known whether the change before
 class ApprovalState(TypedDict):
     """The state keys that the approval node reads."""
 
+    turn: int
     round: int
     requests: list[Request]
+    steps: list[Step]
     program: Program | None
+    usage: Usage
+    baseline: Usage
 
 
 def make_approval(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the approval node."""
 
     def approval(state: ApprovalState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config)
+        run = resources.open(runtime, config, spent=seconds_spent(state))
+        for request in _of_run(state):
+            run.session.rules = run.session.rules.after(request)
         asked = [request for request in state["requests"] if request["status"] == "asked"]
+        waiting = [request for request in state["requests"] if request["status"] in ("approved", "planned")]
         if asked:
-            waiting = [request for request in state["requests"] if request["status"] == "approved"]
             decided = _decided_by_person(run.session, asked, waiting, state.get("program"))
         else:
-            planned = [request for request in state["requests"] if request["status"] == "planned"]
-            decided = [_decided_by_rules(run.session, request) for request in planned]
+            decided = _decided_by_rules(run.session, [item for item in waiting if item["status"] == "planned"])
         return {"requests": decided, "usage": run.usage()}
 
     return approval
 
 
-def _decided_by_rules(session: Session, request: Request) -> Request:
-    try:
-        draft = read_draft(request, session.catalogue)
-    except OutdatedCallError as error:
-        return advanced(request, failed(request, str(error)))
+def _of_run(state: ApprovalState) -> list[Request]:
+    """Return the decided requests of the turn, each once; an undo has no turns."""
+    earlier = (step for step in state.get("steps", ()) if step["turn"] == state["turn"])
+    requests = [request for step in earlier for request in step["requests"]]
+    current = [request for request in state["requests"] if request["round"] == state["round"]]
+    # What is asked about now counts by the answer.
+    known = {request["id"]: request for request in [*requests, *current] if request["status"] != "asked"}
+    return list(known.values())
+
+
+def _decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Request]:
+    """Decide by the rules in order; a call that needs only the answer to a question before it stays planned."""
+    decided: list[Request] = []
+    pending: set[tuple[str, str]] = set()
+    for request in planned:
+        try:
+            draft = read_draft(request, session.catalogue)
+        except OutdatedCallError as error:
+            decided.append(advanced(request, failed(request, str(error))))
+            continue
+        crossing = session.rules.crossing(draft.operation, draft.flow)
+        pairs = {(source, draft.operation.api.identity) for source in crossing}
+        if pairs and pairs <= pending and not needs_person(draft, session.rules):
+            continue
+        found = _decided(session, request, draft)
+        if found["status"] == "asked":
+            pending |= pairs
+        session.rules = session.rules.after(found)
+        decided.append(found)
+    return decided
+
+
+def _decided(session: Session, request: Request, draft: Draft) -> Request:
     decided = decide(draft, session.rules)
     if isinstance(decided, Ready | Ask):
         session.require_credential(draft.operation)
@@ -95,6 +129,8 @@ def _decided_by_person(
         advanced(request, answered(session, ask, answer).to_json())
         for (request, ask), answer in zip(readable, answers, strict=True)
     ]
+    for request in decided:
+        session.rules = session.rules.after(request)
     return [*outdated, *decided, *_still_ready(session, waiting, [*outdated, *decided])]
 
 
@@ -102,9 +138,13 @@ def _still_ready(session: Session, waiting: Sequence[Request], before: Sequence[
     """Decide again on the calls that waited while a person was asked; a change after an unknown outcome is rejected."""
     is_unknown = any(request["status"] == "failed" and not seems_to_read(request) for request in before)
     kept: list[Request] = []
+    planned: list[Request] = []
     for request in waiting:
         if is_unknown and not seems_to_read(request) and "place" not in request:
             kept.append({**request, "status": "rejected", "note": NOT_AFTER_UNKNOWN})
+            continue
+        if request["status"] == "planned":
+            planned.append(request)
             continue
         try:
             decided = decide(read_ready(request, session.catalogue), session.rules)
@@ -112,7 +152,7 @@ def _still_ready(session: Session, waiting: Sequence[Request], before: Sequence[
             kept.append(advanced(request, failed(request, str(error))))
             continue
         kept.append(advanced(request, present(session, decided).to_json()))
-    return kept
+    return [*kept, *_decided_by_rules(session, planned)]
 
 
 def _payload(asks: Sequence[Ask]) -> dict[str, Any]:

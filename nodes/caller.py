@@ -11,12 +11,12 @@ from pydantic import BaseModel, Field
 
 from restgpt.calling.call import succeeded
 from restgpt.nodes.context import Context
-from restgpt.nodes.conversation import grounded_draft, responses, said
+from restgpt.nodes.conversation import answered, answered_apis, grounded_draft, responses, said
 from restgpt.nodes.knowledge import notes_of, rules_text
 from restgpt.nodes.program import may_write, written
 from restgpt.nodes.program_calls import MAX_PAGES
 from restgpt.nodes.program_log import ProgramState
-from restgpt.nodes.records import PlannedCall, Request, placed, spent_since
+from restgpt.nodes.records import PlannedCall, Request, placed, seconds_spent, spent_since
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import NOTHING_YET, background, result_of
 from restgpt.nodes.rounds import MAX_REPAIRS, latest, lineage, next_calls, step_of, to_repair
@@ -26,7 +26,7 @@ from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.interface import interface
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
-from restgpt.tools.model.errors import ModelReplyError
+from restgpt.tools.model.errors import ModelReplyError, OutOfTimeError
 from restgpt.tools.storable import storable_value
 
 MAX_REQUESTS = 60
@@ -65,10 +65,13 @@ def make_caller(resources: Resources, *, programs: bool = True) -> Callable[...,
     """Make the caller node; without `programs` it writes the arguments of calls whatever the run's setting is."""
 
     def caller(state: CallerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config)
-        if programs and may_write(run, state):
-            return _program(run, state)
+        run = resources.open(runtime, config, spent=seconds_spent(state))
         requests = [request for request in state["requests"] if request["round"] == state["round"]]
+        if programs and may_write(run, state):
+            try:
+                return _program(run, state)
+            except OutOfTimeError as error:
+                return _finished(run, state, requests, f"No program was written. {error}")
         refused = to_repair(requests)
         numbers = sorted({request["call"] for request in refused}) or next_calls(
             run.catalogue, state["api_plan"], requests, reads=run.rules.reads
@@ -82,7 +85,7 @@ def make_caller(resources: Resources, *, programs: bool = True) -> Callable[...,
 
         try:
             reply = run.ask("caller", prompt, CallerReply, check=check)
-        except ModelReplyError as error:
+        except (ModelReplyError, OutOfTimeError) as error:
             return _finished(run, state, requests, f"No request was made. {error}")
         if built:
             return {"requests": built, "hint": "", "usage": run.usage()}
@@ -119,7 +122,8 @@ def _program(run: Run, state: CallerState) -> dict[str, Any]:
         prompt += [AIMessage(f"```python\n{before['code']}\n```"), HumanMessage(feedback)]
     code = run.read("caller", prompt)
     number = before["number"] + 1 if before else 1
-    program = written(run, code, writer="caller", number=number, is_last=is_last, before=before)
+    seen = answered_apis(run.catalogue, state["steps"], state["requests"])
+    program = written(run, code, writer="caller", number=number, is_last=is_last, before=before, seen=seen)
     return {"program": program, "hint": "", "usage": run.usage()}
 
 
@@ -230,6 +234,7 @@ def _request(
         name=planned["operation"],
         said=said(state),
         found=responses(run, state),
+        answered=answered(run, state),
         evidence=evidence,
         remedy="a result. Copy it exactly, or leave out this entry and say in `missing` which value is not known.",
         pages=call.pages,

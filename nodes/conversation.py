@@ -3,7 +3,7 @@
 A call is drafted with the origin of its arguments, and refused if it has an id that neither of the two contains.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -12,10 +12,12 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.call import Draft, Problems
 from restgpt.calling.draft import draft
+from restgpt.calling.flow import Answered, api_record
 from restgpt.calling.grounding import Source, ungrounded
+from restgpt.calling.record import ApiRecord
 from restgpt.nodes.records import Request, Step
 from restgpt.nodes.resources import Run
-from restgpt.specs import Operation
+from restgpt.specs import Catalogue, Operation
 from restgpt.tools.response.store import UnknownHandleError
 
 MAX_TRACED = 30
@@ -23,6 +25,9 @@ MAX_TRACED = 30
 
 MAX_TRACED_SIZE = 4_000_000
 """The maximum size of a response that is searched for that, in bytes."""
+
+MAX_TRACED_TOTAL = 16_000_000
+"""The maximum size of all responses that are searched for that, in bytes; the newest are searched."""
 
 
 class ConversationState(TypedDict):
@@ -42,15 +47,72 @@ def said(state: ConversationState) -> str:
 
 def responses(run: Run, state: ConversationState, *, most: int = MAX_TRACED) -> Iterator[tuple[str, Any]]:
     """Yield the saved responses of the thread, newest first, up to `most` and without binary and large ones."""
-    requests = [*(request for step in state["steps"] for request in step["requests"]), *state["requests"]]
+    requests = _requests(state["steps"], state["requests"])
     handles = dict.fromkeys(request["response"].get("handle") for request in reversed(requests))
+    left = MAX_TRACED_TOTAL
     for handle in islice(filter(None, handles), most):
         try:
             body = run.session.responses.open(handle)
         except UnknownHandleError:
             continue
         if not body.is_binary and body.size <= MAX_TRACED_SIZE:
+            left -= body.size
+            if left < 0:
+                return
             yield handle, body.value if body.is_json else body.text()
+
+
+def _requests(steps: Iterable[Step], requests: Iterable[Request]) -> list[Request]:
+    """Return all requests of the thread, oldest first."""
+    return [*(request for step in steps for request in step["requests"]), *requests]
+
+
+def answered_apis(catalogue: Catalogue, steps: Iterable[Step], requests: Iterable[Request] = ()) -> dict[str, str]:
+    """Return the ids and names of the APIs that the thread sent requests to; errors count, since models read them."""
+    found = (_api_of(catalogue, request) for request in _requests(steps, requests) if is_answered(request))
+    return {api["id"]: api["name"] for api in found}
+
+
+def is_answered(request: Request) -> bool:
+    """Return whether a request was sent, so that its answer or the lack of one tells something."""
+    return request["status"] in ("sent", "parsed", "failed") or bool(request["response"])
+
+
+UNKNOWN_API: ApiRecord = {"id": "", "name": "another API"}
+
+
+def _api_of(catalogue: Catalogue, request: Request) -> ApiRecord:
+    """Return the API of a request; requests of older versions have only the name of the operation."""
+    if kept := request.get("api"):
+        return kept
+    operation = catalogue.lookup(request["operation"])
+    return UNKNOWN_API if operation is None else api_record(operation.api)
+
+
+def answered(
+    run: Run, state: ConversationState, *, most: int = MAX_TRACED, seen: Collection[str] | None = None
+) -> Answered | None:
+    """Return the APIs that answered in this thread, with their responses; None if only one API is concerned.
+
+    `seen` are the APIs whose answers the writer of a program had seen; None is all of them.
+    """
+    names = answered_apis(run.catalogue, state["steps"], state["requests"])
+    if len(names.keys() | {api_record(api)["id"] for api in run.catalogue.apis}) < 2:
+        return None
+    holders: dict[str, set[str]] = {}
+    headers: dict[str, set[str]] = {}
+    for request in filter(is_answered, _requests(state["steps"], state["requests"])):
+        api, response = _api_of(run.catalogue, request)["id"], request["response"]
+        if handle := response.get("handle"):
+            holders.setdefault(handle, set()).add(api)
+        headers.setdefault(api, set()).update((response.get("headers") or {}).values())
+    return Answered(
+        names=names,
+        holders={handle: frozenset(apis) for handle, apis in holders.items()},
+        headers={api: frozenset(values) for api, values in headers.items()},
+        bodies=lambda: responses(run, state, most=most),
+        seen=None if seen is None else frozenset(seen),
+    )
 
 
 def grounded_draft(
@@ -65,15 +127,16 @@ def grounded_draft(
     evidence: Source,
     remedy: str,
     code: str | None = None,
+    answered: Answered | None = None,
     pages: int = 1,
     description: str = "",
 ) -> Draft:
-    """Draft a call as `draft` does, with origins only where a rule or a person may need them.
+    """Draft a call as `draft` does, with origins only where a rule or a person may need them, or several APIs answer.
 
     Raises `ArgumentError`, and `ValueError` for ids that `evidence` does not contain; `remedy` ends its message.
     """
     effect = run.rules.effect(operation)
-    is_traced = not effect.is_read or run.rules.restricts(operation)
+    is_traced = not effect.is_read or run.rules.restricts(operation) or answered is not None
     drafted = draft(
         operation,
         arguments,
@@ -82,6 +145,7 @@ def grounded_draft(
         said=said if is_traced else None,
         found=found,
         code=code,
+        answered=answered,
         pages=pages,
         description=description,
         effect=effect,

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
+from restgpt.nodes.conversation import answered_apis
 from restgpt.nodes.knowledge import apis_text
 from restgpt.nodes.look import AROUND, MAX_LOOKS, opened, parts_in, whole_map
 from restgpt.nodes.program import MAX_PROGRAMS, uses_programs, written
@@ -110,7 +111,9 @@ def _check(reply: ExpressReply) -> None:
 def program_update(run: Run, state: ExpressState, steps: Sequence[Step], reply: ExpressReply) -> dict[str, Any]:
     """Return the update that has the parser run the planner's program."""
     before = state.get("program") if steps else None
-    program = written(run, reply.text, writer="planner", number=len(steps) + 1, is_last=True, before=before)
+    seen = answered_apis(run.catalogue, state["steps"])
+    number = len(steps) + 1
+    program = written(run, reply.text, writer="planner", number=number, is_last=True, before=before, seen=seen)
     return {
         "decision": {"kind": "program", "text": reply.text, "thought": reply.thought, "last": True},
         "plan": state["instruction"],

@@ -16,16 +16,17 @@ from restgpt.calling.call import seems_to_read
 from restgpt.nodes.context import Context
 from restgpt.nodes.program import advanced_program, is_running
 from restgpt.nodes.program_log import ProgramState
-from restgpt.nodes.records import Request
+from restgpt.nodes.records import Request, seconds_spent
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import result_of
 from restgpt.nodes.rounds import is_over, latest, step_of
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import described_status, response_documentation
+from restgpt.tools.model.errors import OutOfTimeError
 from restgpt.tools.response.headers import useful_headers
 from restgpt.tools.response.sketch import sketch
 from restgpt.tools.response.store import SKETCH_BUDGET, Body, UnknownHandleError
-from restgpt.tools.sandbox.runner import SandboxResult, Status, run_python
+from restgpt.tools.sandbox.runner import STANDARD, SandboxResult, Status, run_python
 
 SMALL_BODY = 400
 """A body of at most this many bytes is the result as it is, without a model call."""
@@ -59,7 +60,7 @@ def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the parser node."""
 
     def parser(state: ParserState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config)
+        run = resources.open(runtime, config, spent=seconds_spent(state))
         if is_running(state.get("program")):
             return advanced_program(run, state)
         requests = [request for request in state["requests"] if request["round"] == state["round"]]
@@ -91,9 +92,12 @@ def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
         return {**request, "status": "parsed", "result": f"A {body.media_type} of {body.size} bytes was received."}
     if body.size <= SMALL_BODY:
         return {**request, "status": "parsed", "result": _small(run, request, body)}
-    result, code = _by_code(run, request, body, others) if run.context.code else ("", "")
-    if not result:
-        result = _directly(run, request, body)
+    try:
+        result, code = _by_code(run, request, body, others) if run.context.code else ("", "")
+        if not result:
+            result = _directly(run, request, body)
+    except OutOfTimeError as error:
+        return {**request, "status": "parsed", "result": f"This response was not read. {error}"}
     limit = run.context.result_budget * 4
     return {**request, "status": "parsed", "result": _bounded(result, limit), "code": code}
 
@@ -134,12 +138,12 @@ def _by_code(run: Run, request: Request, body: Body, others: Sequence[Request]) 
     Code that read another response of the same operation for the same query is run first, without a model call.
     """
     code = _same_query(request, others)
-    if code and (outcome := _run(code, body)).ok:
+    if code and (outcome := _run(run, code, body)).ok:
         return outcome.output.strip(), code
     prompt = _prompt(run, request, body)
     for _ in range(REPAIRS + 1):
         code = run.read("parser", prompt)
-        outcome = _run(code, body)
+        outcome = _run(run, code, body)
         if outcome.ok:
             return outcome.output.strip(), code
         if outcome.status in UNREPAIRABLE:
@@ -149,8 +153,8 @@ def _by_code(run: Run, request: Request, body: Body, others: Sequence[Request]) 
     return "", code
 
 
-def _run(code: str, body: Body) -> SandboxResult:
-    return run_python(code, body.raw, media="json" if body.is_json else "text")
+def _run(run: Run, code: str, body: Body) -> SandboxResult:
+    return run_python(code, body.raw, media="json" if body.is_json else "text", limits=run.limits(STANDARD))
 
 
 def _same_query(request: Request, others: Sequence[Request]) -> str:

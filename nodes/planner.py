@@ -14,11 +14,12 @@ from restgpt.nodes.context import Context
 from restgpt.nodes.express import ExpressState, ask_express, is_open, program_update
 from restgpt.nodes.knowledge import apis_text
 from restgpt.nodes.program import uses_programs
-from restgpt.nodes.records import Decision, Step, spent_since
+from restgpt.nodes.records import Decision, Step, seconds_spent, spent_since
 from restgpt.nodes.repetition import remarks, repeated
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import bounded_results, decision_message, results_of
 from restgpt.prompts import fenced, render
+from restgpt.tools.model.errors import OutOfTimeError
 
 CONVERSATION_BUDGET = 6000
 """The maximum number of characters of earlier conversation in the prompt; the newest are kept."""
@@ -59,18 +60,21 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the planner node."""
 
     def planner(state: PlannerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config)
+        run = resources.open(runtime, config, spent=seconds_spent(state))
         steps = [step for step in state["steps"] if step["turn"] == state["turn"]]
         spent = spent_since(state["baseline"], state["usage"])
         stuck = repeated(steps)
         over = used_up(run.context, len(steps), spent) or stuck
         if over and not allows_a_last_question(run.context, spent):
             return ended(run, steps, _partial(over, steps), fulfilled=False)
-        if not over and is_open(run, state, steps):
-            return _express(run, state, steps)
-        prompt = _prompt(run, state, steps, over)
         schema = ProgramPlannerReply if uses_programs(run, state) else PlannerReply
-        reply = run.ask("planner", prompt, schema)
+        try:
+            if not over and is_open(run, state, steps):
+                return _express(run, state, steps)
+            reply = run.ask("planner", _prompt(run, state, steps, over), schema)
+        except OutOfTimeError:
+            over = f"{run.context.max_seconds:g} seconds"
+            return ended(run, steps, _partial(over, steps), fulfilled=False)
         if reply.decision == "end":
             return ended(run, steps, reply.text, fulfilled=reply.fulfilled and not stuck)
         if over:

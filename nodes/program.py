@@ -8,7 +8,7 @@ program waits for a person, or survives a crash, like any other part of a run.
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, cast
 
 from restgpt.calling.call import seems_to_read, succeeded
@@ -23,7 +23,7 @@ from restgpt.specs.docs.stub import stub
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.code import clean_code
-from restgpt.tools.sandbox.program import ProgramRun, WantedCall, run_program
+from restgpt.tools.sandbox.program import LIMITS, ProgramRun, WantedCall, run_program
 from restgpt.tools.sandbox.result import SandboxResult, Status
 from restgpt.tools.storable import storable_text
 from restgpt.tools.telemetry import annotate
@@ -63,10 +63,12 @@ def written(
     number: int = 1,
     is_last: bool = False,
     before: Program | None = None,
+    seen: Iterable[str] = (),
 ) -> Program:
     """Return the record of a new program, with the clock and the seed of the program `before`, which it corrects.
 
-    Otherwise a change that contains the time or a random number would be another change, and be made once more.
+    `seen` are the ids of the APIs of which its writer had seen answers. With another clock, a change that contains the
+    time or a random number would be another change, and be made once more.
     """
     return {
         "code": _bare(storable_text(code)),
@@ -79,6 +81,7 @@ def written(
         "taken": {},
         "status": "running",
         "feedback": "",
+        "seen": sorted(seen),
     }
 
 
@@ -151,8 +154,10 @@ def _program_of(state: ProgramState) -> Program:
 def _exhausted(run: Run, state: ProgramState) -> str:
     """Return a sentence about the budget of time if it is used up; a program uses no tokens."""
     spent = spent_since(state["baseline"], state["usage"])
-    if spent["seconds"] < run.context.max_seconds:
-        return ""
+    return "" if spent["seconds"] < run.context.max_seconds else _time_is_up(run)
+
+
+def _time_is_up(run: Run) -> str:
     return f"The program was stopped, because the time for this instruction is used up: {run.context.max_seconds:g} s."
 
 
@@ -176,6 +181,7 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
         check=check if is_first else "",
         stubs=[stub(known[name], name, reads=run.rules.reads) for name in used] if is_first else (),
         names=list(known) if is_first else (),
+        limits=run.limits(LIMITS),
     )
 
 
@@ -193,6 +199,8 @@ def _handed_over(
     made: list[Request] = []
     problems: list[str] = []
     for call in calls:
+        if run.left() <= 0:
+            return _closed(run, state, requests, _time_is_up(run), program=program, end="budget")
         try:
             if call.position in known:
                 raise ValueError("the call at this place was answered already")

@@ -6,7 +6,7 @@ from typing import Any
 
 from restgpt.calling.call import succeeded
 from restgpt.calling.grounding import Answers, Sources
-from restgpt.nodes.conversation import grounded_draft, responses, said
+from restgpt.nodes.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.knowledge import notes_of
 from restgpt.nodes.program_log import ProgramState
 from restgpt.nodes.records import Place, Program, Request, placed
@@ -35,10 +35,11 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
     def answers() -> Iterator[tuple[str, Any]]:
         yield from found()
 
+    given_by = answered(run, state, most=MOST_TRACED, seen=program.get("seen"))
     # Not the results of steps: they hold what models wrote, such as the arguments of calls that were refused.
-    answered = (request for step in state["steps"] for request in step["requests"] if succeeded(request))
+    earlier = (request for step in state["steps"] for request in step["requests"] if succeeded(request))
     evidence = Sources(
-        Evidence(texts, *notes_of(run), *(request["result"] for request in answered)),
+        Evidence(texts, *notes_of(run), *(request["result"] for request in earlier)),
         Answers(value for _, value in answers()),
     )
 
@@ -60,6 +61,7 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
             evidence=evidence,
             remedy="an answer. Take it from the answer of a call that gives it.",
             code=program["code"],
+            answered=given_by,
             pages=pages,
             description=_reason(call),
         )

@@ -1,6 +1,5 @@
 """The log of a program: the answers that a run of it gets, of its own calls and of those of earlier programs."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -114,6 +113,4 @@ def _content(body: Body | None) -> tuple[Literal["json", "text", "binary", "empt
         return "empty", b""
     if body.is_binary:
         return "binary", body.raw
-    if body.kind == "json-lines":
-        return "json", json.dumps(body.value).encode()
-    return ("json" if body.is_json else "text"), body.raw
+    return ("json" if body.kind in ("json", "json-lines") else "text"), body.json()

@@ -1,5 +1,6 @@
 """The records in the state: plain JSON, so that any checkpointer can save them without our classes."""
 
+from collections.abc import Mapping
 from typing import Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
@@ -45,7 +46,8 @@ class Program(TypedDict):
     `number` counts the programs of the sub-task from 1. `is_last` is set if its report is the answer. `clock` (seconds
     since 1970) and `seed` are the time and the random numbers that it sees in every run. `is_checked` is set after its
     first run. `taken` maps positions to the ids of requests of earlier programs that answered them. `feedback` tells
-    the writer why the program failed. `end` is set when the program has ended.
+    the writer why the program failed. `seen` are the ids of the APIs that had answered when it was written. `end` is
+    set when the program has ended.
     """
 
     code: str
@@ -58,6 +60,7 @@ class Program(TypedDict):
     taken: dict[str, str]
     status: ProgramStatus
     feedback: str
+    seen: NotRequired[list[str]]
     end: NotRequired[ProgramEnd]
 
 
@@ -213,6 +216,11 @@ def add_usage(before: Usage, more: Usage) -> Usage:
     }
 
 
+def seconds_spent(state: Mapping[str, Any]) -> float:
+    """Return the seconds that the current turn has taken so far, without pauses for approval."""
+    return spent_since(state.get("baseline") or no_usage(), state.get("usage") or no_usage())["seconds"]
+
+
 def spent_since(baseline: Usage, usage: Usage) -> Usage:
     """Return the difference of two usages."""
     roles: dict[str, RoleUsage] = {}
@@ -243,12 +251,12 @@ def add_steps(before: list[Step], more: list[Step]) -> list[Step]:
 
 
 def _slim(step: Step) -> Step:
-    """Remove code, programs, provenance, sketches, built requests, questions and targets from a step."""
+    """Remove code, programs, provenance, flows, sketches, built requests, questions and targets from a step."""
     requests: list[Request] = []
     for request in step["requests"]:
         response = {key: value for key, value in request["response"].items() if key != "sketch"}
         slim: Request = {**request, "code": "", "response": response}
-        for name in ("provenance", "request", "settled", "question", "target"):
+        for name in ("provenance", "request", "settled", "question", "target", "flow"):
             slim.pop(name, None)  # type: ignore[misc]
         requests.append(slim)
     slim_step: Step = {**step, "requests": requests}

@@ -1,11 +1,15 @@
 """The resources of the nodes: APIs, models, HTTP client, stores. All runs share them; each is opened on first use."""
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextvars import copy_context
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from threading import Lock
+from functools import partial
+from threading import Lock, Thread
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -27,14 +31,14 @@ from restgpt.nodes.context import Context
 from restgpt.nodes.records import Request, Usage
 from restgpt.nodes.role_models import RoleModels
 from restgpt.nodes.today import today_text
-from restgpt.specs import Api, Catalogue, Operation, load_api
+from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.api import slug
 from restgpt.specs.status import is_success
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.model.embeddings import vector_search
-from restgpt.tools.model.errors import ModelReplyError
+from restgpt.tools.model.errors import ModelReplyError, OutOfTimeError
 from restgpt.tools.model.reply import read_text
 from restgpt.tools.model.role import Role
 from restgpt.tools.model.structured import ask
@@ -42,11 +46,16 @@ from restgpt.tools.model.tool_calls import read_tool_calls
 from restgpt.tools.model.usage import ModelUsage
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import BodyCache, ResponseStore, UnknownHandleError
-from restgpt.tools.settings import ApiEntry, Settings
+from restgpt.tools.sandbox.result import Limits
+from restgpt.tools.settings import Settings
 
 Answer = TypeVar("Answer", bound=BaseModel)
+Result = TypeVar("Result")
 
 SECONDS_PER_DAY = 86_400
+
+SHORTEST_RUN = 0.05
+"""The least time that a sandbox run is given, in seconds; it ends with a timeout where nothing is left."""
 
 MOST_LEARNED = 1_000_000
 """The maximum size of a response whose shape is learned, in bytes."""
@@ -94,7 +103,7 @@ class Resources:
         self._apis = _checked(apis) if apis is not None else None
         self._models = RoleModels(model, models or {}, lambda: self.settings)
         self._http = http
-        self._settings = settings
+        self._settings = settings and settings.beside_apis(self._apis or ())
         self._examples = dict(examples or {})
         self._store = store
         self._memory = BoundedMemory()
@@ -108,9 +117,10 @@ class Resources:
         other.defaults = self.defaults.model_copy(update=settings)
         return other
 
-    def open(self, runtime: Runtime[Context], config: RunnableConfig) -> "Run":
+    def open(self, runtime: Runtime[Context], config: RunnableConfig, *, spent: float | None = None) -> "Run":
         """Return the resources of one node run; the settings of the run override the graph's defaults.
 
+        `spent` is the number of seconds that the turn has taken so far. Without it, no deadline ends this node run.
         Raises `ValueError` for the same reason as `check_store`: a subgraph gets its parent's checkpointer only here.
         """
         context = self.defaults
@@ -121,14 +131,15 @@ class Resources:
         store = runtime.store or self._store
         check_store(configured.get("__pregel_checkpointer"), store)
         thread = str(configured.get("thread_id") or "no-thread")
-        return Run(self, context, locked(store) if store else self._memory, thread, started=self.clock())
+        kept = locked(store) if store else self._memory
+        return Run(self, context, kept, thread, started=self.clock(), spent=spent)
 
     @property
     def settings(self) -> Settings:
         """The settings of the environment, read once."""
         with self._lock:
             if self._settings is None:
-                self._settings = Settings.from_env()
+                self._settings = Settings.from_env().beside_apis(self._apis or ())
             return self._settings
 
     @property
@@ -168,6 +179,7 @@ class Run:
     store: BaseStore
     thread: str
     started: float
+    spent: float | None = None
     _spent: dict[str, ModelUsage] = field(default_factory=dict)
     _session: Session | None = None
 
@@ -198,7 +210,41 @@ class Run:
                 rules=self.rules,
                 keep_earlier=self.context.undo,
             )
+            if self.spent is not None:
+                self._session.deadline = self._session.clock() + self.left()
         return self._session
+
+    def left(self) -> float:
+        """Return the seconds until the deadline of the turn, which all work of this node run must keep."""
+        if self.spent is None:
+            return math.inf
+        return max(0.0, self.context.max_seconds - self.spent - (self.resources.clock() - self.started))
+
+    def limits(self, limits: Limits) -> Limits:
+        """Return the limits of a sandbox run that ends by the deadline of the turn."""
+        left = max(SHORTEST_RUN, self.left())
+        if left == math.inf:
+            return limits
+        return replace(limits, wall=min(limits.wall, left), cpu=min(limits.cpu, left), total=left)
+
+    def _in_time(self, call: Callable[[], Result]) -> Result:
+        """Return the result of a model call; raises `OutOfTimeError` at the deadline, without waiting for the model."""
+        left = self.left()
+        if left <= 0:
+            raise OutOfTimeError(self.context.max_seconds)
+        if left == math.inf:
+            return call()
+        # A chat model cannot be interrupted, so it runs in a thread, which ends some time after it was given up.
+        future: Future[Result] = Future()
+        context = copy_context()
+        Thread(target=_settle, args=(future, partial(context.run, call)), daemon=True, name="restgpt-model").start()
+        try:
+            return future.result(left)
+        except TimeoutError:
+            if future.done():
+                raise
+            late = OutOfTimeError(self.context.max_seconds)
+        raise late
 
     def ask(
         self,
@@ -211,7 +257,9 @@ class Run:
         """Ask a role's model for a reply of the type `schema`; raises `ModelError`."""
         model = self.resources.model(role, self.context)
         try:
-            asked = ask(model, prompt, schema, method=self.context.structured_output, check=check)
+            asked = self._in_time(
+                lambda: ask(model, prompt, schema, method=self.context.structured_output, check=check)
+            )
         except ModelReplyError as error:
             self._note(role, error.usage)
             raise
@@ -220,14 +268,16 @@ class Run:
 
     def read(self, role: Role, prompt: Sequence[BaseMessage]) -> str:
         """Ask a role's model for text; raises `ModelError`."""
-        text, usage = read_text(self.resources.model(role, self.context), prompt)
+        model = self.resources.model(role, self.context)
+        text, usage = self._in_time(lambda: read_text(model, prompt))
         self._note(role, usage)
         return text
 
     def call_tools(self, role: Role, prompt: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
         """Ask a role's model for native calls of tools, or for text; raises `ModelError`."""
+        model = self.resources.model(role, self.context)
         try:
-            reply, usage = read_tool_calls(self.resources.model(role, self.context), prompt, tools)
+            reply, usage = self._in_time(lambda: read_tool_calls(model, prompt, tools))
         except ModelReplyError as error:
             self._note(role, error.usage)
             raise
@@ -288,6 +338,14 @@ class Run:
             self.shapes.learn(self.catalogue.operation(request["operation"]), body.value)
 
 
+def _settle(future: Future[Result], call: Callable[[], Result]) -> None:
+    """Give a future the result of a call, or its error."""
+    try:
+        future.set_result(call())
+    except BaseException as error:  # noqa: BLE001 - raised again in the node that waits
+        future.set_exception(error)
+
+
 def _checked(apis: Sequence[Api]) -> list[Api]:
     """Return the APIs as a list; raises `TypeError` for anything but loaded APIs."""
     listed = list(apis)
@@ -313,18 +371,8 @@ def _chosen(apis: Sequence[Api] | None, names: Sequence[str], settings: Settings
             "No API is configured. Add APIs to apis.yaml in the working folder or in RESTGPT_HOME, or give a document "
             "with --spec on the command line or build_graph([load_api(…)]) in Python."
         )
-    if apis is not None:
-        return [api for api in apis if slug(api.name) in wanted]
-    return [open_api(entry, settings) for name, entry in settings.apis.items() if slug(name) in wanted]
-
-
-def open_api(entry: ApiEntry, settings: Settings) -> Api:
-    """Load the OpenAPI document of a configured API; raises `SpecError`."""
-    return load_api(
-        entry.spec,
-        base_url=entry.base_url,
-        auth=entry.credentials(),
-        name=entry.name,
-        notes=entry.notes,
-        cache=settings.home / "index",
-    )
+    if apis is None:
+        return [settings.load(name) for name in settings.apis if slug(name) in wanted]
+    for api in apis:
+        settings.entry(api)
+    return [api for api in apis if slug(api.name) in wanted]

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 
 from restgpt.nodes.context import Context
 from restgpt.nodes.look import MAX_LOOKS, looked, whole_map
-from restgpt.nodes.records import ApiPlan, Step
+from restgpt.nodes.records import ApiPlan, Step, Usage, seconds_spent
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import RESULT_BUDGET, attempts, background, shortened
 from restgpt.nodes.rounds import RoundState, step_of
@@ -23,7 +23,7 @@ from restgpt.nodes.selection import (
     plan_message,
 )
 from restgpt.prompts import fenced, render
-from restgpt.tools.model.errors import ModelReplyError
+from restgpt.tools.model.errors import ModelReplyError, OutOfTimeError
 
 
 class SelectorState(RoundState):
@@ -32,17 +32,19 @@ class SelectorState(RoundState):
     instruction: str
     hint: str
     steps: list[Step]
+    usage: Usage
+    baseline: Usage
 
 
 def make_selector(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the selector node."""
 
     def selector(state: SelectorState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config)
+        run = resources.open(runtime, config, spent=seconds_spent(state))
         round_number = state["round"] + 1
         try:
             reply = _selection(run, state)
-        except ModelReplyError as error:
+        except (ModelReplyError, OutOfTimeError) as error:
             return _no_call(run, state, round_number, f"No operation was chosen. {error}")
         api_plan = api_plan_of(run, reply)
         if not api_plan["calls"]:

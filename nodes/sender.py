@@ -1,6 +1,5 @@
 """The sender: sends approved calls one after the other, each change exactly once."""
 
-import time
 from collections.abc import Callable
 from typing import Any, NotRequired
 
@@ -34,8 +33,7 @@ def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the sender node."""
 
     def sender(state: SenderState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config)
-        deadline = time.monotonic() + max(0.0, run.context.max_seconds - state.get("seconds", 0.0))
+        run = resources.open(runtime, config, spent=state.get("seconds", 0.0))
         sent: list[Request] = []
         touched: set[str] = set()
         for request in (item for item in state["requests"] if item["status"] == "approved"):
@@ -45,7 +43,7 @@ def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
                 # Calls of one API plan follow from each other; those that a program hands over together do not.
                 sent.append({**request, "status": "rejected", "note": BEFORE_FAILED})
             else:
-                sent.append(_sent(run.session, request, deadline, touched))
+                sent.append(_sent(run.session, request, touched))
         began: Any = {"began": state["began"]} if "began" in state else {}
         return {"requests": sent, "usage": {**run.usage(), **began}}
 
@@ -57,11 +55,11 @@ def _is_done(earlier: Request) -> bool:
     return seems_to_read(earlier) or succeeded(earlier) or earlier["status"] == "held"
 
 
-def _sent(session: Session, request: Request, deadline: float, touched: set[str]) -> Request:
+def _sent(session: Session, request: Request, touched: set[str]) -> Request:
     """Send one request, or ask about it again; `carry_out` adds the read request of its target to `touched`."""
     try:
         ready = read_ready(request, session.catalogue)
     except OutdatedCallError as error:
         return advanced(request, failed(request, str(error)))
-    done = carry_out(session, ready, deadline=deadline, touched=touched)
+    done = carry_out(session, ready, touched=touched)
     return advanced(request, present(session, done).to_json())

@@ -1,12 +1,12 @@
 """The live trace of a run: prints each role's decision, each request and each result as a line on a terminal."""
 
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from restgpt.nodes.records import Program, Request, Step, Usage
+from restgpt.tools.quotation import visible
 from restgpt.tools.sandbox.code import clean_code
 
 if TYPE_CHECKING:
@@ -37,10 +37,6 @@ STYLES = {
 }
 LABEL_WIDTH = max(len(label) for label in STYLES)
 
-# Control characters, and characters that reorder or hide text on a terminal.
-_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
-_SHOWN_ALTHOUGH_FORMAT = frozenset("\n\t\u200d")
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -48,18 +44,6 @@ class Line:
 
     label: str
     text: str
-
-
-def visible(text: str) -> str:
-    """Escape control, reordering and invisible characters, so that data cannot control a terminal."""
-    return "".join(_visible(character) for character in text)
-
-
-def _visible(character: str) -> str:
-    if character in _SHOWN_ALTHOUGH_FORMAT or unicodedata.category(character) not in _HIDDEN_CATEGORIES:
-        return character
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def lines_of(node: str, update: Mapping[str, Any], describe: Callable[[Request], str]) -> Iterator[Line]:

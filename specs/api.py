@@ -76,8 +76,13 @@ class Api:
 
     @property
     def identity(self) -> str:
-        """What tells the API from others, which its document cannot choose: the entry, else the source."""
-        return f"apis.yaml:{self.entry}" if self.entry is not None else self.source
+        """The key that tells the API from others, which its document cannot choose.
+
+        It is the entry, else the location of the document, else the digest of a document that was given as text.
+        """
+        if self.entry is not None:
+            return f"apis.yaml:{slug(self.entry)}"
+        return self.location or f"{self.source}:{self.document.digest}"
 
     @property
     def title(self) -> str:
@@ -121,7 +126,7 @@ class Api:
         return [Problem("/servers", "the document names no host; give one with --base-url or base_url=")]
 
     def _security_problems(self) -> list[Problem]:
-        """List the schemes whose type is unknown, and the required ones that the document does not declare."""
+        """List the schemes that cannot be used, and the required ones that the document does not declare."""
         home = ("securityDefinitions",) if self.document.is_swagger2 else ("components", "securitySchemes")
         found = []
         for key in self.document.names(*home):
@@ -129,6 +134,8 @@ class Api:
             if scheme is None or scheme.type not in KINDS:
                 kind = "no type" if scheme is None else f"the unknown type {scheme.type!r}"
                 found.append(Problem(format_pointer((*home, key)), f"the security scheme has {kind}"))
+            elif scheme.fault:
+                found.append(Problem(format_pointer((*home, key)), scheme.fault))
         missing = {name for requirement in self.security for name in requirement} - self.security_schemes.keys()
         return [
             *found,

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from restgpt.specs.api import Api
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.keyword import identifier, unique
+from restgpt.specs.docs.keyword import UniqueNames, identifier
 from restgpt.specs.docs.lookalike import difference, look_alikes
 from restgpt.specs.docs.map import Map
 from restgpt.specs.docs.summary import summary_line
@@ -76,9 +76,10 @@ class Catalogue:
         """The operations by their names as Python functions."""
         taken = RESERVED.union(dir(builtins))
         found: dict[str, Operation] = {}
+        names = UniqueNames()
         for operation in self._operations:
             name = identifier(self.name_of(operation), taken=taken, fallback="call")
-            found[unique(name, found)] = operation
+            found[names.claim(name)] = operation
         return found
 
     @cached_property

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from unicodedata import normalize
 from weakref import WeakKeyDictionary
 
+from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.schemas.all_of import merge_all_of
@@ -33,6 +34,8 @@ NOT_ASCII = re.compile("[^\\x00-\\x7f]+")
 LETTER = re.compile("[A-Za-z]")
 # An invisible sign inside a word, or a letter of the Greek or Cyrillic script in a Latin one.
 HIDDEN = re.compile("[A-Za-z][\u00ad\u0370-\u052f\u200b-\u200f\u2060-\u2064\ufeff]+[A-Za-z]")
+# How many steps the search of the schemas of one operation may take.
+STEPS_MOST = 5000
 # How many fields of a body are looked at.
 FIELDS_MOST = 200
 ALTERNATIVES_MOST = 50
@@ -95,7 +98,7 @@ def _derived(operation: Operation) -> Effect:
         return Effect("change", "document", f"the document marks it with {EXTENSION}: change")
     if operation.is_safe:
         return Effect("read", "method", f"{operation.method} only reads (RFC 9110, section 9.2.1)")
-    if operation.method == "POST" and (signs := _signs(operation)):
+    if operation.method == "POST" and (signs := _signs_within_limits(operation)):
         return Effect("read", "proposed", f"it is a POST, but {' and '.join(signs)}")
     return Effect("change", "method", f"{operation.method} may change something (RFC 9110, section 9.2.1)")
 
@@ -104,6 +107,15 @@ def _marked(operation: Operation) -> str:
     """Return the effect that the document marks the operation with, in lower case; empty if there is no such mark."""
     value = operation.extensions.get(EXTENSION)
     return value.strip().lower() if isinstance(value, str) else ""
+
+
+def _signs_within_limits(operation: Operation) -> list[str]:
+    """Return the signs that a POST only reads; none if its schemas are too complex to be searched for other signs."""
+    allowance = operation.document.allowance
+    with within(min(STEPS_MOST, allowance.left), allowance) as effort:
+        found = _signs(operation)
+    allowance.left -= effort.granted - effort.left
+    return [] if effort.is_spent else found
 
 
 def _signs(operation: Operation) -> list[str]:

@@ -23,6 +23,10 @@ class BrokenReference(LookupError):
     """A `$ref` names no node, leads in a circle, or leads to a place that is not allowed."""
 
 
+class TooComplex(BrokenReference):
+    """A schema takes more steps to read or to validate than the limit of `effort.py` allows."""
+
+
 class UnknownOperationError(LookupError):
     """No operation has this key; the message names similar ones."""
 

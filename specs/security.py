@@ -1,5 +1,6 @@
 """Security schemes and requirements of a document (OpenAPI Security Scheme Object)."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,6 +9,14 @@ from typing import Any
 FLOWS_OF_SWAGGER = {"accessCode": "authorizationCode", "application": "clientCredentials"}
 
 KINDS = frozenset({"apiKey", "http", "oauth2", "openIdConnect", "mutualTLS"})
+
+# A header of one of these names frames the message, directs it, or is written by the HTTP client (RFC 9110, RFC 9112).
+HEADERS_OF_CLIENT = frozenset(
+    {"host", "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "expect"}
+    | {"content-length", "content-type", "content-encoding", "accept-encoding", "cookie"}
+)
+# The syntax of the names of headers (RFC 9110, section 5.6.2) and cookies (RFC 6265, section 4.1.1).
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 Requirement = Mapping[str, tuple[str, ...]]
 
@@ -36,6 +45,17 @@ class SecurityScheme:
     scheme: str = ""
     flows: Mapping[str, OAuthFlow] = field(default_factory=dict)
     open_id_connect_url: str = ""
+
+    @property
+    def fault(self) -> str:
+        """The reason why an API key cannot be sent under the scheme's name; empty if it can."""
+        if self.type != "apiKey" or self.location == "query":
+            return ""
+        if not _TOKEN.fullmatch(self.name):
+            return f"the name of the API key is not one of a {self.location or 'header'}"
+        if self.location != "cookie" and self.name.lower() in HEADERS_OF_CLIENT:
+            return f"the API key has the name of the header {self.name.title()}, which holds no credential"
+        return ""
 
 
 def read_scheme(key: str, raw: Any) -> SecurityScheme | None:

@@ -1,304 +1,353 @@
-"""Evidence for a value: whether the texts of a conversation contain it, or it can be derived from them.
+"""Evidence: exactly what counts as said in some texts, such as the words of the user.
 
-Every check for invented values uses this class: `calling/grounding.py` for ids, `calling/provenance.py` for the values
-of changes, `functions/calls/grounding.py` for the values of function calls. The check is deterministic and uses no
-model: whole words, light stemming, numbers in digits and words, percentages and units, relative dates, abbreviations.
+Every check that asks whether a value was said uses this class: `calling/provenance.py` for arguments that must come
+from the user, `calling/grounding.py` for ids, and `functions/calls/paraphrase.py`, which accepts other words too.
 """
 
 import json
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, Literal
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+from unicodedata import category, normalize
 
-from restgpt.specs.search.stemmer import stem
+_WORD = re.compile(r"[\w\-]+")
+_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_LONGEST_NUMBER = 40
+_LONGEST_RUN = 8
 
-Spelling = Literal["exact", "folded", "loose"]
-"""The ways to compare a value with a text.
+_LIST = re.compile(r"[,\s]+")
+_URI = re.compile(r"[:/]")
+_POSSESSIVE = re.compile(r"['’]s(?!\w)")
 
-`exact`: the same text; a hyphen is part of its word. `folded`: ignores case. `loose`: ignores case, and words may be
-separated by any white space and underscores.
-"""
+# A sign between a value and a word joins them to one word, of which the value is only a piece, except for these signs.
+_QUOTES = frozenset('"“”„«»‹›`「」『』')
+_CJK_SIGNS = frozenset("、。，；：！？・—―")
+_OPENING, _CLOSING = frozenset("([{<（【《〈"), frozenset(")]}>）】》〉")
+_BEFORE = frozenset("'’‘‚#@*~:¿¡")
+_AFTER = frozenset(".,:;!?…'’‘*~")
 
-UNITS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+# Scripts without spaces between words, by their blocks: a change of script is the edge of a word there.
+_SCRIPTS = (
+    ("Han", "\u3400\u9fff\uf900\ufaff\U00020000\U0003ffff"),
+    ("Hiragana", "\u3041\u309f"),
+    ("Katakana", "\u30a0\u30ff\u31f0\u31ff"),
+    ("Hangul", "\uac00\ud7a3\u1100\u11ff\u3130\u318f"),
+    ("Thai", "\u0e00\u0eff"),
+    ("Burmese", "\u1000\u109f"),
+    ("Khmer", "\u1780\u17ff"),
 )
-TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
-AMOUNTS: dict[str, float] = {
-    **{word: float(number) for number, word in enumerate(UNITS)},
-    **{word: 20.0 + 10 * number for number, word in enumerate(TENS)},
-    **{"half": 0.5, "quarter": 0.25, "dozen": 12, "couple": 2, "pair": 2, "both": 2, "double": 2, "twice": 2},
-    **{"a": 1, "an": 1, "single": 1, "once": 1, "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5},
-    "decade": 10,
-}
-SUFFIXES = {"k": 1_000, "thousand": 1_000, "m": 1_000_000, "million": 1_000_000, "bn": 1e9, "billion": 1e9}
-CONVERSIONS = {
-    "hour": (60, 3600),
-    "minute": (60,),
-    "day": (24, 1440, 86400),
-    "week": (7,),
-    "month": (30,),
-    "year": (12, 365),
-    "decade": (10,),
-    "km": (1000,),
-    "kg": (1000,),
-    "dozen": (12,),
-    "$": (100,),
-}
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-CURRENCIES = {
-    **{"dollar": "usd", "euro": "eur", "pound": "gbp", "sterling": "gbp", "yen": "jpy", "franc": "chf", "yuan": "cny"},
-    **{"rupee": "inr", "won": "krw", "peso": "mxn", "real": "brl", "ruble": "rub", "krona": "sek", "zloty": "pln"},
-}
-LANGUAGES = {
-    **{"english": "en", "spanish": "es", "french": "fr", "german": "de", "italian": "it", "portuguese": "pt"},
-    **{"dutch": "nl", "russian": "ru", "chinese": "zh", "japanese": "ja", "korean": "ko", "arabic": "ar"},
-    **{"hindi": "hi", "turkish": "tr", "polish": "pl", "swedish": "sv", "greek": "el", "hebrew": "he"},
-}
-STOPWORDS = frozenset(
-    {
-        *("a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "i", "in", "into", "is", "it"),
-        *("its", "me", "my", "of", "on", "or", "our", "please", "s", "t", "that", "the", "their", "them", "this", "to"),
-        *("us", "was", "we", "were", "what", "which", "with", "you", "your"),
-    }
-)
+_NO_SCRIPT = frozenset("ー々〆ヽヾゝゞ")
 
-_LETTER: dict[Spelling, str] = {"exact": r"[\w\-]", "folded": r"\w", "loose": r"\w"}
-_NUMBER = re.compile(
-    r"(?<![\w.])[-+]?[$€£]?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?\s?(%|k\b|m\b|bn\b|thousand|million|billion)?"
+_CURRENCY = "$€£¥¢₹₽₩₪₫₴₦₱฿₺₿元円원"
+_CODES = (
+    *("EUR", "USD", "GBP", "JPY", "CHF", "CNY", "INR", "KRW", "MXN", "BRL", "PLN", "SEK", "NOK", "DKK", "CZK", "HUF"),
+    *("RON", "BGN", "TRY", "RUB", "UAH", "ILS", "AUD", "NZD", "CAD", "SGD", "HKD", "THB", "IDR", "PHP"),
 )
-_WORD = re.compile(r"[^\W_]+")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_RELATIVE = re.compile(
-    r"\b(?:today|tonight|tomorrow|yesterday|now|current(?:ly)?|weekend|(?:this|next|last|past|coming|previous|following)"
-    r"\s+(?:\w+\s+)?(?:second|minute|hour|day|night|week|weekend|month|quarter|year|decade|century|spring|summer|autumn"
-    r"|fall|winter|morning|afternoon|evening|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|in\s+\w+\s+(?:minute|hour|day|week|month|year)s?"
-    r"|\w+\s+(?:minute|hour|day|week|month|year)s?\s+ago|christmas|easter|new year)\b",
+_UNITS = (
+    *("kg", "mg", "lb", "lbs", "oz", "km", "cm", "mm", "mi", "ft", "in", "ml", "cl", "kWh", "kW", "px", "pt", "x", "×"),
+    *("ms", "s", "sec", "min", "h", "hrs", "hr", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "°C", "°F", "°"),
+)
+# A number before one of these is another number, such as in "5 million".
+_SCALE = re.compile(
+    r"[ \u00a0\u202f]?[十百千万萬億亿兆십백천만억조]"
+    r"|\s{1,3}(?:hundred|thousand|million|billion|trillion|dozen|lakh|crore|bn|mio|mrd|tausend|million(?:s|en)|milliarden?"
+    r"|mille|milliards?|mil|mill[oó]n(?:es)?|milhões|mila|milioni)\b",
     re.IGNORECASE,
 )
-_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})[a-z]*\.?\b", re.IGNORECASE)
-_ISO = re.compile(r"\b\d{4}-\d{2}(?:-\d{2})?\b")
-_SLASHED = re.compile(r"\b\d{1,4}[/.]\d{1,2}[/.]\d{1,4}\b")
-_DAYTIME = re.compile(r"\b(?:noon|midnight|midday|morning|afternoon|evening|tonight|night)\b", re.IGNORECASE)
-_CLOCK = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s?([ap])\.?m\b|\b(\d{1,2}):(\d{2})(?!\d)", re.IGNORECASE)
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a text; `camelCase`, `snake_case` and paths are split."""
-    return [part for word in _WORD.findall(text) for part in _CAMEL.split(word)]
+_DIGITS = re.compile(r"[0-9]+(?:[.,'’_\u00a0\u2009\u202f][0-9]+)*")
+_SPACED = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}(?: [0-9]{3})+(?![0-9])(?:[.,][0-9]{1,2}(?![0-9]))?")
+_PHONE = re.compile(r"(?<!\w)(?:\+|00)[1-9][0-9 ()./\-\u00a0]{5,}[0-9]")
+_SIGN = re.compile(rf"([-−]?)(?:(?<![A-Za-z])(?:{'|'.join(_CODES)}|[A-Z]{{0,2}}[{_CURRENCY}]))?([-−+]?)$")
+_UNIT = re.compile(
+    rf"[{_CURRENCY}%‰]|{'|'.join(map(re.escape, sorted((*_UNITS, *_CODES), key=lambda unit: -len(unit))))}"
+)
+_AMBIGUOUS = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
+_PLAIN = re.compile(r"(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_BY_COMMAS = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]+)?")
+_BY_DOTS = re.compile(r"[1-9][0-9]{0,2}(?:(?:\.[0-9]{3})+,[0-9]+|(?:\.[0-9]{3}){2,})")
+_BY_OTHERS = re.compile(r"[1-9][0-9]{0,2}(?:['’_ \u00a0\u2009\u202f][0-9]{3})+(?:[.,][0-9]+)?")
+_COMMA = re.compile(r"0,[0-9]+|[1-9][0-9]*,[0-9]{1,2}")
+_NUMBERS = re.compile(r"(?:0|[1-9][0-9]*)(?:,(?:0|[1-9][0-9]*)){2,}")
 
 
 class Evidence:
-    """The words, numbers, dates and times in some texts; each kind is extracted at its first use."""
+    """Some texts, and what they say; their words and numbers are extracted at the first use."""
 
     def __init__(self, *texts: str) -> None:
-        self._text = "\n".join(texts)
-        self._texts: dict[Spelling, str] = {}
-        self._words: dict[Spelling, frozenset[str]] = {}
+        self._text = "\n".join(texts).replace("\r\n", "\n")
 
-    @cached_property
-    def stems(self) -> frozenset[str]:
-        """The stems of all words."""
-        return frozenset(map(stem, words_of(self._text)))
+    def says(self, value: Any) -> bool:
+        """Whether the texts say a value, whole: not as a piece of a longer word, number, address or date.
 
-    @cached_property
-    def _lower_words(self) -> tuple[str, ...]:
-        return tuple(word.lower() for word in words_of(self._text))
+        Signs such as `.`, `-`, `@` or `/` between the value and a word make it a piece of that word; the punctuation of
+        a sentence, quotes, brackets and a possessive `'s` do not. A number is said in digits, whatever separates its
+        thousands, with or without a currency or a unit; if it can be read as two numbers, only its own spelling counts.
+        Ordinary words ignore case; words with digits, signs or capitals inside do not. Letters are compared in Unicode
+        NFC and are never folded.
+        """
+        text = text_of(value)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if len(text) <= _LONGEST_NUMBER and (is_number or _DECIMAL.fullmatch(text)):
+            return self._says_number(text, is_text=not is_number)
+        return self._says_text(text.replace("\r\n", "\n").rstrip("\n"))
 
-    @cached_property
-    def _numbers(self) -> frozenset[float]:
-        return frozenset(_numbers(self._text))
-
-    @cached_property
-    def _dates(self) -> frozenset[str]:
-        return frozenset(_ISO.findall(self._text)) | frozenset(_SLASHED.findall(self._text))
-
-    @cached_property
-    def _clocks(self) -> frozenset[tuple[int, int]]:
-        return frozenset(_clocks(self._text))
-
-    @cached_property
-    def _is_relative(self) -> bool:
-        return bool(_RELATIVE.search(self._text))
-
-    def contains(self, value: str, spelling: Spelling = "folded") -> bool:
-        """Whether the texts contain a value: its words in a row, as whole words."""
-        sought, letter = _spelled(value, spelling), _LETTER[spelling]
-        if not sought:
-            return False
-        if re.fullmatch(f"{letter}+", sought):
-            return sought in self._words_in(spelling)
-        before = f"(?<!{letter})" if re.match(letter, sought) else ""
-        after = f"(?!{letter})" if re.match(letter, sought[-1]) else ""
-        return re.search(before + re.escape(sought) + after, self._text_in(spelling)) is not None
-
-    def _text_in(self, spelling: Spelling) -> str:
-        if spelling not in self._texts:
-            self._texts[spelling] = _spelled(self._text, spelling)
-        return self._texts[spelling]
-
-    def _words_in(self, spelling: Spelling) -> frozenset[str]:
-        if spelling not in self._words:
-            self._words[spelling] = frozenset(re.findall(f"{_LETTER[spelling]}+", self._text_in(spelling)))
-        return self._words[spelling]
+    def has_word(self, text: str) -> bool:
+        """Whether the texts contain a text exactly and cut no word of it; a hyphen is a part of its word."""
+        if _WORD.fullmatch(text):
+            return text in self._words
+        before = r"(?<![\w\-])" if _WORD.match(text) else ""
+        after = r"(?![\w\-])" if _WORD.match(text[-1:]) else ""
+        return bool(text) and re.search(before + re.escape(text) + after, self._text) is not None
 
     def has_id(self, value: Any) -> bool:
         """Whether the texts contain an id exactly: as a whole word, as each id of a list, or as the last part of a URI.
 
-        An id with punctuation, such as a URI, may also be part of a longer one.
+        This finds ids that a model invented. It does not decide whether the user said a value, because an id counts
+        inside a URI too.
         """
         text = text_of(value)
-        is_word = re.fullmatch(f"{_LETTER['exact']}+", text) is not None
-        if self.contains(text, "exact") or (not is_word and text in self._text):
+        if self.has_word(text):
             return True
-        parts = [part for part in re.split(r"[,\s]+", text) if part]
+        parts = [part for part in _LIST.split(text) if part]
         if len(parts) > 1:
             return all(self.has_id(part) for part in parts)
-        return re.split(r"[:/]", text)[-1] in self._words_in("exact")
+        return _URI.split(text)[-1] in self._words
 
-    def has_number(self, value: float) -> bool:
-        """Whether the texts contain a number: in digits or words, as a percentage, or in a unit that converts to it."""
-        if any(_close(value, number) for number in self._numbers):
-            return True
-        text = self._text_in("loose")
-        factors = (factor for unit, found in CONVERSIONS.items() if unit in text for factor in found)
-        if any(_close(value, number * factor) for factor in factors for number in self._numbers):
-            return True
-        return float(value).is_integer() and 1900 <= abs(value) <= 2100 and self._is_relative
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(_WORD.findall(self._text))
 
-    def has_text(self, value: str, beside: frozenset[str] = frozenset()) -> bool:
-        """Whether the texts contain a text: literally, most of its words, or the words that it abbreviates.
+    @cached_property
+    def _normal(self) -> str:
+        return normalize("NFC", self._text)
 
-        `beside` are stems that do not count as evidence, such as the stems of the parameter's name.
-        """
-        words = [word for word in words_of(value) if word.lower() not in STOPWORDS]
-        telling = [word for word in words if stem(word) not in beside] or words
-        if not telling or (len(telling) == len(words) and self.contains(value, "loose")):
-            return True
-        if any(char.isdigit() for char in value) and not self._has_digits(telling):
+    @cached_property
+    def _folded(self) -> str:
+        return _folded(self._normal)
+
+    @cached_property
+    def _groups(self) -> list[re.Match[str]]:
+        return _groups(self._normal)
+
+    @cached_property
+    def _group_spans(self) -> list[tuple[int, int]]:
+        return [match.span() for match in self._groups]
+
+    @cached_property
+    def _numbers(self) -> dict[str, list[re.Match[str]]]:
+        """The places of all numbers by their digits, without zeros at the ends; most are never looked at again."""
+        found: dict[str, list[re.Match[str]]] = {}
+        spaced = (match for match in self._groups if match.re is _SPACED)
+        for match in chain(spaced, _DIGITS.finditer(self._normal)):
+            listed = match[0].split(",") if match[0].count(",") > 1 else ()
+            for spelling in {match[0], *listed}:
+                found.setdefault(_figures(spelling), []).append(match)
+        return found
+
+    def _says_number(self, text: str, *, is_text: bool) -> bool:
+        number = Decimal(text)
+        figures = _figures(format(abs(number), "f")) if number.is_finite() else text
+        return any(self._is_number(match, number, text, is_text=is_text) for match in self._numbers.get(figures, ()))
+
+    def _is_number(self, match: re.Match[str], number: Decimal, text: str, *, is_text: bool) -> bool:
+        """Whether the number at a place is this one, and no piece of a larger one or of a word."""
+        is_piece = match.re is _DIGITS and _overlapping(match.span(), self._group_spans)
+        sign = None if is_piece else _sign(self._normal, *match.span())
+        if sign is None:
             return False
-        said = sum(self._has_word(word) for word in telling)
-        if said * 2 > len(telling) or self.has_abbreviation(value):
-            return True
-        # In `Oslo, Norway` for Oslo, the part after the comma only explains the part before it.
-        head, comma, _ = value.partition(",")
-        return bool(comma) and self.has_text(head, beside)
+        if _AMBIGUOUS.fullmatch(match[0]):
+            return sign + match[0] == text
+        said = [Decimal(f"{sign}{reading}") for reading in _readings(match[0])]
+        # Of versions in texts, 3.1 is not 3.10; but an amount of 10 may be written as 10.00.
+        return any(one == number and (not is_text or _decimals(one) in (0, _decimals(number))) for one in said)
 
-    def _has_word(self, word: str) -> bool:
-        return stem(word) in self.stems or self._is_amount(word) or self.has_abbreviation(word)
-
-    def _has_digits(self, words: list[str]) -> bool:
-        digits = [word for word in words if word[0].isdigit()]
-        return all(stem(word) in self.stems or self._is_amount(word) for word in digits)
-
-    def _is_amount(self, word: str) -> bool:
-        number = re.match(r"\d+", word)
-        return number is not None and len(number[0]) < 16 and self.has_number(float(number[0]))
-
-    def has_abbreviation(self, value: str) -> bool:
-        """Whether a short code abbreviates words of the texts: `UK`, `USD`, `MSFT`, `es` for Spanish."""
-        code = value.strip().lower()
-        if not re.fullmatch(r"[a-z]{2,5}", code):
+    def _says_text(self, sought: str) -> bool:
+        if not sought or sought != sought.strip():
             return False
-        if any(
-            CURRENCIES.get(word.removesuffix("s")) == code or LANGUAGES.get(word) == code for word in self._lower_words
-        ):
-            return True
-        if not value.strip().isupper():
+        normal = normalize("NFC", sought)
+        if sought not in (normal, normalize("NFD", sought)):
+            # NFC replaces signs such as the Kelvin sign by letters that look like them.
+            places = (match.span(1) for match in _found(sought, self._text))
+            return any(_starts(self._text, start) and _ends(self._text, end) for start, end in places)
+        return any(
+            self._is_whole(*match.span(1)) and _is_spelled(self._normal[slice(*match.span(1))], normal)
+            for match in _found(_folded(normal), self._folded)
+        )
+
+    def _is_whole(self, start: int, end: int) -> bool:
+        """Whether a place cuts no word, no telephone number and no number with spaces between its thousands."""
+        if not (_starts(self._normal, start) and _ends(self._normal, end)):
             return False
-        initials = "".join(word[0] for word in self._lower_words)
-        if len(code) <= 3 and code in initials:
-            return True
-        return any(word[0] == code[0] and len(word) > 3 and _shares(code, word) for word in self._lower_words)
-
-    def has_date(self, value: str) -> bool:
-        """Whether a date or a time of day can be derived from the texts."""
-        dates = _ISO.findall(value)
-        if dates:
-            is_derived = self._is_relative or _MONTH.search(self._text) is not None
-            return is_derived or (bool(self._dates) and all(_same_day(one, self._dates) for one in dates))
-        clocks = set(_clocks(value))
-        return bool(clocks) and (bool(clocks & self._clocks) or self._has_daytime())
-
-    def _has_daytime(self) -> bool:
-        """Whether the texts contain a time of day without a clock time: `in the evening`, `now`."""
-        is_named = _DAYTIME.search(self._text) is not None and not self._clocks
-        return is_named or re.search(r"\b(?:now|current)", self._text_in("loose")) is not None
-
-
-def is_date(value: str) -> bool:
-    """Whether a text is a date, a time of day, or both."""
-    rest = _ISO.sub("", _CLOCK.sub("", value))
-    found = bool(_ISO.search(value) or _CLOCK.search(value))
-    return found and not re.sub(r"[\s:TZ.+\-\d]|[AP]M", "", rest, flags=re.IGNORECASE)
+        inside = _overlapping((start, end), self._group_spans)
+        return all(start <= first and last <= end for first, last in inside)
 
 
 def text_of(value: Any) -> str:
     """The text of a value: a string unchanged, any other value as JSON."""
-    return value if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, str):
+        return value
+    # For the commonest type, because a search compares millions of values.
+    return str(value) if type(value) is int else json.dumps(value)
 
 
-def _spelled(text: str, spelling: Spelling) -> str:
-    if spelling == "exact":
-        return text
-    folded = text.casefold()
-    return folded if spelling == "folded" else " ".join(re.sub(r"[_\s]+", " ", folded).split())
+def _found(sought: str, text: str) -> Iterator[re.Match[str]]:
+    """All places of a text in another one, as group 1, overlapping ones too; a space is any white space of a line."""
+    pattern = r"[^\S\n]+".join(map(re.escape, sought.split(" ")))
+    # These edges are only for speed.
+    before = r"(?<![a-zA-Z0-9_])" if re.match(r"[a-zA-Z0-9]", sought) else ""
+    after = r"(?![a-zA-Z0-9_])" if re.match(r"[a-zA-Z0-9]", sought[-1]) else ""
+    return re.finditer(f"{before}(?=({pattern}){after})", text)
 
 
-def _close(value: float, number: float) -> bool:
-    return abs(value - number) <= 1e-9 * max(1.0, abs(value))
+def _folded(text: str) -> str:
+    """A text in lower case, of the same length: a letter that would become several letters stays as it is."""
+    lower = text.lower()
+    if len(lower) == len(text) and "Σ" not in text:
+        return lower
+    return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
 
 
-def _numbers(text: str) -> Iterator[float]:
-    for match in _NUMBER.finditer(text):
-        number = float(match[1].replace(",", "") + (match[2] or ""))
-        yield number
-        yield -number
-        if match[3] == "%":
-            yield number / 100
-        elif match[3]:
-            yield number * SUFFIXES[match[3].lower()]
-    for match in re.finditer(r"(?<![\w.])(\d+)(?:st|nd|rd|th|[a-zA-Z]{1,3})\b", text):
-        yield float(match[1])
-    yield from _worded_numbers(text.lower())
+def _is_spelled(found: str, sought: str) -> bool:
+    """Whether two texts that differ in case and spaces at most are the same: only ordinary words ignore case."""
+    pairs = zip(found.split(), sought.split(), strict=True)
+    return all(one == other or (_is_ordinary(one) and _is_ordinary(other)) for one, other in pairs)
 
 
-def _worded_numbers(text: str) -> Iterator[float]:
-    """Numbers in words: each word alone, and pairs such as `twenty five`, `three hundred` and `two million`."""
-    words = re.findall(r"[a-z]+|\d+(?:\.\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", text))
-    for first, second in pairwise([*words, ""]):
-        amount = AMOUNTS.get(first, float(first) if first[0].isdigit() and len(first) < 16 else None)
-        if amount is None:
-            continue
-        yield amount
-        if second in SCALES:
-            yield amount * SCALES[second]
-        if first in TENS and second in UNITS:
-            yield amount + AMOUNTS[second]
+def _is_ordinary(word: str) -> bool:
+    """Whether a word has only letters, hyphens and apostrophes, and no capital letters after small ones."""
+    core = "".join(sorted(_AFTER - {"*", "~"})) + "".join(sorted(_QUOTES | _OPENING | _CLOSING))
+    parts = re.split(r"[-'’]", word.strip(core))
+    return all(part.isalpha() and (part.islower() or part.isupper() or part[1:].islower()) for part in parts)
 
 
-def _clocks(text: str) -> Iterator[tuple[int, int]]:
-    for match in _CLOCK.finditer(text):
-        hour, minute = int(match[1] or match[4]), int(match[2] or match[5] or 0)
-        if match[3]:
-            hour = hour % 12 + (12 if match[3].lower() == "p" else 0)
-        yield hour, minute
+def _starts(text: str, start: int) -> bool:
+    """Whether something that starts here is not the rest of a longer word."""
+    inner = text[start]
+    for at in range(start - 1, max(start - 1 - _LONGEST_RUN, -1), -1):
+        outer = text[at]
+        if _separates(text, at):
+            return True
+        if outer in _OPENING:
+            return not (inner.isdigit() and text[at - 1 : at].isdigit())
+        if _is_word(outer) or outer not in _BEFORE:
+            return at == start - 1 and _is_other_script(outer, inner)
+    return start <= _LONGEST_RUN
 
 
-def _same_day(date: str, said: frozenset[str]) -> bool:
-    parts = [int(part) for part in date.split("-")]
-    return any(sorted(parts) == sorted(int(part) for part in re.split(r"[-/.]", one)) for one in said)
+def _ends(text: str, end: int) -> bool:
+    """Whether something that ends here is not the beginning of a longer word."""
+    inner = text[end - 1]
+    if _POSSESSIVE.match(text, end):
+        return True
+    for at in range(end, min(end + _LONGEST_RUN, len(text))):
+        outer = text[at]
+        if _separates(text, at):
+            return True
+        if outer in _CLOSING:
+            return not (inner.isdigit() and text[at + 1 : at + 2].isdigit())
+        if _is_word(outer) or outer not in _AFTER:
+            return at == end and _is_other_script(outer, inner)
+    return end + _LONGEST_RUN >= len(text)
 
 
-def _shares(code: str, word: str) -> bool:
-    """Whether a word contains most letters of a code, in order."""
-    position, found = 0, 0
-    for letter in code:
-        at = word.find(letter, position)
-        if at >= 0:
-            position, found = at + 1, found + 1
-    return found * 4 >= len(code) * 3
+def _separates(text: str, at: int) -> bool:
+    """Whether the sign at this place separates what stands on its sides, also without a space."""
+    sign = text[at]
+    if sign.isspace() or sign in _QUOTES or sign in _CJK_SIGNS or (category(sign) == "So"):
+        return True
+    if sign != "," or not 0 < at < len(text) - 1:
+        return False
+    before, after = text[at - 1], text[at + 1]
+    # Not in a number, and not in an address, whose query may have commas.
+    return _is_word(before) and _is_word(after) and not (before.isdigit() and after.isdigit()) and not _is_url(text, at)
+
+
+def _is_url(text: str, at: int) -> bool:
+    before, after = text[max(at - 200, 0) : at].rpartition(" ")[2], text[at : at + 200].partition(" ")[0]
+    return any(sign in before + after for sign in "/=?&")
+
+
+def _is_word(char: str) -> bool:
+    """Whether a character is a part of a word: a letter, a digit, or what is drawn or read together with one."""
+    return char.isalnum() or char == "_" or category(char)[0] == "M" or category(char) == "Cf" or "🏻" <= char <= "🏿"
+
+
+def _is_other_script(outer: str, inner: str) -> bool:
+    """Whether a word begins between two characters of two scripts of which one has no spaces, or at an emoji."""
+    if not inner.isalnum() and category(inner) not in ("Sc", "So"):
+        return False
+    if {outer, inner} & _NO_SCRIPT or not outer.isalnum():
+        return False
+    return _script(outer) != _script(inner) or category(inner) == "So"
+
+
+def _script(char: str) -> str:
+    for name, ends in _SCRIPTS:
+        if any(first <= char <= last for first, last in zip(ends[::2], ends[1::2], strict=True)):
+            return name
+    return ""
+
+
+def _groups(text: str) -> list[re.Match[str]]:
+    """The telephone numbers in a text, and the numbers with spaces between their thousands, in their order."""
+    found = list(_PHONE.finditer(text))
+    phones = [match.span() for match in found]
+    for match in _SPACED.finditer(text):
+        first, *others = match[0].split(" ")
+        # "1 000" is one number; "101 102" may be two.
+        is_one = len(first) < 3 or any(group.startswith("0") for group in others)
+        if is_one and not _overlapping(match.span(), phones):
+            found.append(match)
+    return sorted(found, key=re.Match.start)
+
+
+def _overlapping(place: tuple[int, int], spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans that overlap a place, of spans in their order that do not overlap each other."""
+    first = bisect_left(spans, place[1], key=itemgetter(0))
+    while first and spans[first - 1][1] > place[0]:
+        first -= 1
+    return [span for span in spans[first : first + place[1] - place[0] + 1] if span[0] < place[1]]
+
+
+def _figures(spelling: str) -> str:
+    return re.sub(r"[^0-9]", "", spelling).strip("0")
+
+
+def _sign(text: str, start: int, end: int) -> str | None:
+    """The sign of a number, `-` or nothing; None if the number is a piece of a larger one or of a word."""
+    found = _SIGN.search(text[max(start - 8, 0) : start])
+    if found is None or end - start > _LONGEST_NUMBER:
+        return None
+    unit = _UNIT.match(text, end)
+    is_end = (unit is not None and _is_end_of_number(text, unit.end())) or _is_end_of_number(text, end)
+    if not (is_end and _starts(text, start - len(found[0]))):
+        return None
+    return "-" if {found[1], found[2]} & {"-", "−"} else ""
+
+
+def _is_end_of_number(text: str, end: int) -> bool:
+    return _ends(text, end) and not _SCALE.match(text, end)
+
+
+def _readings(spelling: str) -> Iterator[Decimal]:
+    """The numbers that a spelling without sign stands for: none if it is no number, several if it is a list."""
+    if _PLAIN.fullmatch(spelling):
+        yield Decimal(spelling)
+    elif _BY_COMMAS.fullmatch(spelling):
+        yield Decimal(spelling.replace(",", ""))
+    elif _BY_DOTS.fullmatch(spelling) or _COMMA.fullmatch(spelling):
+        yield Decimal(spelling.replace(".", "").replace(",", "."))
+    elif _BY_OTHERS.fullmatch(spelling):
+        yield Decimal(re.sub(r"[^0-9.]", "", spelling.replace(",", ".")))
+    elif _NUMBERS.fullmatch(spelling):
+        yield from map(Decimal, spelling.split(","))
+
+
+def _decimals(number: Decimal) -> int:
+    exponent = number.as_tuple().exponent
+    return max(-exponent, 0) if isinstance(exponent, int) else 0

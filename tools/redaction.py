@@ -1,16 +1,18 @@
 """Redaction: take secrets out of all text, bytes, JSON, headers and URLs that leave this process or reach a prompt.
 
 A known secret is found in any spelling that a server, a log or a traceback may use: as it is, percent-encoded, Base64
-(at any alignment), JSON- or HTML-escaped, hexadecimal, in UTF-8 or UTF-16, and escaped twice, as a URL in the query of
-another. A value with a secret name (an `Authorization` header, an `api_key` in a query) is hidden where names exist: in
-headers, URLs and the keys of requests. A secret of fewer than four characters is hidden by name only, because it occurs
-by chance in any text.
+(at any alignment), JSON- or HTML-escaped, quoted-printable, hexadecimal (with or without colons), in UTF-8 or UTF-16,
+and escaped twice, as a URL in the query of another. Base32, Base85, double Base64 and the Base64 of percent-encoded
+text are found where they encode the secret from its first byte. A value with a secret name (an `Authorization` header,
+an `api_key` in a query) is hidden where names exist: in headers, URLs and the keys of requests. A secret of fewer than
+four characters is hidden by name only, because it occurs by chance in any text.
 """
 
 import base64
 import html
 import html.entities
 import json
+import quopri
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -19,14 +21,17 @@ from urllib.parse import quote, quote_plus, unquote_to_bytes
 
 MARK = "[redacted]"
 SHORTEST = 4
+PIECE = 256 * 1024
 NAMES = frozenset(
     "authorization proxyauthorization cookie setcookie apikey xapikey api_key token accesstoken refreshtoken idtoken "
     "authtoken xauthtoken xaccesstoken xcsrftoken bearer password passwd pwd secret clientsecret privatekey "
     "clientassertion signature sig subscriptionkey ocpapimsubscriptionkey xamzsecuritytoken xgoogapikey sessionid "
     "sessiontoken xsubscriptiontoken appkey apptoken accesskey codeverifier".replace("_", "").split()
 )
+_RARE = tuple(bytes([sign]) for sign in b"~^`|;@#$*!?<>()&%+=")
 _LETTERS = re.compile(r"[^a-z0-9]")
-_QUERY_VALUE = re.compile(r"([?&;])([^=&;#\s]+)=([^&;#\s\"'<>]*)")
+# The bound on a name keeps the search linear in text that consists of question marks.
+_QUERY_VALUE = re.compile(r"([?&;])([^=&;#\s]{1,200})=([^&;#\s\"'<>]*)")
 _USERINFO = re.compile(r"(?<=://)[^/?#@\s\"']+@")
 _JSON_ESCAPE = re.compile(rb"((?:\\u[0-9a-fA-F]{4})+)|\\([/\"\\])")
 _HTML_ESCAPE = re.compile(rb"&#[xX]?[0-9a-fA-F]+;|&[a-z]+;")
@@ -75,12 +80,18 @@ class Redactor:
         """Hide the secrets of a URL: user information, known secrets, and query values of secret names."""
         return self.message(url)
 
-    def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """Hide the values of secret headers, and known secrets in all other values and, whatever the case, in names."""
+    def headers(self, headers: Mapping[str, str], *, by_name: bool = True) -> dict[str, str]:
+        """Hide known secrets in the values of headers and, whatever the case, in their names.
+
+        With `by_name`, hide the values of secret headers too, and those of secret names in the URLs of other headers.
+        """
         return {
-            self._header_name(name): MARK if self.hides(name) else self.message(value)
+            self._header_name(name): self._header_value(name, value) if by_name else self.text(value)
             for name, value in headers.items()
         }
+
+    def _header_value(self, name: str, value: str) -> str:
+        return MARK if self.hides(name) else self.message(value)
 
     def _header_name(self, name: str) -> str:
         folded = name.lower()
@@ -107,8 +118,9 @@ class Redactor:
             return data
         # One search per spelling is several times faster than one alternation over all of them.
         shown = data
-        for form in self._forms:
-            shown = shown.replace(form, MARK.encode())
+        for form, rarest in self._searches:
+            if rarest in shown:
+                shown = shown.replace(form, MARK.encode())
         if b"\0" in shown:
             for form in self._wide_forms:
                 shown = shown.replace(form, MARK.encode())
@@ -122,6 +134,11 @@ class Redactor:
         return tuple(sorted(forms, key=len, reverse=True))
 
     @cached_property
+    def _searches(self) -> tuple[tuple[bytes, bytes], ...]:
+        """Each spelling with the rarest sign in it, or itself: the search for one byte is much faster."""
+        return tuple((form, next((sign for sign in _RARE if sign in form), form)) for form in self._forms)
+
+    @cached_property
     def _wide_forms(self) -> tuple[bytes, ...]:
         """The same spellings in UTF-16; only data with NUL bytes is searched for them."""
         texts = [form.decode("utf-8", "surrogatepass") for form in self._forms]
@@ -129,7 +146,7 @@ class Redactor:
         return tuple(sorted(wide, key=len, reverse=True))
 
     def _holds(self, data: bytes) -> bool:
-        return any(form in data for form in self._forms)
+        return any(rarest in data and form in data for form, rarest in self._searches)
 
     @cached_property
     def _escaped(self) -> re.Pattern[bytes]:
@@ -140,11 +157,17 @@ class Redactor:
         """Tell whether a secret appears once the escapes of JSON, URLs or HTML are undone."""
         if b"\\" in data and self._holds_json_escaped(data):
             return True
-        if b"%" in data and self._holds(unquote_to_bytes(data)):
+        if b"%" in data and self._holds_percent_encoded(data):
             return True
         if b"&" not in data or not _HTML_ESCAPE.search(data):
             return False
         return self._holds(html.unescape(data.decode("utf-8", "replace")).encode())
+
+    def _holds_percent_encoded(self, data: bytes) -> bool:
+        # In pieces, because decoding takes a hundred times the memory of its text. A secret is whole in one of them.
+        overlap = 3 * max(map(len, self._forms))
+        pieces = (data[start : start + PIECE + overlap] for start in range(0, len(data), PIECE))
+        return any(self._holds(unquote_to_bytes(piece)) for piece in pieces)
 
     def _holds_json_escaped(self, data: bytes) -> bool:
         if all(secret.isascii() for secret in self._secrets):
@@ -204,10 +227,17 @@ def _spellings(secret: str) -> set[bytes]:
     texts |= {quote(text, safe="") for text in texts} | {json.dumps(text)[1:-1] for text in texts}
     raw = secret.encode("utf-8", "surrogatepass")
     forms = {text.encode("utf-8", "surrogatepass") for text in texts}
-    forms |= {raw.hex().encode(), raw.hex().upper().encode()}
+    forms |= {raw.hex().encode(), raw.hex().upper().encode(), raw.hex(":").encode()}
+    forms |= {quopri.encodestring(raw, quotetabs=True), base64.b32encode(raw)[: len(raw) * 8 // 5]}
     # Pieces of a short secret's Base64 occur by chance in other data, so only its whole Base64 is a form.
-    forms |= _base64_forms(raw) if len(raw) >= 2 * SHORTEST else {base64.b64encode(raw), base64.urlsafe_b64encode(raw)}
-    return forms
+    if len(raw) < 2 * SHORTEST:
+        return forms | {base64.b64encode(raw), base64.urlsafe_b64encode(raw)}
+    # Each spelling costs a search, so the rare ones are found at one alignment only.
+    inner = {base64.b64encode(raw), *(text.encode() for text in (quoted, quote_plus(secret)) if text != secret)}
+    forms |= {base64.b64encode(text).rstrip(b"=")[:-1] for text in inner}
+    # The last block of Base85 depends on the bytes after the secret.
+    forms |= {encode(raw)[: len(raw) // 4 * 5] for encode in (base64.b85encode, base64.a85encode)}
+    return forms | _base64_forms(raw)
 
 
 def _base64_forms(raw: bytes) -> set[bytes]:

@@ -2,16 +2,18 @@
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
 import yaml
 
-from restgpt.specs.api import MOST_NOTES, slug
+from restgpt.specs.api import MOST_NOTES, Api, load_api, slug
 from restgpt.specs.operation import Operation
+from restgpt.specs.reading.download import public_url
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.model.role import ROLES
 
@@ -32,8 +34,10 @@ _ENTRY_KEYS = (
     "cookies",
     "policy",
     "effects",
+    "from",
     "notes",
     "hosts",
+    "auth_servers",
     "allow_private",
     "requests_per_second",
     "ca_file",
@@ -44,6 +48,9 @@ _FILE_KEYS = ("ca_file", "cert_file", "key_file")
 _CRITERIA = ("method", "id", "tag", "path")
 _RULE_KEYS = ("decision", "from_user", *_CRITERIA)
 _EFFECT_KEYS = ("effect", *_CRITERIA)
+MODEL = "model"
+"""The word in `from` that lets values through which a model wrote."""
+_OWN_SOURCES = ("user", "document", "self")
 
 
 class Secret:
@@ -115,10 +122,12 @@ class EffectRule(Rule):
 class ApiEntry:
     """One API in `apis.yaml`: the location of its document, and the settings for its requests.
 
-    `hosts` are further hosts that redirects may lead to; they get no credentials. `ca_file` holds the certificate
-    authorities that the server's certificate is verified by, instead of the default ones. `cert_file` and `key_file`
+    `hosts` are further hosts that redirects may lead to; they get no credentials. `auth_servers` are URLs of token
+    servers that may get the API's client secret if its document names them. `ca_file` holds the certificate authorities
+    that the server's certificate is verified by, instead of the default ones. `cert_file` and `key_file`
     are the client certificate. `missing` lists unset environment variables that the secrets need; a request to the API
-    then fails, but the other APIs work. `notes` is the user's own text about the API, which models read.
+    then fails, but the other APIs work. `notes` is the user's own text about the API, which models read. `sources` are
+    the entries whose values requests to this API may hold unasked, and `MODEL`.
     """
 
     name: str
@@ -131,6 +140,7 @@ class ApiEntry:
     policy: tuple[PolicyRule, ...] = ()
     effects: tuple[EffectRule, ...] = ()
     hosts: tuple[str, ...] = ()
+    auth_servers: tuple[str, ...] = ()
     allow_private: bool = False
     requests_per_second: float | None = None
     ca_file: Path | None = None
@@ -138,6 +148,7 @@ class ApiEntry:
     key_file: Path | None = None
     missing: tuple[str, ...] = ()
     notes: str = ""
+    sources: tuple[str, ...] = ()
 
     def decide(self, operation: Operation) -> Decision | None:
         """The decision of the first rule that applies; None if no rule with a decision applies."""
@@ -151,6 +162,16 @@ class ApiEntry:
         """The arguments that must come from the user by any rule that applies, such as `path.*` or `body.recipient`."""
         return tuple(name for rule in self.policy if rule.applies_to(operation) for name in rule.from_user)
 
+    def tightened(self) -> "ApiEntry":
+        """The entry with those of its rules that deny, ask or reserve arguments for the user, and with nothing else."""
+        policy = [replace(rule, decision=None) if rule.decision == "allow" else rule for rule in self.policy]
+        return ApiEntry(
+            self.name,
+            self.spec,
+            policy=tuple(rule for rule in policy if rule.decision or rule.from_user),
+            effects=tuple(rule for rule in self.effects if rule.effect == "change"),
+        )
+
     def credentials(self) -> dict[str, str]:
         """The credentials by scheme as plain text, for `load_api(auth=…)`."""
         return {scheme: secret.reveal() for scheme, secret in self.auth.items()}
@@ -158,7 +179,10 @@ class ApiEntry:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings from outside the program; each entry point builds them once by `from_env`."""
+    """All settings from outside the program; each entry point builds them once by `from_env`.
+
+    `beside` holds the documents in use that are no entries of `apis.yaml`, by identity and base URL.
+    """
 
     model: str | None = None
     models: Mapping[str, str] = field(default_factory=dict)
@@ -170,6 +194,7 @@ class Settings:
     embeddings: str | None = None
     auth: Mapping[str, Secret] = field(default_factory=dict)
     apis: Mapping[str, ApiEntry] = field(default_factory=dict)
+    beside: frozenset[tuple[str, str | None]] = frozenset()
     ca_bundle: str | None = None
 
     @classmethod
@@ -202,18 +227,91 @@ class Settings:
             ca_bundle=values.get("REQUESTS_CA_BUNDLE") or values.get("SSL_CERT_FILE"),
         )
 
-    def entry(self, api: str) -> ApiEntry | None:
-        """The entry of an API; names are compared as slugs, because `apis.yaml` may spell them differently."""
-        return next((entry for name, entry in self.apis.items() if slug(name) == slug(api)), None)
+    def load(self, name: str, *, base_url: str | None = None) -> Api:
+        """Load the API of an entry; raises SettingsError if there is no such entry, and SpecError."""
+        entry = self._named(name)
+        return load_api(
+            entry.spec,
+            base_url=base_url or entry.base_url,
+            auth=entry.credentials(),
+            name=entry.name,
+            notes=entry.notes,
+            entry=entry.name,
+            cache=self.home / "index",
+        )
+
+    def entry(self, api: Api) -> ApiEntry | None:
+        """The entry that an API was loaded from; raises SettingsError if `apis.yaml` has no such entry."""
+        return None if api.entry is None else self._named(api.entry)
+
+    def _named(self, name: str) -> ApiEntry:
+        """The entry of a name; names are compared as slugs, as the file may not have two names with the same slug."""
+        for known, entry in self.apis.items():
+            if slug(known) == slug(name):
+                return entry
+        listed = f"Its entries are: {', '.join(self.apis)}." if self.apis else "It is missing or empty."
+        raise SettingsError(f"apis.yaml has no entry {name!r}. {listed} Correct the name, or add the entry.")
+
+    def rules(self, api: Api) -> tuple[ApiEntry, ...]:
+        """The entries whose rules hold for an API.
+
+        An API without an entry, whose document may have any title, gets the rules of each entry with its name or its
+        source as far as they tighten.
+        """
+        if (own := self.entry(api)) is not None:
+            return (own,)
+        return tuple(
+            entry.tightened()
+            for name, entry in self.apis.items()
+            if slug(name) == api.name or _location(entry.spec) in (api.identity, api.source)
+        )
+
+    def beside_apis(self, apis: Iterable[Api]) -> "Settings":
+        """The same settings for the use of these APIs, so that no credential of the environment is for two of them."""
+        return replace(self, beside=self.beside | {_place(api) for api in apis if api.entry is None})
+
+    def has_several(self, api: Api) -> bool:
+        """Whether `api` is one of several APIs in use, the entries of `apis.yaml` included.
+
+        A single document beside a single entry is the same API if it was read from the same file, unless only the entry
+        has a base URL: then the servers of the document are others.
+        """
+        others = self.beside if api.entry is not None else self.beside | {_place(api)}
+        if len(self.apis) == len(others) == 1:
+            (entry,), ((identity, base_url),) = self.apis.values(), others
+            is_same = identity == _location(entry.spec) and (base_url is not None or entry.base_url is None)
+            return not is_same
+        return len(self.apis) + len(others) > 1
 
     def model_for(self, role: str) -> str | None:
         """The model of a role: `RESTGPT_MODEL_<ROLE>`, else `RESTGPT_MODEL`."""
         return self.models.get(role) or self.model
 
-    def credential(self, scheme: str, api: str | None = None) -> Secret | None:
-        """The credential of a security scheme from the environment; a variable with the API's name takes precedence."""
-        own = self.auth.get(f"{variable_part(api)}_{variable_part(scheme)}") if api else None
-        return own or self.auth.get(variable_part(scheme))
+    def auth_variables(self, scheme: str, api: Api) -> tuple[str, ...]:
+        """The environment variables that may hold an API's credential of a security scheme, the nearest first.
+
+        The variable of an entry has its name, which a document cannot choose. A variable without the name of an API is
+        for a single API only. There may be no variable: RESTGPT_AUTH_A_B_KEY is for the entry a-b, whatever a document
+        of the entry a calls its schemes.
+        """
+        own: tuple[str, ...] = ()
+        if (entry := self.entry(api)) is not None:
+            variable = auth_variable(f"{entry.name}_{scheme}")
+            own = (variable,) if self._owner(variable) is entry else ()
+        return own if self.has_several(api) else (*own, auth_variable(scheme))
+
+    def _owner(self, variable: str) -> ApiEntry | None:
+        """The entry with the longest name that a variable begins with."""
+        fitting = [entry for entry in self.apis.values() if variable.startswith(f"{auth_variable(entry.name)}_")]
+        return max(fitting, key=lambda entry: len(entry.name), default=None)
+
+    def credential(self, scheme: str, api: Api) -> Secret | None:
+        """An API's credential of a security scheme from the environment."""
+        return next((secret for name in self.auth_variables(scheme, api) if (secret := self.variable(name))), None)
+
+    def variable(self, name: str) -> Secret | None:
+        """The value of an environment variable of a credential."""
+        return self.auth.get(name.removeprefix(AUTH_PREFIX))
 
     def secrets(self) -> list[str]:
         """All configured secrets, for redaction."""
@@ -245,6 +343,25 @@ def variable_part(name: str) -> str:
 def auth_variable(scheme: str, part: str = "") -> str:
     """Name the environment variable that holds the credential of a scheme, or one part of it (`CLIENT_ID`, …)."""
     return f"{AUTH_PREFIX}{variable_part(scheme)}" + (f"_{part}" if part else "")
+
+
+def _location(spec: str) -> str:
+    """The location of a document, as `Api.location` holds it; empty if the URL cannot be read."""
+    if not spec.lower().startswith(("http://", "https://")):
+        return _file_location(spec, os.getcwd())
+    try:
+        return public_url(spec)
+    except ValueError:
+        return ""
+
+
+@lru_cache(maxsize=256)
+def _file_location(spec: str, folder: str) -> str:
+    return (Path(folder) / Path(spec).expanduser()).resolve().as_uri()
+
+
+def _place(api: Api) -> tuple[str, str | None]:
+    return api.identity, api.base_url
 
 
 def glob_pattern(glob: str) -> re.Pattern[str]:
@@ -318,7 +435,8 @@ def load_apis(path: Path | None, environ: Mapping[str, str]) -> Mapping[str, Api
     reader = _EntryReader(path, environ)
     entries = reader.mapping(raw, "")
     reader.refuse_duplicates([str(name) for name in entries])
-    return {str(name): reader.entry(str(name), item) for name, item in entries.items()}
+    found = {str(name): reader.entry(str(name), item) for name, item in entries.items()}
+    return {name: replace(entry, sources=reader.sources(entry, found)) for name, entry in found.items()}
 
 
 class _EntryReader:
@@ -406,6 +524,7 @@ class _EntryReader:
             policy=tuple(self.rule(item, f"{name}.policy[{number}]") for number, item in enumerate(policy)),
             effects=tuple(self.effect(item, f"{name}.effects[{number}]") for number, item in enumerate(effects)),
             hosts=self.texts(given.get("hosts") or [], f"{name}.hosts"),
+            auth_servers=self._addresses(given.get("auth_servers"), f"{name}.auth_servers"),
             allow_private=self._flag(given.get("allow_private", False), f"{name}.allow_private"),
             requests_per_second=self._rate(given.get("requests_per_second"), f"{name}.requests_per_second"),
             ca_file=ca_file,
@@ -413,7 +532,23 @@ class _EntryReader:
             key_file=key_file,
             missing=tuple(dict.fromkeys(self._missing)),
             notes=self._notes(given.get("notes"), f"{name}.notes"),
+            sources=self.texts(given.get("from") or [], f"{name}.from"),
         )
+
+    def sources(self, entry: ApiEntry, entries: Mapping[str, ApiEntry]) -> tuple[str, ...]:
+        """The entries in `from` as the file spells them, and `MODEL`; values of the API's own sources always pass."""
+        place, spelled = f"{entry.name}.from", {slug(name): name for name in entries}
+        words = (*_OWN_SOURCES, MODEL)
+        found: list[str] = []
+        for source in entry.sources:
+            if source in words and slug(source) in spelled:
+                raise self._error(place, f"names {source}, which is a word of its own here; rename the API {source}")
+            if source not in words and slug(source) not in spelled:
+                known = ", ".join([*words, *entries])
+                raise self._error(place, f"names {source}, which is no API of this file; the known names are {known}")
+            if source not in _OWN_SOURCES:
+                found.append(source if source == MODEL else spelled[slug(source)])
+        return tuple(found)
 
     def rule(self, raw: Any, place: str) -> PolicyRule:
         """One policy rule."""
@@ -464,6 +599,10 @@ class _EntryReader:
         if not is_http_address(url):
             raise self._error(place, "must be an HTTP URL, such as https://api.example.com/v1")
         return url
+
+    def _addresses(self, raw: Any, place: str) -> tuple[str, ...]:
+        given = raw if isinstance(raw, list) else [] if raw is None else [raw]
+        return tuple(self._address(item, f"{place}[{number}]") for number, item in enumerate(given))
 
     def _flag(self, raw: Any, place: str) -> bool:
         if not isinstance(raw, bool):

@@ -1,7 +1,8 @@
 """The check for invented values: a function call may only have values that the conversation gives.
 
 A value is grounded if the conversation says it, the documentation gives it as the default, or it can be worked out
-from the conversation (see `tools/evidence.py`). Every boolean counts as grounded: people rarely say yes or no in words.
+from the conversation (see `functions/calls/paraphrase.py`). Every boolean counts as grounded: people rarely say yes or
+no in words.
 """
 
 import re
@@ -10,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from restgpt.functions.calls.call import Call, Variable
+from restgpt.functions.calls.paraphrase import Paraphrase, is_date, words_of
 from restgpt.functions.docs.function import GROUPS, Function, FunctionParameter
 from restgpt.specs.search.stemmer import stem
-from restgpt.tools.evidence import Evidence, is_date, words_of
 from restgpt.tools.request.arguments import follow, pointer_part
 
 _DEFAULT = re.compile(r"\bdefaults?(?:\s+(?:is|to|value|value is))?\s*[:=]?\s*['\"`]?([\w.\-/]+)", re.IGNORECASE)
@@ -35,7 +36,7 @@ class Ungrounded:
 
 def ungrounded_values(call: Call, function: Function, texts: Iterable[str]) -> list[Ungrounded]:
     """The parameters of a call whose values cannot come from the texts of the conversation."""
-    evidence = Evidence(*texts)
+    evidence = Paraphrase(*texts)
     found = []
     for pointer, parameter, value in _given(call, function):
         leaves = list(_leaves(value))
@@ -93,7 +94,7 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _is_grounded(value: Any, parameter: FunctionParameter, evidence: Evidence) -> bool:
+def _is_grounded(value: Any, parameter: FunctionParameter, evidence: Paraphrase) -> bool:
     if value is None or isinstance(value, bool) or value == "" or _is_documented(value, parameter):
         return True
     if isinstance(value, int | float):
@@ -122,7 +123,7 @@ def _is_documented(value: Any, parameter: FunctionParameter) -> bool:
     return said is not None and said[1].rstrip(".").lower() == str(value).lower()
 
 
-def _stands_for_something_said(text: str, parameter: FunctionParameter, evidence: Evidence) -> bool:
+def _stands_for_something_said(text: str, parameter: FunctionParameter, evidence: Paraphrase) -> bool:
     """Whether the documentation explains the value, as in `AAPL for Apple`, and the texts say the explanation."""
     for code, meaning in _STANDS_FOR.findall(parameter.description):
         if code.lower() == text.lower() and stem(meaning.rstrip(".,)")) in evidence.stems:

@@ -12,7 +12,7 @@ from restgpt.calling.call import succeeded
 from restgpt.graph.methods.toolbox import Tool, Toolbox, toolbox
 from restgpt.graph.methods.turns import MethodState, ended, exhausted, found, planned, trial_steps
 from restgpt.nodes.context import Context
-from restgpt.nodes.conversation import grounded_draft, responses, said
+from restgpt.nodes.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.records import ApiPlan, Decision, Request, Step, ToolCall, placed, spent_since
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import result_of, shortened
@@ -123,6 +123,7 @@ def _request(run: Run, state: ToolsState, number: int, evidence: Evidence, probl
             name=tool.name,
             said=said(state),
             found=responses(run, state),
+            answered=answered(run, state),
             evidence=evidence,
             remedy="a tool result.",
             description=call["purpose"],

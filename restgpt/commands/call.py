@@ -148,12 +148,17 @@ class _SingleCall:
             name=self.session.catalogue.name_of(self.operation),
             # Everything on a command line is the user's own word.
             is_own=True,
-            description="It was typed on the command line.",
             files=FilePolicy(roots=self.roots),
         )
         if isinstance(drafted, Problems):
             raise drafted.error
         return drafted
+
+    def viewed(self, draft: "Draft") -> dict[str, Any]:
+        """The request for the person who typed it: only known secrets are hidden."""
+        from restgpt.tools.request.view import view
+
+        return view(draft.request, self.session.redactor())
 
     def sent(self, ready: "Ready") -> "Decided | Done":
         """Record the thread, so that `restgpt threads` lists it, then send the call."""
@@ -221,7 +226,7 @@ def _open_call(
     thread = _thread_id(operation, arguments)
 
     def session(store: Any, confirmed: Any = None) -> Session:
-        http = HttpClient(settings=settings)
+        http = HttpClient(settings=settings.beside_apis(apis))
         rules = Rules(settings, options.writes, Confirmations(confirmed))
         return Session(Catalogue(apis), http, ResponseStore(store), Journal(store, thread), rules)
 
@@ -270,7 +275,7 @@ def _finish(terminal: Terminal, single: _SingleCall, draft: "Draft", options: _O
     from restgpt.calling.decision import decide
     from restgpt.calling.question import answered, present
 
-    shown = single.session.shown(draft.request)
+    shown = single.viewed(draft)
     decided: Decided | Done = Held(draft) if options.is_dry else decide(draft, single.session.rules)
     if single.unknown and isinstance(decided, Ready | Ask):
         decided = Ask(draft, unsure=single.unknown.tries)
@@ -293,7 +298,7 @@ def _finish(terminal: Terminal, single: _SingleCall, draft: "Draft", options: _O
             and decided.unsure
             and (draft := single.renewed(decided.draft)) is not decided.draft
         ):
-            decided, shown = Ask(draft), single.session.shown(draft.request)
+            decided, shown = Ask(draft), single.viewed(draft)
         decided = answered(single.session, decided, answer)
         # An option answers the first question only, not a later one, such as about a changed target.
         options = replace(options, approve=False, again=None, only_reads=False)

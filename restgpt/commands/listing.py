@@ -1,8 +1,13 @@
-"""The listing of a program in a pause: numbered lines, with marks at the lines whose calls wait for a decision."""
+"""The listing of a program in a pause: numbered lines, with marks at the lines whose calls wait for a decision.
+
+The code is foreign text: its comments could imitate a question, so every line of a terminal begins with a mark.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from restgpt.tools.quotation import one_line, wrapped
 
 ALL_LINES = 40
 """The number of lines up to which a program is listed in full."""
@@ -53,14 +58,16 @@ def _listed(lines: list[str], shown: list[int], marks: Iterable[int]) -> Iterato
         if number > before + 1:
             yield _left_out(number - before - 1)
         arrow = "→" if number in marks else " "
-        yield f"{arrow} {number:>4}  {_cut(lines[number - 1])}"
+        first, *rest = wrapped(_cut(one_line(lines[number - 1])))
+        yield f"{arrow}{number:>4} │ {first}".rstrip(" ")
+        yield from (f"      ┆ {piece}" for piece in rest)
         before = number
     if before < len(lines):
         yield _left_out(len(lines) - before)
 
 
 def _left_out(count: int) -> str:
-    return f"        … {count} more {'line' if count == 1 else 'lines'}"
+    return f"      ⋮ {count} more {'line' if count == 1 else 'lines'}"
 
 
 def _cut(line: str) -> str:

@@ -28,6 +28,9 @@ def login(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the login URL instead of opening a browser.")
     ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Log in at the server that the document names, without asking about it.")
+    ] = False,
     seconds: Annotated[float, typer.Option(help="Seconds to wait for the login.", min=1)] = 300.0,
     as_json: AsJson = False,
 ) -> None:
@@ -50,6 +53,12 @@ def login(
 
                 webbrowser.open(url)
 
+        def confirm(question: str) -> bool:
+            if yes or not terminal.is_interactive:
+                terminal.say(question)
+                return yes
+            return terminal.ask(f"{question} [y/N] ").lower() in ("y", "yes")
+
         log_in(
             OAuthTokens(settings),
             api,
@@ -58,6 +67,7 @@ def login(
             port=port,
             scopes=scope or (),
             seconds=seconds,
+            confirm=confirm,
         )
         terminal.document({"api": api.name, "scheme": chosen.key})
         terminal.answer(f"Logged in to {api.name}.")

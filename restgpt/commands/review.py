@@ -8,6 +8,7 @@ from typing import Any
 from restgpt.commands.failure import UsageError
 from restgpt.commands.listing import listing
 from restgpt.commands.terminal import Terminal
+from restgpt.tools.quotation import quotation, section
 
 Decision = dict[str, Any]
 
@@ -120,23 +121,42 @@ def edited_arguments(text: str, wanted: int) -> list[dict[str, Any]]:
 
 
 def pending_text(pending: Sequence[Pending]) -> str:
-    """Return the programs and the descriptions of all waiting actions; each contains the exact request, redacted."""
+    """Return the programs and the descriptions of all waiting actions; each contains the exact request."""
+    count, number = _count(pending), 0
     parts: list[str] = []
     for pause in pending:
         parts += [] if pause.program is None else [listing(pause.program)]
-        parts += [str(action.get("description") or action["name"]) for action in pause.actions]
+        for action in pause.actions:
+            number += 1
+            parts.append(f"{_heading(number, count)}{_description(action)}")
     return "\n\n".join(parts)
+
+
+def _count(pending: Sequence[Pending]) -> int:
+    return sum(len(pause.actions) for pause in pending)
+
+
+def _heading(number: int, count: int) -> str:
+    """The number of a waiting request, by which `restgpt threads ID --request N` prints it; empty for a single one."""
+    return f"Request {number} of {count}.\n\n" if count > 1 else ""
+
+
+def _description(action: Mapping[str, Any]) -> str:
+    return str(action.get("description") or quotation(str(action["name"])))
 
 
 def ask_person(terminal: Terminal, pending: Sequence[Pending]) -> dict[str, Any] | None:
     """Ask the person about each waiting action; returns None if the run is to stay paused."""
     answers: dict[str, Any] = {}
+    count, number = _count(pending), 0
     for pause in pending:
         if pause.program is not None:
             terminal.say(f"\n{listing(pause.program)}")
         decisions = []
         for action in pause.actions:
-            decision = _ask_about(terminal, action, pause.allowed.get(action["name"], ["approve", "reject"]))
+            number += 1
+            allowed = pause.allowed.get(action["name"], ["approve", "reject"])
+            decision = _ask_about(terminal, action, allowed, _heading(number, count))
             if decision is None:
                 return None
             decisions.append(decision)
@@ -144,8 +164,8 @@ def ask_person(terminal: Terminal, pending: Sequence[Pending]) -> dict[str, Any]
     return answers
 
 
-def _ask_about(terminal: Terminal, action: dict[str, Any], allowed: Sequence[str]) -> Decision | None:
-    terminal.say(f"\nApproval is needed.\n{action.get('description') or action['name']}")
+def _ask_about(terminal: Terminal, action: dict[str, Any], allowed: Sequence[str], heading: str) -> Decision | None:
+    terminal.say(f"\nApproval is needed.\n\n{heading}{_description(action)}\n")
     choices = {"a": "approve", "e": "edit", "r": "reject", "w": "respond"}
     offered = {key: kind for key, kind in choices.items() if kind in allowed}
     labels = {"approve": "[a]pprove", "edit": "[e]dit", "reject": "[r]eject", "respond": "ans[w]er"}
@@ -174,7 +194,7 @@ def _decision(terminal: Terminal, action: dict[str, Any], kind: str) -> Decision
 
 
 def _edited(terminal: Terminal, action: dict[str, Any]) -> Decision | None:
-    terminal.say(f"The arguments are:\n{json.dumps(action['args'], ensure_ascii=False)}")
+    terminal.say(section("The arguments are:", json.dumps(action["args"], ensure_ascii=False), most=None))
     text = terminal.ask("Send these instead (JSON on one line; empty: go back): ")
     if not text:
         return None

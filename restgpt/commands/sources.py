@@ -68,20 +68,10 @@ class Sources:
 
 def load_named(name: str, settings: "Settings", *, base_url: str | None = None) -> "Api":
     """Load an entry of apis.yaml; raises `UsageError` if no entry has this name."""
-    from restgpt.specs import load_api
-
-    entry = settings.apis.get(name)
-    if entry is None:
+    if name not in settings.apis:
         known = f"Its entries are: {', '.join(settings.apis)}." if settings.apis else "It is missing or empty."
         raise UsageError(f"apis.yaml has no entry {name}. {known} Add an entry, or give a document with --spec.")
-    return load_api(
-        entry.spec,
-        base_url=base_url or entry.base_url,
-        auth=entry.credentials(),
-        name=name,
-        notes=entry.notes,
-        cache=settings.home / "index",
-    )
+    return settings.load(name, base_url=base_url)
 
 
 def load_source(source: str, settings: "Settings") -> "Api":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from restgpt.trace import visible
+from restgpt.tools.quotation import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""`restgpt threads`: list the threads, show one in full, or delete some."""
+"""`restgpt threads`: list the threads, show one in full or one of its waiting requests, or delete some."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -35,20 +35,36 @@ def threads(
     force: Annotated[
         bool, typer.Option("--force", help="Also delete threads with a change of unknown outcome.")
     ] = False,
+    request: Annotated[
+        int | None,
+        typer.Option(
+            "--request",
+            help="Print the request of this number that waits for approval, with its whole body.",
+            min=1,
+            metavar="N",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the threads (the last used first), show one, or delete some."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.commands.delete import delete_threads
+        from restgpt.commands.waiting_request import show_request
         from restgpt.graph.persistence import open_persistence
         from restgpt.tools.settings import Settings
 
         _check(names or (), older_than, delete=delete, more=yes or force)
-        with open_persistence(Settings.from_env()) as persistence:
+        if request is not None and (delete or len(names or ()) != 1):
+            raise UsageError("--request prints a waiting request of one thread: restgpt threads ID --request N.")
+        settings = Settings.from_env()
+        with open_persistence(settings) as persistence:
             records = _chosen(persistence, names or (), older_than)
             if delete:
                 delete_threads(terminal, persistence, records, all_or_none=bool(names), yes=yes, force=force)
+            elif request is not None:
+                show_request(terminal, persistence, records[0], settings, request)
             elif names:
                 _show(terminal, persistence, records[0])
             else:

@@ -18,10 +18,13 @@ from restgpt.specs.content import Response
 from restgpt.specs.docs.focus import PARTLY, VALUED, Relevance, focus_of
 from restgpt.specs.docs.notation import DEFAULT_MOST, NOT_SHOWN, Notation, spelled
 from restgpt.specs.docs.plain_text import plain_text
+from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import Parameter
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
+# How many steps the documentation of one operation may take; what is below the schemas read by then is `any`.
+STEPS_MOST = 50_000
 # Characters of a token, on average.
 TOKEN = 4
 # Characters of each field's description, and of the operation's description, from generous to few.
@@ -48,7 +51,11 @@ def documentation(operation: Operation, *, budget: int = 1500, focus: str = "") 
     If not all fits, the parameters and fields that the words of `focus` touch come first, with their descriptions. The
     response takes at most a third of the tokens.
     """
-    room = budget * TOKEN
+    with within(STEPS_MOST, operation.document.allowance):
+        return _documented(operation, budget * TOKEN, focus)
+
+
+def _documented(operation: Operation, room: int, focus: str) -> str:
     relevance = Relevance(operation.document, focus_of(focus))
     text = _whole_request(operation, room) or (_focused_request(operation, relevance, room) if focus else "")
     text = text or _request(operation, *DETAILS[-1], room=room)
@@ -73,8 +80,9 @@ def response_documentation(
     response = operation.response(status)
     if response is None:
         return "The document does not describe this response."
-    relevance = Relevance(operation.document, focus_of(focus))
-    return _response(operation, response, budget * TOKEN, DETAILS[1][0], relevance, received)
+    with within(STEPS_MOST, operation.document.allowance):
+        relevance = Relevance(operation.document, focus_of(focus))
+        return _response(operation, response, budget * TOKEN, DETAILS[1][0], relevance, received)
 
 
 def described_status(operation: Operation, status: int) -> str:

@@ -6,9 +6,10 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from restgpt.specs.content import MediaType
+from restgpt.specs.effort import can_spend, spend, within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import Parameter
-from restgpt.specs.problem import Problem
+from restgpt.specs.problem import Problem, TooComplex
 from restgpt.specs.reading.coercion import coerce
 from restgpt.specs.schemas.json_schema import json_schema
 from restgpt.specs.schemas.pattern import LONGEST, matching_text
@@ -33,6 +34,9 @@ FORMATS = {
 }
 DEPTH = 32
 LARGEST = 100_000
+# How many parts and characters a whole value may have, and how many steps one attempt and one operation may take.
+HEAVIEST = 1_000_000
+ATTEMPT_MOST, EXAMPLES_MOST = 10_000, 200_000
 BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 # Whether to use documented examples, and the first alternative to try: in this order until the value is valid.
 ATTEMPTS = ((True, 0), (False, 0), (False, 1), (False, 2))
@@ -52,6 +56,11 @@ def minimal_arguments(operation: Operation) -> dict[str, Any]:
 
     They are the required parameters, and the body if it is required or the method usually has one.
     """
+    with within(EXAMPLES_MOST, operation.document.allowance):
+        return _arguments(operation)
+
+
+def _arguments(operation: Operation) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     for parameter in operation.parameters:
         if parameter.required:
@@ -67,6 +76,11 @@ def example_problems(operation: Operation, arguments: dict[str, Any]) -> list[Pr
 
     Such a schema is at fault: perhaps no value is valid.
     """
+    with within(EXAMPLES_MOST, operation.document.allowance):
+        return _faults(operation, arguments)
+
+
+def _faults(operation: Operation, arguments: dict[str, Any]) -> list[Problem]:
     found = []
     for parameter in operation.parameters:
         if parameter.required:
@@ -110,9 +124,13 @@ def schema_example(operation: Operation, schema: Schema, *, request: bool) -> An
     value: Any = None
     for hints, branch in ATTEMPTS:
         try:
-            value = _Builder(closure, hints=hints, branch=branch).value(closure, (), 0)
+            with within(ATTEMPT_MOST):
+                value = _Builder(closure, hints=hints, branch=branch).value(closure, (), 0)
         except NoExample:
             continue
+        except TooComplex:
+            # Further attempts would take as long.
+            break
         if not first_fault(value, closure):
             break
     return value
@@ -135,6 +153,7 @@ class _Builder:
             raise NoExample("nothing is accepted here")
         if not isinstance(schema, dict) or not schema:
             return "string"
+        spend()
         if depth > DEPTH:
             raise NoExample("the schema nests without end")
         flat, seen = self._flatten(schema, seen)
@@ -149,6 +168,7 @@ class _Builder:
         """Merge the target of `$ref` and the members of `allOf` into one schema."""
         if depth > DEPTH:
             raise NoExample("the schema nests without end")
+        spend(1 + len(schema.get("properties", ())) // 10)
         flat = {key: value for key, value in schema.items() if key not in ("$ref", "allOf", "$defs")}
         members = list(schema.get("allOf", ()))
         if "$ref" in schema:
@@ -204,11 +224,16 @@ class _Builder:
         if not names and depth == 0:
             names = list(properties)[:1]
         least = _few(flat.get("minProperties", 0))
-        names += [name for name in properties if name not in names][: max(0, least - len(names))]
+        if least > len(names):
+            known = set(names)
+            names += [name for name in properties if name not in known][: least - len(names)]
         more = flat.get("additionalProperties", {})
         built = {name: self.value(properties.get(name, more), seen, depth + 1) for name in names}
-        for number in range(least - len(built)):
-            built[f"key{number + 1}"] = self.value(more, seen, depth + 1)
+        missing = least - len(built)
+        if missing > 0:
+            one = self.value(more, seen, depth + 1)
+            _check_weight(one, missing)
+            built |= {f"key{number + 1}": one for number in range(missing)}
         return built
 
     def _array(self, flat: Schema, seen: tuple[str, ...], depth: int) -> list[Any]:
@@ -224,6 +249,7 @@ class _Builder:
                 raise
             return []
         count = max(1, least)
+        _check_weight(one, count)
         return self._distinct(one, items, count) if flat.get("uniqueItems") and count > 1 else [one] * count
 
     def _distinct(self, one: Any, items: Any, count: int) -> list[Any]:
@@ -243,7 +269,8 @@ def _merge(into: Schema, other: Schema) -> None:
         elif key == "required":
             into[key] = list(dict.fromkeys([*into.get(key, ()), *value]))
         elif key == "enum" and key in into:
-            into[key] = [item for item in into[key] if item in value] or into[key]
+            is_quick = can_spend(len(into[key]) * len(value) // 100)
+            into[key] = [item for item in into[key] if item in value] or into[key] if is_quick else into[key]
         elif key in ("minimum", "minLength", "minItems", "minProperties") and key in into:
             into[key] = max(into[key], value)
         elif key in ("maximum", "maxLength", "maxItems", "maxProperties") and key in into:
@@ -278,6 +305,18 @@ def _few(least: int) -> int:
     if least > LARGEST:
         raise NoExample(f"a value needs {least:,} parts")
     return least
+
+
+def _check_weight(one: Any, count: int) -> None:
+    """Raise NoExample if so many copies of a value are too large for an example."""
+    most, weight, waiting = HEAVIEST // count, 0, [one]
+    while waiting:
+        part = waiting.pop()
+        weight += 1 + (len(part) if isinstance(part, str | dict | list) else 0)
+        if weight > most:
+            raise NoExample(f"a value needs {count:,} parts, which are too large")
+        if isinstance(part, dict | list):
+            waiting.extend(part.values() if isinstance(part, dict) else part)
 
 
 def _implied_kind(flat: Schema) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from restgpt.specs.effort import can_spend
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
@@ -108,7 +109,7 @@ class Relevance:
 
     def inside(self, schema: Any, reach: int = REACH) -> float:
         """Return the best score of the fields below a schema; each level keeps a part of it."""
-        if not isinstance(schema, dict) or reach <= 0 or not self.focus:
+        if not isinstance(schema, dict) or reach <= 0 or not self.focus or not can_spend():
             return 0.0
         reference = schema.get("$ref")
         if isinstance(reference, str):

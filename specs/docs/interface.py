@@ -15,6 +15,7 @@ from restgpt.specs.docs.focus import Relevance, focus_of
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.signature import signature, type_text
 from restgpt.specs.effect import seems_to_read
+from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 
 # How many levels of a result, and how many fields of a level, are searched for types.
@@ -25,6 +26,8 @@ FIELDS_LEAST, USERS_LEAST = 3, 2
 TYPES_SHARE = 0.5
 # The most characters of one type, and the least for which its fields are shown.
 TYPE_MOST, TYPE_LEAST = 700, 60
+# How many steps the search for types in one result may take.
+STEPS_MOST = 50_000
 # The fewest tokens of one signature.
 SIGNATURE_LEAST = 30
 
@@ -95,25 +98,27 @@ def _shared(operations: Sequence[Operation]) -> Shared:
         media = response.preferred if response is not None else None
         if media is None or "json" not in media.media_type.lower():
             continue
-        mine = dict(_named(Shape(operation.document, media.schema), DEEPEST, set()))
+        with within(STEPS_MOST, operation.document.allowance):
+            mine = dict(_named(Shape(operation.document, media.schema), DEEPEST, {}))
         users.update((id(operation.document), reference) for reference in mine)
         found.update({(id(operation.document), reference): shape for reference, shape in mine.items()})
     return {key: found[key] for key, count in users.most_common() if count >= USERS_LEAST}
 
 
-def _named(shape: Shape, depth: int, open_ones: set[str]) -> Iterator[tuple[str, Shape]]:
-    """Yield the objects with a named schema in a value, by reference."""
+def _named(shape: Shape, depth: int, searched: dict[str, int]) -> Iterator[tuple[str, Shape]]:
+    """Yield the objects with a named schema in a value, by reference; `searched` says how deep each was searched."""
     while shape.items is not None and depth > 0:
         shape, depth = shape.items, depth - 1
     reference = shape.reference
-    if depth <= 0 or reference in open_ones or "object" not in shape.kinds:
+    if depth <= searched.get(reference, 0) or "object" not in shape.kinds:
         return
     fields = list(shape.fields.values())
     if reference and len(fields) >= FIELDS_LEAST:
         yield reference, shape
-    inner = open_ones | {reference} if reference else open_ones
+    if reference:
+        searched[reference] = depth
     for field in fields[:FIELDS_MOST]:
-        yield from _named(field, depth - 1, inner)
+        yield from _named(field, depth - 1, searched)
 
 
 def _names(shared: Shared) -> Names:

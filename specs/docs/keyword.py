@@ -6,9 +6,11 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from restgpt.specs.docs.shape import Shape
+from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
 from restgpt.specs.reading.references import follow_safely
@@ -17,6 +19,8 @@ from restgpt.specs.reading.references import follow_safely
 BODY, PAGES = "body", "pages"
 GROUPS = {"path": "path", "query": "query", "querystring": "query", "header": "header", "cookie": "cookie"}
 LIKENESS = 0.6
+# How many steps the schemas of one call may take, and how many names a wrong one is compared with.
+STEPS_MOST, COMPARED_MOST = 50_000, 1000
 # How many names a message lists.
 LISTED = 24
 
@@ -52,12 +56,25 @@ def identifier(text: str, *, taken: Collection[str] = (), fallback: str = "value
     return f"{name}_" if keyword.iskeyword(name) or name in taken else name
 
 
-def unique(name: str, taken: Collection[str]) -> str:
-    """Return a name that is not in `taken`, numbered from 2 if it is."""
-    found, number = name, 2
-    while found in taken:
-        found, number = f"{name}_{number}", number + 1
-    return found
+class UniqueNames:
+    """Numbers equal names from 2; finds the next number without trying all lower ones."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._numbers: dict[str, int] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._taken
+
+    def claim(self, name: str) -> str:
+        """Return the name, numbered if it is taken, and take it."""
+        found, number = name, self._numbers.get(name, 1)
+        while found in self._taken:
+            number += 1
+            found = f"{name}_{number}"
+        self._numbers[name] = number
+        self._taken.add(found)
+        return found
 
 
 def keywords(operation: Operation) -> tuple[Keyword, ...]:
@@ -68,14 +85,14 @@ def keywords(operation: Operation) -> tuple[Keyword, ...]:
     """
     free = [item for item in operation.parameters if item.location in GROUPS and not _is_reserved(item)]
     needed = {id(item): item.required and _default(operation, item) is None for item in free}
-    found: dict[str, Keyword] = {}
+    found: list[Keyword] = []
+    names = UniqueNames()
     for parameter in sorted(free, key=lambda item: not needed[id(item)]):
         location = GROUPS[parameter.location]
         name = identifier(parameter.name, fallback=location)
-        if name in found or name in (BODY, PAGES):
-            name = unique(f"{name}_{location}", found)
-        found[name] = Keyword(name, location, parameter.name, needed[id(parameter)], parameter)
-    return tuple(found.values())
+        name = names.claim(f"{name}_{location}" if name in names or name in (BODY, PAGES) else name)
+        found.append(Keyword(name, location, parameter.name, needed[id(parameter)], parameter))
+    return tuple(found)
 
 
 def _is_reserved(parameter: Parameter) -> bool:
@@ -103,7 +120,8 @@ def arguments_of(
     that is a field of the body is put into the body. `pages` is no part of the request: take it out before. Raises
     SignatureError with every problem; the values themselves are not validated.
     """
-    return _Call(operation, name or identifier(operation.name)).group(given, positional)
+    with within(STEPS_MOST, operation.document.allowance):
+        return _Call(operation, name or identifier(operation.name)).group(given, positional)
 
 
 class _Call:
@@ -235,7 +253,7 @@ def _nearest(key: str, names: Iterable[str]) -> str:
     """Return the name that is most like a wrong one, or that begins or ends with it; empty if none is."""
     wanted = _folded(key)
     best, found = 0.0, ""
-    for name in names:
+    for name in islice(names, COMPARED_MOST):
         folded = _folded(name)
         likeness = difflib.SequenceMatcher(None, wanted, folded).ratio()
         is_part = bool(wanted) and (folded.startswith(wanted) or folded.endswith(wanted) or wanted.endswith(folded))

@@ -11,6 +11,7 @@ from itertools import islice
 from restgpt.specs.docs.keyword import body_shape, keywords
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.summary import first_sentence
+from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
@@ -18,6 +19,8 @@ from restgpt.specs.search.stemmer import STOP_STEMS, stems
 ALIKE_MOST = 6
 # How many names of a result and of arguments are shown, and the characters of all words together.
 RESULT_NAMES, TAKEN_NAMES, LONGEST = 3, 4, 90
+# How many steps the comparison of one operation with its look-alikes may take.
+STEPS_MOST = 50_000
 # How many fields of a result are searched for its list.
 FIELDS_MOST = 40
 
@@ -44,6 +47,11 @@ def _key(operation: Operation) -> tuple[str, frozenset[str], frozenset[str]]:
 
 def difference(operation: Operation, group: Sequence[Operation]) -> str:
     """Return what an operation returns and takes, in a few words; empty if its look-alikes return and take the same."""
+    with within(STEPS_MOST, operation.document.allowance):
+        return _difference(operation, group)
+
+
+def _difference(operation: Operation, group: Sequence[Operation]) -> str:
     others = [item for item in group if item is not operation]
     result, taken = _result(operation), _taken(operation)
     parts = [f"→ {result}"] if result and any(_result(item) != result for item in others) else []

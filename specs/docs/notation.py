@@ -21,6 +21,7 @@ from typing import Any
 from restgpt.specs.content import MediaType
 from restgpt.specs.docs.focus import ALWAYS, NAMED, NOTHING, PARTLY, REACH, VALUED, Relevance
 from restgpt.specs.docs.plain_text import plain_text
+from restgpt.specs.effort import can_spend
 from restgpt.specs.reading.coercion import coerce
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import follow_safely
@@ -82,6 +83,9 @@ class Notation:
         self._present = None if received is None else names_in(received)
         self._top = frozenset(received) if isinstance(received, dict) else None
         self._names: dict[str, str] = {}
+        # The names in use, and the last number of each name that several references end in.
+        self._taken: set[str] = set()
+        self._numbers: dict[str, int] = {}
         # The references that are still to be written, and the best score with which each was met.
         self._waiting: list[str] = []
         self._priority: dict[str, float] = {}
@@ -164,12 +168,13 @@ class Notation:
                 break
             # Schemas to which only the longer text refers must not be written.
             self._names, self._waiting = names, waiting
+            self._taken, self._numbers = set(names.values()), {}
         self._least = 0.0
         return text
 
     def type_of(self, schema: Any, *, expand: bool = False, level: int = 0) -> str:
         """Write a schema; with `expand`, a named one is written with its fields instead of its name."""
-        if not isinstance(schema, dict) or not schema or self._depth > DEEPEST:
+        if not isinstance(schema, dict) or not schema or self._depth > DEEPEST or not can_spend():
             return "any"
         self._depth += 1
         reference = schema.get("$ref")
@@ -349,10 +354,12 @@ class Notation:
     def _name(self, reference: str) -> str:
         if reference not in self._names:
             stem = reference.rstrip("/").rsplit("/", 1)[-1]
-            taken = set(self._names.values())
-            name, number = stem, 2
-            while name in taken:
-                name, number = f"{stem}_{number}", number + 1
+            name, number = stem, self._numbers.get(stem, 1)
+            while name in self._taken:
+                number += 1
+                name = f"{stem}_{number}"
+            self._numbers[stem] = number
+            self._taken.add(name)
             self._names[reference] = name
             self._waiting.append(reference)
         if self._own >= PARTLY:

@@ -5,6 +5,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from restgpt.specs.effort import can_spend
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.schemas.all_of import merge_all_of
@@ -67,6 +68,8 @@ class Shape:
     def flat(self) -> Schema:
         """The schema itself, with its reference followed and `allOf`, or an only alternative, merged into it."""
         reference = self._schema.get("$ref")
+        if not can_spend():
+            return {}
         if not isinstance(reference, str):
             return self._merged(self._schema)
         if reference not in self._known:

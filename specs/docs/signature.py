@@ -22,6 +22,7 @@ from restgpt.specs.docs.plain_text import plain_text
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.summary import first_sentence
 from restgpt.specs.effect import seems_to_read
+from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.search.stemmer import STOP_STEMS, stems, words
 
@@ -34,6 +35,8 @@ FORMATS = {
     "binary": "bytes",
     "byte": "base64",
 }
+# How many steps one signature may take; the types of what is left by then are not known.
+STEPS_MOST = 50_000
 # Objects that nest in one another, and arrays before an object, in the text.
 DEEPEST, ARRAYS_MOST = 4, 3
 # How many more objects nest where the focus leads, and the characters of the enumerated values of a field and of one
@@ -110,13 +113,15 @@ def signature(
     room = budget * TOKEN
     shown = f"\n  seen: {plain_text(seen, room // 2)}" if seen else ""
     found = relevance or Relevance(operation.document, focus_of(focus))
-    text = _Writer(operation, name, found, types, is_read=reads(operation)).text(room - len(shown))
+    with within(STEPS_MOST, operation.document.allowance):
+        text = _Writer(operation, name, found, types, is_read=reads(operation)).text(room - len(shown))
     return text + shown
 
 
 def type_text(shape: Shape, *, room: int, focus: str = "", types: Types = NO_TYPES) -> str:
     """Write the fields of a value of a result in about `room` characters, those of the focus first."""
-    return _Tree(shape, Relevance(shape.document, focus_of(focus)), types, request=False, whole=True).text(room)
+    with within(STEPS_MOST, shape.document.allowance):
+        return _Tree(shape, Relevance(shape.document, focus_of(focus)), types, request=False, whole=True).text(room)
 
 
 class _Writer:

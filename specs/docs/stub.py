@@ -17,10 +17,13 @@ from typing import Any
 from restgpt.specs.docs.keyword import Keyword, body_shape, keywords
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.effect import seems_to_read
+from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 
 # How deep objects nest in a result, how many arrays lead directly to one another, how many fields are listed in all.
 DEEPEST, ARRAYS_MOST, FIELDS_MOST = 5, 3, 400
+# How many steps one stub may take; the shape of what is left by then is unknown.
+STEPS_MOST = 50_000
 # More enumerated values than these are not listed.
 VALUES_MOST = 100
 SCALARS = frozenset({"string", "integer", "number", "boolean"})
@@ -33,13 +36,15 @@ def stub(operation: Operation, name: str, *, reads: Callable[[Operation], bool] 
 
     `reads` tells whether the operation reads, or seems to, so that several pages of it may be asked for.
     """
-    return {
-        "name": name,
-        "keywords": {item.name: _keyword(operation, item) for item in keywords(operation)},
-        "body": _body(operation),
-        "pages": reads(operation),
-        "result": _result(operation),
-    }
+    pages = reads(operation)
+    with within(STEPS_MOST, operation.document.allowance):
+        return {
+            "name": name,
+            "keywords": {item.name: _keyword(operation, item) for item in keywords(operation)},
+            "body": _body(operation),
+            "pages": pages,
+            "result": _result(operation),
+        }
 
 
 def _keyword(operation: Operation, item: Keyword) -> Json:

@@ -4,19 +4,23 @@ from typing import Any
 
 import msgspec
 
+from restgpt.specs.effort import Allowance, spend
 from restgpt.specs.problem import BrokenReference
 from restgpt.specs.reading.coercion import coerce_keywords, has_string_boolean, has_string_booleans
 from restgpt.specs.reading.nesting import cut_deep_levels
 from restgpt.specs.reading.pointer import format_pointer
 from restgpt.specs.reading.slices import DEPTHS, MemorySlices, Slices, Tokens
 
+# How many bytes of JSON are decoded in one step.
+STEP_BYTES = 1024
 _ANY = msgspec.json.Decoder()
 
 
 class Document:
     """One API document: decoded slices by JSON pointer, and the OpenAPI version that it is written in.
 
-    `references.py` resolves `$ref`s in it and keeps the documents that they lead to in `external`, by address.
+    `references.py` resolves `$ref`s in it and keeps the documents that they lead to in `external`, by address, and the
+    schemas with an anchor in `anchors`.
     `digest` is the SHA-256 of the bytes that it was read from, so a changed document has another one.
     """
 
@@ -35,6 +39,8 @@ class Document:
         self.has_string_booleans = has_string_booleans
         self.allow_external = allow_external
         self.external: dict[str, Document] = {}
+        self.anchors: dict[str, Any] | None = None
+        self.allowance = Allowance()
         self._decoded: dict[Tokens, Any] = {}
         self.version = self._read_version()
 
@@ -86,7 +92,9 @@ class Document:
         """Return the decoded node at this place; raises BrokenReference if there is none."""
         depth = DEPTHS.get(tokens[0], 1) if tokens else 1
         if len(tokens) < depth:
-            return {name: self.fetch((*tokens, name)) for name in self.slices.names(tokens)}
+            names = self.slices.names(tokens)
+            spend(len(names))
+            return {name: self.fetch((*tokens, name)) for name in names}
         node = self._slice(tokens[:depth])
         for token in tokens[depth:]:
             node = _step(node, token, tokens)
@@ -106,6 +114,7 @@ class Document:
         raw = self.slices.part(address)
         if raw is None:
             raise BrokenReference(f"nothing is at {format_pointer(address)}")
+        spend(len(memoryview(raw)) // STEP_BYTES)
         try:
             node = _ANY.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

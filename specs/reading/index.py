@@ -1,6 +1,7 @@
 """The index of a document: one entry for each operation, read from slices without decoding schemas."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -12,6 +13,12 @@ from restgpt.specs.reading.pointer import format_pointer, parse_fragment, parse_
 from restgpt.specs.reading.references import follow
 from restgpt.specs.reading.slices import slice_object
 
+# Larger documents than any published one: the operations of a document, those of one path with methods of their own, the
+# tags of an operation, and the characters of its texts. What is beyond is left out, with a problem.
+OPERATIONS_MOST, OWN_METHODS_MOST, TAGS_MOST = 50_000, 100, 100
+PATH_MOST, NAME_MOST, SUMMARY_MOST, DESCRIPTION_MOST = 8000, 1000, 5000, 200_000
+# How many bytes of path items are read again because other path items refer to them.
+REFERRED_MOST = 50_000_000
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
 
@@ -53,14 +60,18 @@ def build_index(document: Document) -> Index:
     """List every operation of a document; one that cannot be read becomes a problem, not an exception."""
     problems: list[Problem] = []
     names = Names(problems)
-    entries = []
+    entries: list[Entry] = []
     for method, path, pointer, raw in _operations(document, problems):
+        if len(entries) == OPERATIONS_MOST:
+            problems.append(Problem(pointer, f"this and later operations are left out: at most {OPERATIONS_MOST:,} are read"))
+            break
         try:
             head = _HEAD.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             problems.append(Problem(pointer, f"the operation cannot be read: {error}"))
             continue
         identifier = head.operationId.strip() if isinstance(head.operationId, str) else ""
+        identifier = _cut(identifier, NAME_MOST, f"{pointer}/operationId", problems)
         entries.append(
             Entry(
                 names.claim(identifier, method, path, pointer),
@@ -68,9 +79,9 @@ def build_index(document: Document) -> Index:
                 path,
                 pointer,
                 identifier,
-                _text(head.summary),
-                _text(head.description),
-                tuple(str(tag) for tag in head.tags) if isinstance(head.tags, list) else (),
+                _cut(_text(head.summary), SUMMARY_MOST, f"{pointer}/summary", problems),
+                _cut(_text(head.description), DESCRIPTION_MOST, f"{pointer}/description", problems),
+                _tags(head.tags, f"{pointer}/tags", problems),
                 head.deprecated is True or head.deprecated == "true",
             )
         )
@@ -84,17 +95,37 @@ def _text(value: Any) -> str:
     return value.strip() if isinstance(value, str) else ("" if value is None else str(value))
 
 
+def _cut(text: str, most: int, pointer: str, problems: list[Problem]) -> str:
+    """Cut a text that is longer than `most` characters, with a problem."""
+    if len(text) > most:
+        problems.append(Problem(pointer, f"the text is cut: of {len(text):,} characters, {most:,} are read"))
+    return text[:most]
+
+
+def _tags(value: Any, pointer: str, problems: list[Problem]) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        return ()
+    if len(value) > TAGS_MOST:
+        problems.append(Problem(pointer, f"of {len(value):,} tags, {TAGS_MOST} are read"))
+    return tuple(_cut(str(tag), NAME_MOST, pointer, problems) for tag in value[:TAGS_MOST])
+
+
 def _operations(document: Document, problems: list[Problem]) -> Iterator[tuple[str, str, str, "bytes | msgspec.Raw"]]:
+    referred = _ReferredItems(document, problems)
     for path in document.names("paths"):
         if path.startswith("x-"):
             continue
+        if len(path) > PATH_MOST:
+            pointer = format_pointer(("paths", path[:80]))
+            problems.append(Problem(pointer, f"the path is left out: it is longer than {PATH_MOST:,} characters"))
+            continue
         if not path.startswith("/"):
             problems.append(Problem(format_pointer(("paths", path)), "the path does not start with a slash"))
-        yield from _path_operations(document, path, problems)
+        yield from _path_operations(document, path, problems, referred)
 
 
 def _path_operations(
-    document: Document, path: str, problems: list[Problem]
+    document: Document, path: str, problems: list[Problem], referred_items: "_ReferredItems"
 ) -> Iterator[tuple[str, str, str, "bytes | msgspec.Raw"]]:
     home = ("paths", path)
     item: Mapping[str, bytes | msgspec.Raw] = document.slices.level(home)
@@ -102,7 +133,7 @@ def _path_operations(
     if not item and bytes(document.slices.level(("paths",))[path]) not in (b"{}", b"null"):
         problems.append(Problem(pointer, "the path item is not an object"))
     if "$ref" in item:
-        target = _referred_item(document, home, problems)
+        target = referred_items.read(home)
         if target is not None:
             pointer, referred = target
             item = {**referred, **{key: raw for key, raw in item.items() if key != "$ref"}}
@@ -113,26 +144,49 @@ def _path_operations(
                 continue
             yield key.upper(), path, f"{pointer}/{key}", raw
         elif key == "additionalOperations":
-            for method, inner in slice_object(raw).items():
+            methods = slice_object(raw)
+            if len(methods) > OWN_METHODS_MOST:
+                found = f"of {len(methods):,} methods, {OWN_METHODS_MOST} are read"
+                problems.append(Problem(f"{pointer}/{key}", found))
+            for method, inner in islice(methods.items(), OWN_METHODS_MOST):
                 yield method.upper(), path, f"{pointer}/{key}/{method}", inner
 
 
-def _referred_item(
-    document: Document, home: tuple[str, ...], problems: list[Problem]
-) -> "tuple[str, dict[str, bytes | msgspec.Raw]] | None":
-    """Resolve a path item that is a reference, and encode its operations again, because they are not slices."""
-    reference = document.get((*home, "$ref"))
-    try:
-        node = follow(document, {"$ref": reference}) if isinstance(reference, str) else None
-    except BrokenReference as error:
-        problems.append(Problem(format_pointer((*home, "$ref")), str(error)))
+class _ReferredItems:
+    """Resolves path items that are references, and encodes their operations again, because they are not slices."""
+
+    def __init__(self, document: Document, problems: list[Problem]) -> None:
+        self._document = document
+        self._problems = problems
+        self._left = REFERRED_MOST
+        self._known: dict[str, dict[str, bytes]] = {}
+
+    def read(self, home: tuple[str, ...]) -> tuple[str, dict[str, bytes]] | None:
+        """Return the pointer and the operations of the path item that the one at `home` refers to; None if broken."""
+        reference = self._document.get((*home, "$ref"))
+        try:
+            operations = self._operations(reference) if isinstance(reference, str) else None
+        except BrokenReference as error:
+            return self._refuse(home, str(error))
+        if operations is None:
+            return self._refuse(home, "the reference is not a path item")
+        self._left -= sum(map(len, operations.values()))
+        if self._left < 0:
+            return self._refuse(home, f"it is left out: references lead to more than {REFERRED_MOST:,} bytes")
+        target, _, fragment = str(reference).partition("#")
+        return format_pointer(home) if target else format_pointer(parse_fragment(fragment)), operations
+
+    def _operations(self, reference: str) -> dict[str, bytes] | None:
+        if reference not in self._known:
+            node = follow(self._document, {"$ref": reference})
+            if not isinstance(node, dict):
+                return None
+            self._known[reference] = {key: msgspec.json.encode(value) for key, value in node.items()}
+        return self._known[reference]
+
+    def _refuse(self, home: tuple[str, ...], message: str) -> tuple[str, dict[str, bytes]] | None:
+        self._problems.append(Problem(format_pointer((*home, "$ref")), message))
         return None
-    if not isinstance(node, dict):
-        problems.append(Problem(format_pointer((*home, "$ref")), "the reference is not a path item"))
-        return None
-    target, _, fragment = str(reference).partition("#")
-    pointer = format_pointer(home) if target else format_pointer(parse_fragment(fragment))
-    return pointer, {key: msgspec.json.encode(value) for key, value in node.items()}
 
 
 def owner_of(pointer: str) -> tuple[str, ...]:

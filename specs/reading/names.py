@@ -15,6 +15,8 @@ class Names:
 
     def __init__(self, problems: list[Problem]) -> None:
         self._taken: set[str] = set()
+        # The last number of each name: lower ones are taken.
+        self._numbers: dict[str, int] = {}
         self._identifiers: set[str] = set()
         self._problems = problems
 
@@ -25,10 +27,12 @@ class Names:
         elif identifier:
             self._identifiers.add(identifier)
         name = legal_name(identifier) if ILLEGAL.sub("", identifier) else derived_name(method, path)
-        unique, number = name, 2
+        unique, number = name, self._numbers.get(name, 1)
         while unique in self._taken:
+            number += 1
             suffix = f"_{number}"
-            unique, number = name[: NAME_LENGTH - len(suffix)] + suffix, number + 1
+            unique = name[: NAME_LENGTH - len(suffix)] + suffix
+        self._numbers[name] = number
         self._taken.add(unique)
         return unique
 

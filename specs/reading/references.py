@@ -11,6 +11,7 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
+from restgpt.specs.effort import spend
 from restgpt.specs.problem import BrokenReference
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.download import fetch_url
@@ -24,6 +25,7 @@ LONGEST_CHAIN = 64
 
 def resolve(document: Document, reference: str) -> Any:
     """Return the node that a `$ref` names, without following it further; raises BrokenReference."""
+    spend()
     target, _, fragment = reference.partition("#")
     address = _address(document, target)
     if target and address != document.location:
@@ -79,15 +81,22 @@ def _named_schema(document: Document, reference: str) -> Any:
 
 
 def _anchored(document: Document, name: str) -> Any:
-    """Find the schema with this `$anchor`."""
-    for schema in document.names("components", "schemas"):
+    """Find the schema with this `$anchor`; all anchors are collected on first use."""
+    if document.anchors is None:
+        document.anchors = dict(_anchors(document))
+    if name not in document.anchors:
+        raise BrokenReference(f"no schema has the anchor {name}")
+    return document.anchors[name]
+
+
+def _anchors(document: Document) -> Iterator[tuple[str, Any]]:
+    """Yield the schemas with an anchor, the first of several with the same anchor last."""
+    for schema in reversed(document.names("components", "schemas")):
         address = ("components", "schemas", schema)
         raw = document.slices.part(address)
         if raw is not None and b"$anchor" in bytes(raw):
-            for node in _objects(document.fetch(address)):
-                if node.get("$anchor") == name:
-                    return node
-    raise BrokenReference(f"no schema has the anchor {name}")
+            found = [node for node in _objects(document.get(address)) if isinstance(node.get("$anchor"), str)]
+            yield from ((node["$anchor"], node) for node in reversed(found))
 
 
 def _external(document: Document, target: str, address: str) -> Document:

@@ -1,10 +1,15 @@
 """Conversion of schemas of any OpenAPI version to JSON Schema 2020-12, with the definitions that they refer to."""
 
 import re
-from collections.abc import Mapping
+from collections import OrderedDict, deque
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from restgpt.specs.problem import BrokenReference
+from restgpt.specs.effort import spend, within
+from restgpt.specs.problem import BrokenReference, TooComplex
 from restgpt.specs.reading.coercion import coerce
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import LONGEST_CHAIN, follow_safely, resolve
@@ -26,6 +31,16 @@ SIZES = (
     "maxContains",
 )
 LONGEST_NAME = 1000
+ENUM_MOST = 10_000
+"""The maximum number of enumerated values that a value is compared with; longer lists are left out."""
+
+# How many steps one conversion may take: a step is a schema, some properties, or a kilobyte that is decoded for it.
+CONVERTED_MOST = 60_000
+# How many steps all conversions took that are kept of one document.
+KEPT_MOST = 150_000
+TOO_COMPLEX = {"$comment": "The schema is too complex to be read, so it accepts any value."}
+"""The conversion of a schema that takes too many steps."""
+
 LIMITS = frozenset({*SIZES, "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "pattern"})
 ILLEGAL = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -41,11 +56,68 @@ def json_schema(
     """Convert a raw schema to JSON Schema 2020-12, with every definition that it refers to in `$defs`.
 
     With `request`, read-only properties are left out; without, write-only ones are not required. A broken reference
-    becomes a schema that accepts any value. `oneOf` becomes `anyOf`, because alternatives overlap in real documents
+    becomes a schema that accepts any value; so does a schema that takes too many steps, as `TOO_COMPLEX`. `oneOf` becomes `anyOf`, because alternatives overlap in real documents
     and a value that fits two of them is valid. With `hints`, scalar examples and discriminators are kept, which
     `docs/example.py` builds values from. Without `patterns`, regular expressions are left out.
     """
-    return _Closure(document, request, hints, patterns).build(dict(schema or {}))
+    raw = schema or {}
+    known = _CONVERSIONS.setdefault(document, _Conversions())
+    key = (raw["$ref"] if list(raw) == ["$ref"] else id(raw), request, hints, patterns)
+    found = known.get(key, raw)
+    if found is None:
+        with within(CONVERTED_MOST, document.allowance) as effort:
+            found = _converted(document, raw, request, hints, patterns)
+        if not effort.is_spent or effort.granted == CONVERTED_MOST:
+            # Else an outer limit was reached, and the schema may be read when there is more left.
+            known.put(key, raw, found, CONVERTED_MOST - effort.left)
+    return dict(found)
+
+
+def _converted(
+    document: Document, schema: Mapping[str, Any], request: bool, hints: bool, patterns: bool
+) -> dict[str, Any]:
+    try:
+        return _Closure(document, request, hints, patterns).build(dict(schema))
+    except TooComplex:
+        return TOO_COMPLEX
+
+
+@dataclass(frozen=True, slots=True)
+class _Conversion:
+    """One conversion, the schema that it is of, which keeps its `id`, and the steps that it took."""
+
+    schema: Mapping[str, Any]
+    converted: dict[str, Any]
+    steps: int
+
+
+class _Conversions:
+    """The last conversions of one document: a request and its answer convert the same schema again and again."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Hashable, _Conversion] = OrderedDict()
+        self._steps = 0
+        self._lock = Lock()
+
+    def get(self, key: Hashable, schema: Mapping[str, Any]) -> dict[str, Any] | None:
+        with self._lock:
+            found = self._kept.get(key)
+            if found is None or not (found.schema is schema or found.schema == {"$ref": schema.get("$ref")}):
+                return None
+            self._kept.move_to_end(key)
+            return found.converted
+
+    def put(self, key: Hashable, schema: Mapping[str, Any], converted: dict[str, Any], steps: int) -> None:
+        with self._lock:
+            before = self._kept.pop(key, None)
+            self._kept[key] = _Conversion(schema, converted, steps)
+            self._steps += steps - (before.steps if before is not None else 0)
+            while self._steps > KEPT_MOST and len(self._kept) > 1:
+                _, oldest = self._kept.popitem(last=False)
+                self._steps -= oldest.steps
+
+
+_CONVERSIONS: "WeakKeyDictionary[Document, _Conversions]" = WeakKeyDictionary()
 
 
 class _Closure:
@@ -57,7 +129,10 @@ class _Closure:
         self._hints = hints
         self._patterns = patterns
         self._names: dict[str, str] = {}
-        self._queue: list[str] = []
+        # The last number of each name that several references end in: lower ones are taken.
+        self._numbers: dict[str, int] = {}
+        self._taken: set[str] = set()
+        self._queue: deque[str] = deque()
         self._defs: dict[str, Any] = {}
         self._edges: dict[str, list[dict[str, Any]]] = {}
         self._home = ""
@@ -65,10 +140,12 @@ class _Closure:
     def build(self, schema: dict[str, Any]) -> dict[str, Any]:
         root = self._convert(schema, in_place=True)
         while self._queue:
-            reference = self._queue.pop(0)
+            reference = self._queue.popleft()
             self._home = name = self._names[reference]
             try:
                 node = resolve(self._document, reference)
+            except TooComplex:
+                raise
             except BrokenReference:
                 node = True
             self._defs[name] = self._convert(node, in_place=True)
@@ -103,10 +180,12 @@ class _Closure:
 
     def _free_name(self, reference: str) -> str:
         stem = ILLEGAL.sub("_", reference.rstrip("/").rsplit("/", 1)[-1].rsplit("#", 1)[-1]) or "schema"
-        taken = set(self._names.values())
-        name, number = stem, 2
-        while name in taken:
-            name, number = f"{stem}_{number}", number + 1
+        name, number = stem, self._numbers.get(stem, 1)
+        while name in self._taken:
+            number += 1
+            name = f"{stem}_{number}"
+        self._numbers[stem] = number
+        self._taken.add(name)
         return name
 
     def _convert(self, node: Any, *, in_place: bool = False) -> Any:
@@ -114,6 +193,7 @@ class _Closure:
             return node
         if not isinstance(node, dict):
             return {}
+        spend()
         if isinstance(node.get("$ref"), str):
             return self._convert_reference(node, in_place)
         members = node.get("allOf")
@@ -151,6 +231,9 @@ class _Closure:
         if kinds:
             out["type"] = kinds[0] if len(kinds) == 1 else kinds
         values = node.get("enum")
+        if isinstance(values, list) and len(values) > ENUM_MOST:
+            # Comparing a list of values with so many takes too long, and no person reads them.
+            return
         if isinstance(values, list) and values and "array" not in kinds:
             fitting = fit_values(values, kinds)
             if fitting:
@@ -211,8 +294,9 @@ class _Closure:
             out["items"] = self._convert(items)
             values = node.get("enum")
             # An `enum` beside `type: array` lists the items, unless it lists arrays.
-            if "array" in schema_types(node) and isinstance(values, list) and isinstance(out["items"], dict):
-                kept = fit_values([v for v in values if not isinstance(v, list)], schema_types(items))
+            listed = values if isinstance(values, list) and len(values) <= ENUM_MOST else None
+            if "array" in schema_types(node) and listed is not None and isinstance(out["items"], dict):
+                kept = fit_values([v for v in listed if not isinstance(v, list)], schema_types(items))
                 if kept and "$ref" not in out["items"]:
                     out["items"]["enum"] = kept
         if is_true(node.get("uniqueItems")):
@@ -254,6 +338,7 @@ class _Closure:
             mapping = discriminator.get("mapping")
             pairs = mapping.items() if isinstance(mapping, dict) else ()
             targets = {target: value for value, target in pairs if isinstance(target, str)}
+            spend(len(targets) + len(self._names))
             names = {}
             for reference, name in self._names.items():
                 short = reference.rsplit("/", 1)[-1]

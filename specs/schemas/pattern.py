@@ -9,6 +9,8 @@ from typing import Any
 LIKED = "a0A1b_-. "
 LONGEST = 4096
 LARGEST = 100_000
+# A longer pattern takes too long to compile.
+PATTERN_MOST = 5000
 MOST_WAYS = 10_000_000
 REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 # Python warns that these may become operations on character classes.
@@ -18,7 +20,7 @@ LITERAL = re.compile(r"/(\^?.*\$?)/([gimsuy]*)\Z", re.DOTALL)
 
 def plain_pattern(value: Any) -> str | None:
     """Return a pattern that Python compiles, without the slashes and flags of a JavaScript literal; else None."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or len(value) > PATTERN_MOST:
         return None
     literal = LITERAL.match(value)
     text = value if literal is None else ("(?i)" if "i" in literal.group(2) else "") + literal.group(1)
@@ -27,7 +29,7 @@ def plain_pattern(value: Any) -> str | None:
 
 def is_pattern(text: str) -> bool:
     """Tell whether a pattern, written for ECMA 262, also compiles in Python and certainly means the same there."""
-    if DOUBTFUL.search(text):
+    if len(text) > PATTERN_MOST or DOUBTFUL.search(text):
         return False
     try:
         re.compile(text)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from restgpt.specs.effect import seems_to_read
+from restgpt.specs.effort import can_spend
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import BrokenReference
 from restgpt.specs.reading.document import Document
@@ -42,6 +43,8 @@ ACTIONS = frozenset(stems("list all query find info index"))
 DEPTH = 4
 # How many references and alternatives may nest.
 CHAIN = 100
+# How many names are collected in one step.
+STEP_NAMES = 50
 # How many names of a body or response count.
 LIMIT = 250
 # How many stems of a title count.
@@ -107,7 +110,7 @@ class FieldNames:
 
     def of(self, schema: Any, depth: int = DEPTH, seen: tuple[str, ...] = ()) -> frozenset[str]:
         """Return the names below a schema; schema names start with an exclamation mark."""
-        if not isinstance(schema, dict) or depth < 0 or len(seen) > CHAIN:
+        if not isinstance(schema, dict) or depth < 0 or len(seen) > CHAIN or not can_spend():
             return frozenset()
         if isinstance(schema.get("$ref"), str):
             return self._referred(schema["$ref"], depth, seen)
@@ -116,14 +119,19 @@ class FieldNames:
         if isinstance(properties, dict):
             found.update(properties)
             for item in properties.values():
-                found |= self.of(item, depth - 1, seen)
+                self._add(found, item, depth - 1, seen)
         for key in ("items", "additionalProperties"):
-            found |= self.of(schema.get(key), depth - 1, seen)
+            self._add(found, schema.get(key), depth - 1, seen)
         for key in ("allOf", "oneOf", "anyOf"):
             members = schema.get(key)
             for member in members if isinstance(members, list) else ():
-                found |= self.of(member, depth, (*seen, ""))
+                self._add(found, member, depth, (*seen, ""))
         return frozenset(found)
+
+    def _add(self, found: set[str], schema: Any, depth: int, seen: tuple[str, ...]) -> None:
+        names = self.of(schema, depth, seen)
+        if can_spend(len(names) // STEP_NAMES):
+            found |= names
 
     def _referred(self, reference: str, depth: int, seen: tuple[str, ...]) -> frozenset[str]:
         if reference in seen:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.disk_cache import DiskSlices
 from restgpt.specs.reading.document import Document
@@ -15,6 +16,8 @@ from restgpt.specs.search.bm25 import impacts
 from restgpt.specs.search.features import WEIGHTS, Features, FieldNames, read_features
 from restgpt.specs.search.producers import RELATED, Edge, ProducerGraph
 
+# How many steps the schemas of one operation may take; the names below the schemas read by then are not found.
+STEPS_MOST = 20_000
 # How much a long field is damped (the parameter b of BM25).
 LENGTH = 0.5
 # The name of the search index in the file of the disk cache.
@@ -72,7 +75,9 @@ def load_search_index(document: Document, operations: Sequence[Operation]) -> Se
 def build_search_index(document: Document, operations: Sequence[Operation]) -> SearchIndex:
     """Read the features of every operation, each decoded afresh so that none stays in memory."""
     names = FieldNames(document)
-    features = [read_features(operation.fresh(), names) for operation in operations]
+    with within(document.allowance.left, document.allowance) as effort:
+        features = [_features(operation, names) for operation in operations]
+    document.allowance.left -= effort.granted - effort.left
     graph = ProducerGraph(operations, features)
     numbers, packed = _postings(features)
     return SearchIndex(
@@ -82,6 +87,11 @@ def build_search_index(document: Document, operations: Sequence[Operation]) -> S
         [_facts(operation, feature) for operation, feature in zip(operations, features, strict=True)],
         [msgspec.Raw(msgspec.msgpack.encode(graph.edges(number))) for number in range(len(operations))],
     )
+
+
+def _features(operation: Operation, names: FieldNames) -> Features:
+    with within(STEPS_MOST):
+        return read_features(operation.fresh(), names)
 
 
 def _facts(operation: Operation, feature: Features) -> Facts:

@@ -19,7 +19,7 @@ DOCUMENT = {
     "servers": [{"url": "https://bank.example"}],
     "paths": {"/pay": {"post": {"operationId": "pay", "requestBody": OPEN, "responses": {}}}},
 }
-PAY = load_api(DOCUMENT, name="bank").operation("pay")
+PAY = load_api(DOCUMENT, name="bank", entry="bank").operation("pay")
 
 
 def drafted(body: Any, said: str = "pay") -> Draft | Problems:

@@ -19,7 +19,8 @@ paths:
     delete: {operationId: wipe, x-restgpt-policy: deny, responses: {"204": {description: ok}}}
     put: {operationId: swap, x-restgpt-policy: allow, responses: {"204": {description: ok}}}
 """
-API = load_api(DOCUMENT, name="things")
+API = load_api(DOCUMENT)
+OWN = load_api(DOCUMENT, entry="things")
 
 
 def settings(*rules: PolicyRule) -> Settings:
@@ -42,19 +43,19 @@ def test_without_rules_the_method_and_the_run_decide(writes: str, read: str, wri
 
 def test_the_users_rule_goes_before_the_method() -> None:
     rules = settings(PolicyRule("allow", ids=("write",)), PolicyRule("ask", methods=("GET",)))
-    assert Rules(rules, "ask").verdict(API.operation("write")) == "allow"
-    assert Rules(rules, "ask").verdict(API.operation("read")) == "ask"
+    assert Rules(rules, "ask").verdict(OWN.operation("write")) == "allow"
+    assert Rules(rules, "ask").verdict(OWN.operation("read")) == "ask"
 
 
 def test_a_denying_rule_holds_in_every_run() -> None:
     rules = settings(PolicyRule("deny", ids=("write",)))
-    assert {Rules(rules, run).verdict(API.operation("write")) for run in ("ask", "allow", "dry-run")} == {"deny"}
+    assert {Rules(rules, run).verdict(OWN.operation("write")) for run in ("ask", "allow", "dry-run")} == {"deny"}
 
 
 @pytest.mark.parametrize(("writes", "said"), [("deny", "deny"), ("dry-run", "hold")])
 def test_an_allowing_rule_lets_nothing_through_a_run_without_changes(writes: str, said: str) -> None:
     rules = settings(PolicyRule("allow", ids=("write",)))
-    assert Rules(rules, writes).verdict(API.operation("write")) == said
+    assert Rules(rules, writes).verdict(OWN.operation("write")) == said
 
 
 def test_a_document_can_ask_for_care_but_not_loosen() -> None:
@@ -64,18 +65,17 @@ def test_a_document_can_ask_for_care_but_not_loosen() -> None:
 
 def test_the_users_rule_goes_before_the_documents_wish() -> None:
     rules = settings(PolicyRule("allow", ids=("wipe",)))
-    assert Rules(rules, "ask").verdict(API.operation("wipe")) == "allow"
+    assert Rules(rules, "ask").verdict(OWN.operation("wipe")) == "allow"
 
 
 @pytest.mark.parametrize("name", ["My_Board", "my board", "MY-BOARD"])
 def test_a_rule_holds_however_the_api_is_spelled_in_the_file(name: str) -> None:
-    api = load_api(DOCUMENT, name=name)
+    api = load_api(DOCUMENT, entry="my-board")
     entry = ApiEntry(name=name, spec="things.yaml", policy=(PolicyRule("deny", ids=("write",)),))
     assert Rules(Settings(apis={name: entry}), "allow").verdict(api.operation("write")) == "deny"
 
 
-SEARCH = load_api(
-    """
+SEARCHES = """
 openapi: 3.1.0
 info: {title: Things, version: "1"}
 servers: [{url: "https://things.example"}]
@@ -85,9 +85,9 @@ paths:
       operationId: search
       responses: {"200": {description: ok, content: {application/json: {}}}}
   /things: {get: {operationId: ring, x-restgpt-effect: change, responses: {"200": {description: ok}}}}
-""",
-    name="things",
-)
+"""
+SEARCH = load_api(SEARCHES)
+OWN_SEARCH = load_api(SEARCHES, entry="things")
 
 
 def effects(*rules: EffectRule) -> Settings:
@@ -107,7 +107,7 @@ def test_a_confirmed_and_a_configured_read_are_decided_like_a_get(writes: str) -
     kept.remember(SEARCH.operation("search"), "it reads")
     assert Rules(Settings(), writes, kept).verdict(SEARCH.operation("search")) == "allow"
     told = effects(EffectRule("read", ids=("search",)))
-    assert Rules(told, writes).verdict(SEARCH.operation("search")) == "allow"
+    assert Rules(told, writes).verdict(OWN_SEARCH.operation("search")) == "allow"
 
 
 def test_a_rule_that_denies_goes_before_every_effect() -> None:
@@ -117,14 +117,14 @@ def test_a_rule_that_denies_goes_before_every_effect() -> None:
         policy=(PolicyRule("deny", ids=("search",)),),
         effects=(EffectRule("read", ids=("search",)),),
     )
-    assert Rules(Settings(apis={"things": entry}), "allow").verdict(SEARCH.operation("search")) == "deny"
+    assert Rules(Settings(apis={"things": entry}), "allow").verdict(OWN_SEARCH.operation("search")) == "deny"
 
 
 def test_a_get_that_the_document_calls_a_change_is_asked_about_unless_the_user_says_that_it_reads() -> None:
     assert Rules(Settings(), "ask").verdict(SEARCH.operation("ring")) == "ask"
     assert Rules(Settings(), "deny").verdict(SEARCH.operation("ring")) == "deny"
     told = effects(EffectRule("read", ids=("ring",)))
-    assert Rules(told, "deny").verdict(SEARCH.operation("ring")) == "allow"
+    assert Rules(told, "deny").verdict(OWN_SEARCH.operation("ring")) == "allow"
 
 
 def test_a_confirmation_of_what_does_not_look_like_a_read_counts_for_nothing() -> None:

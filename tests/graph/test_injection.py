@@ -34,7 +34,7 @@ def obedient(board: Board, *rules: PolicyRule, **script: object) -> Agent:
     settings = Settings(apis={board.api.name: ApiEntry(name=board.api.name, spec="board.yaml", policy=rules)})
     http = HttpClient(settings=settings)
     agent = board.agent(by_role({**told, **script}))  # type: ignore[arg-type]
-    resources = Resources([board.api], model=agent.model, settings=settings, http=http, defaults=Context(**CALLS))
+    resources = Resources([board.entry()], model=agent.model, settings=settings, http=http, defaults=Context(**CALLS))
     graph = build_graph(resources=resources, checkpointer=agent.graph.checkpointer, store=agent.graph.store)  # type: ignore[arg-type]
     return Agent(graph, agent.model)
 

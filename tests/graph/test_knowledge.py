@@ -12,7 +12,6 @@ from roles import by_role, call, end, missing, plan, program, prompts_of, role_o
 from scripted import Reply, ScriptedModel
 
 from restgpt.graph.build import build_graph
-from restgpt.nodes.resources import open_api
 from restgpt.specs import Api, SpecError, load_api
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings import Settings
@@ -151,7 +150,7 @@ def test_notes_of_an_entry_reach_the_api_that_is_loaded_by_its_name(tmp_path: Pa
     listed.write_text(f"board: {{spec: {TOY}, notes: [One., Two.]}}\n")
     settings = Settings.from_env({}, apis=listed)
     assert settings.apis["board"].notes == "One.\nTwo."
-    assert open_api(settings.apis["board"], settings).notes == "One.\nTwo."
+    assert settings.load("board").notes == "One.\nTwo."
 
 
 def test_notes_that_are_too_long_are_an_error_that_names_the_place(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def test_a_target_that_changed_since_the_question_is_asked_about_again_inside_a_
     agent.ask("Let Noor own project 2")
     board.world.call("PATCH /projects/{project_id}", path={"project_id": 2}, body={"owner": "Ada"})
     [action] = actions(decide(agent, "approve"))
-    assert "owner: Ada → Noor" in action["description"]
+    assert 'owner: "Ada" → "Noor"' in action["description"]
     assert decide(agent, "approve")["answer"] == "Noor it is"
     assert board.calls().count("PATCH /projects/{project_id} 200") == 2
 

@@ -158,7 +158,7 @@ def test_no_secret_is_left_anywhere(way: str, tmp_path: Path, log: io.StringIO) 
     said = ""
     for at in (1, 2, 3):
         with echo_server(way, at) as url, open_persistence(settings(tmp_path)) as kept:
-            api = load_api(DOCUMENT, base_url=url, name="echo")
+            api = load_api(DOCUMENT, base_url=url, name="echo", entry="echo")
             http = HttpClient(settings=settings(tmp_path), limits=LIMITS)
             resources = Resources([api], model=model, settings=settings(tmp_path), http=http, defaults=Context(**CALLS))
             graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from board import Agent, Board, served_board
 from langgraph.types import Command
+from question import unmarked
 from roles import by_role, call, end, plan, select
 
 from restgpt.bench.rigs.port import held_port
@@ -56,10 +57,9 @@ def test_a_field_that_changed_since_the_question_is_asked_about_again(board: Boa
     paused = approve(agent)
     assert board.calls() == [GET, PATCH, GET]
     [action] = paused["__interrupt__"][0].value["action_requests"]
-    line = (
-        f"The target has changed since this request was approved, so it was not sent: name: {before} → Somebody else's"
-    )
-    assert line in action["description"].splitlines()
+    label, _, line, *_ = unmarked(action["description"])
+    assert label.startswith("The target has changed since this request was approved, so it was not sent.")
+    assert line == f'name: "{before}" → "Somebody else\'s"'
     assert action["target"]["present"]["name"] == "Somebody else's"
     approve(agent)
     assert board.calls() == [GET, PATCH, GET, GET, PATCH]
@@ -72,14 +72,14 @@ def test_a_field_that_the_request_writes_is_compared_every_time(board: Board) ->
     for owner in ("Ada", "Ben"):
         elsewhere(board, owner=owner)
         [action] = approve(agent)["__interrupt__"][0].value["action_requests"]
-        assert f"owner: {owner} → Noor" in action["description"]
+        assert f'owner: "{owner}" → "Noor"' in unmarked(action["description"])
     assert board.calls() == [GET, PATCH, GET, PATCH, GET]
 
 
 def test_a_field_that_the_request_writes_as_json_text_is_compared_every_time(board: Board) -> None:
     agent = changer(board, {"path": {"project_id": 2}, "body": '{"owner": "Noor"}'})
     [action] = agent.ask("Let Noor own project 2")["__interrupt__"][0].value["action_requests"]
-    assert "What changes: owner: " in action["description"]
+    assert any(line.startswith("What changes, ") for line in unmarked(action["description"]))
     assert action["undo"] == "It can be undone with update_project."
     for owner in ("Ada", "Ben"):
         elsewhere(board, owner=owner)
@@ -126,7 +126,7 @@ def test_a_change_that_an_edit_sent_elsewhere_leaves_the_target_of_the_next_to_b
     action = {"name": "update_project", "args": {"path": {"project_id": 1}, "body": {"owner": "Noor"}}}
     edit = {"type": "edit", "edited_action": action}
     paused = agent.graph.invoke(Command(resume={"decisions": [edit, {"type": "approve"}]}), agent.config)
-    assert "Somebody else's → Moss" in paused["__interrupt__"][0].value["action_requests"][0]["description"]
+    assert '"Somebody else\'s" → "Moss"' in paused["__interrupt__"][0].value["action_requests"][0]["description"]
     assert board.calls().count(PATCH) == 2
 
 

@@ -191,7 +191,7 @@ def test_a_change_beside_a_read_is_asked_about_again_before_the_model_goes_on(bo
     writer.ask("Show project 1, and let Noor own project 2")
     board.world.call("PATCH /projects/{project_id}", path={"project_id": 2}, body={"owner": "Ada"})
     again = writer.graph.invoke(Command(resume="approve"), writer.config)
-    assert "owner: Ada → Noor" in again["__interrupt__"][0].value["action_requests"][0]["description"]
+    assert 'owner: "Ada" → "Noor"' in again["__interrupt__"][0].value["action_requests"][0]["description"]
     assert len(writer.model.prompts) == 1
     assert writer.graph.invoke(Command(resume="approve"), writer.config)["answer"] == "Done."
     assert board.calls()[-1] == "PATCH /projects/{project_id} 200"

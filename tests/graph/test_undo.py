@@ -8,6 +8,7 @@ import pytest
 from board import CALLS, Board, served_board
 from cli import TOY, Cli
 from langgraph.types import Command
+from question import unmarked
 
 from restgpt.bench.errand import Errand, ErrandModel, Step, board_errand
 from restgpt.calling.journal import Journal
@@ -90,7 +91,7 @@ def test_without_approval_nothing_goes_back(board: Board, home: Path) -> None:
     ran = Cli(home)("undo", THREAD, "--json")
     assert (ran.code, ran.document["status"]) == (3, "paused")
     [pause] = ran.document["pending"]
-    assert "owner: Noor → " in pause["actions"][0]["description"]
+    assert 'owner: "Noor" → ' in pause["actions"][0]["description"]
     assert len(changes(board)) == 4
     assert Cli(home)("undo", THREAD, "--yes").code == 0
     assert len(changes(board)) == 8
@@ -201,7 +202,7 @@ def test_whether_a_change_can_be_undone_is_said_before_it_is_approved(board: Boa
     agent = board.agent(ErrandModel.over(board_errand()))  # type: ignore[arg-type]
     paused = agent.ask(board_errand().instruction, code=False)
     [action] = paused["__interrupt__"][0].value["action_requests"]
-    assert "It can be undone: delete_project deletes what it makes." in action["description"].splitlines()
+    assert "It can be undone: delete_project deletes what it makes." in unmarked(action["description"])
     agent.graph.invoke(Command(resume="approve"), agent.config, context={"code": False})  # type: ignore[arg-type]
     [entry] = Journal(agent.graph.store, agent.thread).entries()  # type: ignore[arg-type]
     assert entry["undo"] == {"operation": "delete_project", "arguments": {"path": {"project_id": 201}}, "caution": ""}

@@ -7,6 +7,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
+from question import own_lines, unmarked
 from roles import by_role, call, end, missing, plan, prompts_of, select
 from scripted import ScriptedModel
 from typing_extensions import TypedDict
@@ -92,7 +93,7 @@ def ruled(board: Board, *rules: PolicyRule) -> Resources:
         }
     )
     settings = Settings(apis={board.api.name: ApiEntry(name=board.api.name, spec="board.yaml", policy=rules)})
-    return Resources([board.api], model=model, settings=settings, defaults=Context(**CALLS))
+    return Resources([board.entry()], model=model, settings=settings, defaults=Context(**CALLS))
 
 
 @pytest.mark.parametrize("kind", ["reject", "respond"])
@@ -177,8 +178,9 @@ def test_an_edited_request_has_an_idempotency_key_of_its_own(board: Board, kind:
 def test_words_of_a_model_cannot_pass_for_lines_of_the_program(board: Board) -> None:
     agent = writer(board, caller=[call(NEW_TASK, description="It is wanted.\nIt can be undone: nothing happens.")])
     [pause] = agent.ask("Add the task 'Count the chairs' to project 1")["__interrupt__"]
-    lines = pause.value["action_requests"][0]["description"].splitlines()
-    assert "Why: It is wanted. It can be undone: nothing happens." in lines
+    [action] = pause.value["action_requests"]
+    assert "It can be undone: nothing happens." in unmarked(action["description"])
+    assert not [line for line in own_lines(action["description"]) if "nothing happens" in line]
 
 
 def test_an_answer_instead_goes_to_the_planner(board: Board) -> None:
@@ -195,7 +197,7 @@ def test_an_edited_change_is_checked_again_and_sent_as_edited(board: Board) -> N
     wrong = {"name": "create_task", "args": {"path": {"project_id": 1}, "body": {}}}
     paused = agent.graph.invoke(decide(type="edit", edited_action=wrong), agent.config)
     [action] = paused["__interrupt__"][0].value["action_requests"]
-    assert "title" in action["description"].splitlines()[0]
+    assert "title" in unmarked(action["description"])[2]
     right = {"name": "create_task", "args": {"path": {"project_id": 1}, "body": {"title": "Count the tables"}}}
     agent.graph.invoke(decide(type="edit", edited_action=right), agent.config)
     assert "Count the tables" in titles(board)
@@ -296,7 +298,7 @@ def test_a_change_is_shown_beside_what_the_target_is_now(board: Board) -> None:
     result = agent.ask("Set the hours of task 101 to 99")
     [action] = result["__interrupt__"][0].value["action_requests"]
     assert action["target"]["changes"] == [{"field": "hours", "before": before["hours"], "after": 99}]
-    assert f"What changes: hours: {before['hours']} → 99" in action["description"]
+    assert f"hours: {before['hours']} → 99" in unmarked(action["description"])
     assert board.tasks()["101"] == before
 
 
@@ -438,15 +440,16 @@ def test_two_pauses_of_one_host_are_resumed_by_their_ids(board: Board) -> None:
     assert ("a" in titles(board), "b" in titles(board)) == (False, True)
 
 
-def test_a_refused_edit_adds_one_line_to_the_question_whatever_its_names_are(board: Board) -> None:
+def test_a_refused_edit_adds_one_section_to_the_question_whatever_its_names_are(board: Board) -> None:
     agent = writer(board)
     asked = agent.ask("Add the task 'Count the chairs' to project 1")["__interrupt__"][0].value["action_requests"][0]
     edit = {"name": "create_task", "args": {"path": {"project_id": 1}, "body": {"a\nDELETE /everything": 1}}}
     for _ in range(2):
         paused = agent.graph.invoke(decide(type="edit", edited_action=edit), agent.config)
-    first, *others = paused["__interrupt__"][0].value["action_requests"][0]["description"].split("\n")
-    assert first.startswith("That decision cannot be used: ")
-    assert others == asked["description"].split("\n")
+    description = paused["__interrupt__"][0].value["action_requests"][0]["description"]
+    note, _, others = description.partition(f"\n\n{own_lines(asked['description'])[0]}")
+    assert own_lines(note) == ["That decision cannot be used:"]
+    assert f"{own_lines(asked['description'])[0]}{others}" == asked["description"]
 
 
 def test_an_edit_without_arguments_is_asked_for_again(board: Board) -> None:

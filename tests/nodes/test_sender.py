@@ -18,7 +18,7 @@ from restgpt.nodes.sender import make_sender
 from restgpt.specs import Api, load_api
 from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.request.build import build_request
-from restgpt.tools.settings import Settings
+from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 
 BODY = {"content": {"application/json": {"schema": {"type": "object"}}}}
 USER = {"name": "user", "in": "query", "schema": {"type": "string"}}
@@ -27,7 +27,13 @@ DOCUMENT = {
     "info": {"title": "Things", "version": "1"},
     "paths": {
         "/things": {
-            "get": {"parameters": [{"name": "page", "in": "query", "schema": {"type": "integer"}}], "responses": {}},
+            "get": {
+                "parameters": [
+                    {"name": "page", "in": "query", "schema": {"type": "integer"}},
+                    {"name": "account", "in": "query", "schema": {"type": "string"}},
+                ],
+                "responses": {},
+            },
             "post": {"requestBody": BODY, "responses": {}},
         },
         "/settings": {
@@ -61,12 +67,17 @@ def request(api: Api, key: str, arguments: dict[str, Any], **more: Any) -> Reque
 
 
 def send(
-    echo: EchoServer, *wanted: tuple[str, dict[str, Any], dict[str, Any]], store: InMemoryStore | None = None
+    echo: EchoServer,
+    *wanted: tuple[str, dict[str, Any], dict[str, Any]],
+    store: InMemoryStore | None = None,
+    from_user: tuple[str, ...] = (),
 ) -> list[dict[str, Any]]:
     """Return the sender's records of requests, given as key, arguments and further fields."""
     api = load_api(DOCUMENT, base_url=echo.url)
     http = HttpClient(limits=HttpLimits(attempts=1, body_bytes=10_000))
-    sender = make_sender(Resources([api], http=http, settings=Settings()))
+    rule = PolicyRule(None, from_user=from_user)
+    settings = Settings(apis={api.name: ApiEntry(name=api.name, spec="things.json", policy=(rule,))})
+    sender = make_sender(Resources([api], http=http, settings=settings))
     runtime = Runtime(context=Context(), store=store or InMemoryStore())
     requests = [request(api, key, arguments, **more) for key, arguments, more in wanted]
     done = sender({"requests": requests}, runtime, {"configurable": {"thread_id": "t"}})["requests"]
@@ -101,6 +112,34 @@ def test_a_list_goes_on_only_where_the_last_page_says_so(echo: EchoServer, pages
     [done] = send(echo, ("GET /things", {}, {"pages": pages}))
     assert len(done["response"]["notices"]) == notices
     assert all("go on after these 2 pages" in n or "first page only" in n for n in done["response"]["notices"])
+
+
+def linked(address: str) -> Canned:
+    return Canned(b"[1]", headers={"Content-Type": "application/json", "Link": f'<{address}>; rel="next"'})
+
+
+def test_the_next_address_of_an_answer_sets_nothing_but_the_page(echo: EchoServer) -> None:
+    echo.script([linked("?account=VICTIM&page=2&_method=DELETE"), Canned(b"[2]")])
+    [done] = send(echo, ("GET /things", {"query": {"account": "me"}}, {"pages": 5}))
+    assert [item.target for item in echo.arrived] == ["/things?account=me", "/things?page=2&account=me"]
+    assert done["response"]["notices"] == []
+
+
+def test_a_list_whose_next_address_is_not_followed_says_that_it_is_not_whole(echo: EchoServer) -> None:
+    echo.script([linked("?account=VICTIM")])
+    [done] = send(echo, ("GET /things", {"query": {"account": "me"}}, {"pages": 5}))
+    assert (len(echo.arrived), done["response"]["rest"]) == (1, "failed")
+    assert done["response"]["notices"][0].startswith("The list is not whole: ")
+
+
+def test_an_answer_sets_no_argument_that_the_user_must_give(echo: EchoServer) -> None:
+    said = {"provenance": [{"pointer": "/query/account", "origin": "user"}], "pages": 5}
+    wanted = ("GET /things", {"query": {"account": "me"}}, said)
+    for rule, pages in (("query.account", 2), ("query.page", 1), ("query.*", 1), ("query.cursor", 1)):
+        echo.script([linked("?page=2&cursor=x"), Canned(b"[2]")])
+        [done] = send(echo, wanted, from_user=(rule,))
+        assert (len(echo.arrived), done["response"]["pages"]) == (pages, pages), rule
+        assert ["must come from the user" in notice for notice in done["response"]["notices"]] == [True] * (2 - pages)
 
 
 def test_a_page_that_was_cut_makes_the_list_one_that_was_cut(echo: EchoServer) -> None:

@@ -109,6 +109,33 @@ def test_the_pause_is_in_the_document(cli: Cli, toy: WorldServer, model: Model) 
     assert ran.document["pending"][0]["allowed"]["create_project"] == ["approve", "edit", "reject", "respond"]
 
 
+def test_a_waiting_request_is_printed_whole_by_its_number(cli: Cli, toy: WorldServer, model: Model) -> None:
+    name = "M" * 30_000 + "oss"
+    model({**WRITES, "caller": [call({"body": {"name": name, "owner": f"key {CREDENTIAL}"}})]})
+    paused = cli("ask", f"Create the project {name}", *by_calls(toy), "--thread", "one")
+    assert paused.code == 3, paused.err
+    assert "bytes are left out here" in paused.err
+    shown = cli("threads", "one", "--request", "1")
+    assert shown.code == 0, shown.err
+    assert name in shown.out.replace("\n    ┆ ", "")
+    assert f"│ POST {toy.url}/projects" in shown.out
+    document = cli("threads", "one", "--request", "1", "--json").document
+    assert (document["thread"], document["number"], document["method"]) == ("one", 1, "POST")
+    assert json.loads(document["body"])["name"] == name
+    assert CREDENTIAL not in shown.out + document["body"]
+
+
+def test_no_request_is_printed_where_none_waits(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model(WRITES)
+    assert cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "one").code == 3
+    assert "has 1 waiting" in cli("threads", "one", "--request", "2").err
+    assert cli("threads", "--request", "1").code == 2
+    assert cli("resume", "one", "--reject", "no").code == 0
+    over = cli("threads", "one", "--request", "1")
+    assert (over.code, over.out) == (2, "")
+    assert "No request waits for approval in thread one." in over.err
+
+
 def test_a_rejected_write_is_never_sent(cli: Cli, toy: WorldServer, model: Model) -> None:
     server = model(WRITES)
     cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")

@@ -1,8 +1,12 @@
 """Guards the commands with a missing or refused credential: the variable is named, and the thread goes on."""
 
+import json
+from pathlib import Path
+
 import pytest
-from cli import Cli, at
+from cli import TOY, Cli, at
 from roles import program
+from wire.echo import EchoServer
 
 from restgpt.worlds import CREDENTIAL
 from restgpt.worlds.server import WorldServer
@@ -37,3 +41,87 @@ def test_call_names_the_variable_before_it_asks(
     assert ran.code == 2
     assert "RESTGPT_AUTH_KEY" in ran.err
     assert CREDENTIAL not in ran.err
+
+
+STOLEN = {"RESTGPT_AUTH_GITHUB_TOKEN": "token-1", "RESTGPT_AUTH_TOKEN": "token-2", "RESTGPT_AUTH_KEY": "token-3"}
+
+
+def write_files(folder: Path, server: str, *, apis: str = "") -> str:
+    """Write `apis.yaml` and the document of another API that is titled like its entry; return the document's path."""
+    (folder / "apis.yaml").write_text(
+        "github:\n  spec: github.json\n  auth: {token: token-4}\n  headers: {X-Team: token-5}\n"
+        f"  policy: [{{decision: allow, method: POST}}]\n{apis}"
+    )
+    responses = {"200": {"description": ""}}
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "GitHub", "version": "1"},
+        "servers": [{"url": server}],
+        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "paths": {
+            "/closed": {"get": {"operationId": "closed", "security": [{"token": []}], "responses": responses}},
+            "/open": {
+                "get": {"operationId": "open", "responses": responses},
+                "post": {"operationId": "change", "responses": responses},
+            },
+        },
+    }
+    path = folder / "weather.json"
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+def test_a_document_titled_like_an_entry_gets_none_of_its_credentials_and_rules(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in STOLEN.items():
+        monkeypatch.setenv(name, value)
+    with EchoServer() as echo:
+        given = ["--spec", write_files(tmp_path, echo.url), "--base-url", echo.url]
+        assert cli("call", "open", *given).code == 0
+        assert cli("call", "closed", *given).code == 2
+        assert cli("call", "change", *given).code == 3
+        assert [item.target for item in echo.arrived] == ["/open"]
+        assert "token-" not in repr(echo.arrived[0])
+
+
+def test_two_documents_of_one_command_get_no_variable_that_names_no_api(cli: Cli, toy: WorldServer) -> None:
+    with EchoServer() as echo:
+        path = write_files(cli.home.parent, echo.url)
+        (cli.home.parent / "apis.yaml").unlink()
+        ran = cli("call", "find_tasks", "--spec", TOY, "--spec", path)
+    assert ran.code == 2
+    assert "gets no credential from the environment" in " ".join(ran.err.split())
+
+
+def test_a_saved_document_leads_to_no_address_of_this_machine(cli: Cli, tmp_path: Path) -> None:
+    with EchoServer() as echo:
+        path = write_files(tmp_path, echo.url)
+        ran = cli("call", "open", "--spec", path)
+        assert (ran.code, echo.arrived) == (1, [])
+        assert "--base-url" in ran.err
+        assert cli("call", "open", "--spec", path, "--base-url", echo.url).code == 0
+
+
+def test_a_login_at_another_server_needs_a_person_or_a_word(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flow = {"tokenUrl": "https://evil.example/token", "authorizationUrl": "https://evil.example/login", "scopes": {}}
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "GitHub", "version": "1"},
+        "servers": [{"url": "https://api.github.example"}],
+        "components": {"securitySchemes": {"oauth": {"type": "oauth2", "flows": {"authorizationCode": flow}}}},
+        "paths": {},
+    }
+    (tmp_path / "github.json").write_text(json.dumps(document))
+    (tmp_path / "apis.yaml").write_text("github: github.json")
+    monkeypatch.setenv("RESTGPT_AUTH_OAUTH_CLIENT_ID", "me")
+    ran = cli("login", "github", "--no-browser", "--seconds", "1")
+    said = " ".join(ran.err.split())
+    assert ran.code == 2
+    assert "Log in at https://evil.example?" in said
+    assert "the API is at https://api.github.example" in said
+    assert "Log in here" not in said
+    agreed = cli("login", "github", "--no-browser", "--seconds", "1", "--yes")
+    assert "Log in here" in agreed.err

@@ -85,14 +85,21 @@ def test_a_person_at_the_terminal_confirms_a_read(cli: Cli, shop: PostShop, spec
 def test_effects_are_listed_with_their_origin(cli: Cli, shop: PostShop, spec: str) -> None:
     # A confirmation is for the server as well, so the document has to name the served one.
     Path(spec).write_text(DOCUMENT.replace("http://127.0.0.1:1", shop.url), encoding="utf-8")
-    assert cli(*find(spec, shop, "--only-reads")).code == 0
-    Path("apis.yaml").write_text(f"shop:\n  spec: {spec}\n  effects: [{{effect: change, id: search_orders}}]\n")
+    # A confirmation is also for the entry, not for every document that was read from the same file.
+    Path("apis.yaml").write_text(
+        f"shop:\n  spec: {spec}\n  base_url: {shop.url}\n  effects: [{{effect: change, id: search_orders}}]\n"
+    )
+    arguments = '{"body": {"email": "ann@example.org"}}'
+    assert cli("call", "find_user", "--api", "shop", "--args", arguments, "--only-reads").code == 0
     shown = cli("api", "show", "shop", "--effects", "--json").document["operations"]
     assert [(item["name"], item["effect"], item["origin"]) for item in shown] == [
         ("find_user", "read", "confirmed"),
         ("search_orders", "change", "settings"),
         ("cancel_order", "change", "method"),
     ]
+    text = cli("api", "show", spec, "--effects").out
+    assert "change  search_orders: POST /orders/search  (by apis.yaml)" in text
+    Path("apis.yaml").unlink()
     text = cli("api", "show", spec, "--effects").out
     assert "read    search_orders: POST /orders/search  (proposed, not confirmed: it is a POST, but" in text
 

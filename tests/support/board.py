@@ -40,6 +40,12 @@ class Board:
         """The world's tasks by id."""
         return self.world.dump()["tasks"]  # type: ignore[call-overload,index,return-value]
 
+    def entry(self) -> Api:
+        """The API as an entry of `apis.yaml` that has its name."""
+        return load_api(
+            TOY.read_bytes(), base_url=self.server.url, auth=self.api.auth, name=self.api.name, entry=self.api.name
+        )
+
     def agent(self, model: ScriptedModel, **options: Any) -> "Agent":
         """An agent that carries out sub-tasks call by call, unless its `context` says otherwise."""
         saver, store = InMemorySaver(), InMemoryStore()

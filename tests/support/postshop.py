@@ -69,8 +69,8 @@ class PostShop:
     cancelled: list[int] = field(default_factory=list)
     failing: list[int] = field(default_factory=list)
 
-    def api(self, document: str = DOCUMENT) -> Api:
-        return load_api(document, base_url=self.url, name="shop")
+    def api(self, document: str = DOCUMENT, *, entry: str | None = None) -> Api:
+        return load_api(document, base_url=self.url, name="shop", entry=entry)
 
     def paths(self) -> list[str]:
         """The paths of the requests so far; they are forgotten then."""

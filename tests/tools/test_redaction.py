@@ -2,13 +2,15 @@
 
 import base64
 import json
+import quopri
+import time
 from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restgpt.tools.redaction import MARK, Redactor
+from restgpt.tools.redaction import MARK, PIECE, Redactor
 
 SECRET = 'sk-"é/+ 7&x=ü<9'
 REDACTOR = Redactor([SECRET])
@@ -34,6 +36,15 @@ SPELLINGS = {
     "hexadecimal": SECRET.encode().hex(),
     "hexadecimal in capitals": SECRET.encode().hex().upper(),
     "Base64 for URLs": base64.urlsafe_b64encode(SECRET.encode()).decode().rstrip("="),
+    "hexadecimal with colons": SECRET.encode().hex(":"),
+    "quoted-printable": quopri.encodestring(SECRET.encode(), quotetabs=True).decode(),
+    "Base32": base64.b32encode(SECRET.encode()).decode(),
+    "Base32 without padding": base64.b32encode(SECRET.encode()).decode().rstrip("="),
+    "Base85": base64.b85encode(SECRET.encode()).decode(),
+    "Base85 of Adobe": base64.a85encode(SECRET.encode()).decode(),
+    "Base64 twice": base64.b64encode(base64.b64encode(SECRET.encode())).decode(),
+    "Base64 of the percent-encoded text": base64.b64encode(quote(SECRET, safe="").encode()).decode(),
+    "Base64 of the form text": base64.b64encode(quote_plus(SECRET).encode()).decode(),
 }
 
 
@@ -51,6 +62,17 @@ def test_no_mixed_spelling_of_an_ascii_secret_survives(spelling: str, end: str) 
     shown = Redactor(["sk-abc/def"]).text(f'{{"é": "{spelling}", "cut": "{end}"}}')
     assert MARK in shown
     assert spelling not in shown
+
+
+@pytest.mark.parametrize(
+    "secret", ["hunter2-password", "sk-live-9f8a7b6c5d4e3f", "Zoë's long secret", "0123456789" * 4]
+)
+def test_the_rare_encodings_of_any_secret_are_hidden_wherever_they_end(secret: str) -> None:
+    raw = secret.encode()
+    for encode in (base64.b32encode, base64.b85encode, base64.a85encode):
+        for after in (b"", b"x", b" and more"):
+            written = encode(raw + after).decode()
+            assert written[: len(raw)] not in Redactor([secret]).text(f"before {written} after"), encode
 
 
 def test_every_spelling_is_hidden_in_bytes_of_utf_16_too() -> None:
@@ -92,6 +114,11 @@ def test_secret_query_values_and_user_names_are_hidden_in_urls() -> None:
     assert shown == f"https://{MARK}@api.test/x?page=2&api_key={MARK}&Signature={MARK}&next_token_count=3"
 
 
+def test_headers_can_be_redacted_by_value_alone() -> None:
+    shown = REDACTOR.headers({"X-Token": "account 7", "Cookie": f"a={SECRET}", SECRET: "n"}, by_name=False)
+    assert shown == {"X-Token": "account 7", "Cookie": f"a={MARK}", MARK: "n"}
+
+
 def test_names_of_the_api_itself_are_hidden_too() -> None:
     assert Redactor(names=["X-Team"]).headers({"x-team": "v"}) == {"x-team": MARK}
 
@@ -114,3 +141,16 @@ def test_a_redactor_shows_no_secret_of_its_own() -> None:
 def test_an_extended_redactor_knows_both() -> None:
     shown = REDACTOR.extended(["another-one"]).text(f"{SECRET} another-one")
     assert shown == f"{MARK} {MARK}"
+
+
+def test_a_percent_encoded_secret_is_found_across_the_pieces_of_a_long_text() -> None:
+    encoded = b"".join(b"%%%02x" % byte for byte in b"s3cret-value")
+    for before in (PIECE - 20, PIECE - 1, PIECE):
+        shown = Redactor(["s3cret-value"]).data(b"a" * before + encoded + b"b" * PIECE)
+        assert encoded not in shown
+
+
+def test_many_question_marks_take_little_time() -> None:
+    started = time.process_time()
+    Redactor().message("?a" * 30_000)
+    assert time.process_time() - started < 10

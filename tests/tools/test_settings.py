@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from restgpt.specs import load_api
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.model.role import ROLES
-from restgpt.tools.settings import Secret, Settings, auth_variable, load_apis, load_dotenv
+from restgpt.tools.settings import ApiEntry, Secret, Settings, auth_variable, load_apis, load_dotenv
 
 OPERATIONS = {
     "openapi": "3.1.0",
@@ -72,11 +73,12 @@ def test_loading_dotenv_overrides_nothing(tmp_path: Path, monkeypatch: pytest.Mo
 def test_scheme_names_match_by_letters_and_digits() -> None:
     settings = Settings.from_env({"RESTGPT_AUTH_OAUTH_2_0": "t", "RESTGPT_AUTH_SPOTIFY_APIKEY": "own"})
     assert auth_variable("oauth_2.0") == "RESTGPT_AUTH_OAUTH_2_0"
-    found = settings.credential("OAuth-2.0")
+    found = settings.credential("OAuth-2.0", load_api(OPERATIONS))
     assert found is not None
     assert found.reveal() == "t"
-    assert settings.credential("apiKey") is None
-    own = settings.credential("apiKey", "spotify")
+    assert settings.credential("apiKey", load_api(OPERATIONS)) is None
+    settings = replace(settings, apis={"spotify": ApiEntry("spotify", "s.json")})
+    own = settings.credential("apiKey", load_api(OPERATIONS, entry="spotify"))
     assert own is not None
     assert own.reveal() == "own"
 
@@ -235,3 +237,23 @@ def test_the_example_file_is_harmless_as_it_is(tmp_path: Path) -> None:
     settings = Settings.from_env({"RESTGPT_HOME": str(tmp_path)}, dotenv=Path(__file__).parents[2] / ".env.example")
     assert settings.secrets() == []
     assert not settings.has_openai_api_key
+
+
+def test_from_names_entries_however_they_are_spelled(tmp_path: Path) -> None:
+    text = "My CRM: a.yaml\ntracker: {spec: b.yaml, from: [user, document, self, my-crm, model]}"
+    assert load_apis(write(tmp_path, text), {})["tracker"].sources == ("My CRM", "model")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("tracker: {spec: b.yaml, from: [crm]}", "tracker.from names crm, which is no API of this file"),
+        (
+            "model: a.yaml\ntracker: {spec: b.yaml, from: model}",
+            "which is a word of its own here; rename the API model",
+        ),
+    ],
+)
+def test_an_unknown_or_ambiguous_name_in_from_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(said)):
+        load_apis(write(tmp_path, text), {})

@@ -10,7 +10,9 @@ from wire.cases import CASES
 
 from restgpt.cli import app
 from restgpt.specs import load_api
+from restgpt.tools.redaction import Redactor
 from restgpt.tools.request.build import build_request
+from restgpt.tools.request.view import view
 from restgpt.tools.settings import auth_variable
 
 SHOWN = [case for case in CASES if isinstance(case.expect, Sent)]
@@ -25,7 +27,8 @@ def test_the_request_is_shown_as_it_would_be_sent(case: Case, tmp_path: Path) ->
     ran = CliRunner().invoke(app, line, env=secrets)
     assert ran.exit_code == 0, ran.output
     request = json.loads(ran.stdout)["request"]
-    expected = build_request(load_api(path.read_bytes()).operation("probe"), case.arguments).shown()
+    built = build_request(load_api(path.read_bytes()).operation("probe"), case.arguments)
+    expected = view(built, Redactor())
     assert (request["method"], request["url"], request["body"]) == (
         expected["method"],
         expected["url"],

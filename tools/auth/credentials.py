@@ -1,9 +1,10 @@
 """The credentials of an operation, found by security scheme and added to a copy of its request when it is sent.
 
-The credential of a scheme comes from `load_api(auth=…)`, else `apis.yaml`, else `RESTGPT_AUTH_<API>_<SCHEME>`, else
-`RESTGPT_AUTH_<SCHEME>`. An operation may accept alternatives (OpenAPI Security Requirement Objects): the first one with
-all its credentials is used, and the empty requirement only if there is none. Headers, query values and cookies that
-`apis.yaml` configures for an API are added to every request to it.
+The credential of a scheme comes from `load_api(auth=…)`, else from the entry of `apis.yaml` that the API was loaded
+from, else from `RESTGPT_AUTH_<ENTRY>_<SCHEME>`, else, if only one API is in use, from `RESTGPT_AUTH_<SCHEME>`. An
+operation may accept alternatives (OpenAPI Security Requirement Objects): the first one with all its credentials is
+used, and the empty requirement only if there is none. Headers, query values and cookies that `apis.yaml` configures for
+an API are added to every request to it.
 """
 
 import base64
@@ -13,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 from urllib.parse import quote, unquote_plus
 
-from restgpt.specs.api import Api, slug
+from restgpt.specs.api import Api
 from restgpt.specs.operation import Operation
 from restgpt.specs.security import Requirement, SecurityScheme
 from restgpt.tools.errors import MissingCredentialError, SettingsError
 from restgpt.tools.request.build import PreparedRequest
-from restgpt.tools.settings import ApiEntry, Secret, Settings, auth_variable, variable_part
+from restgpt.tools.settings import ApiEntry, Secret, Settings, variable_part
 
 _UNFIT = re.compile(r"[\x00-\x1f\x7f]")
 _SHAPES = {"basic": '"user:password"', "bearer": "a bearer token"}
@@ -32,6 +33,9 @@ class TokenSource(Protocol):
 
     def can_get(self, api: Api, scheme: SecurityScheme) -> bool:
         """Whether a token can be obtained, as far as the settings show; sends no request."""
+
+    def obstacle(self, api: Api, scheme: SecurityScheme) -> str:
+        """How to allow the request of a token that the settings suffice for; empty if nothing is in its way."""
 
     def secrets(self, api: Api) -> Iterable[str]:
         """The tokens and other secrets of this source that must be redacted."""
@@ -89,11 +93,10 @@ class Credentials:
     def __init__(self, settings: Settings, tokens: TokenSource | None = None) -> None:
         self._settings = settings
         self._tokens = tokens
-        self._entries = {slug(name): entry for name, entry in settings.apis.items()}
 
     def entry(self, api: Api) -> ApiEntry | None:
-        """The entry of an API in `apis.yaml`."""
-        return self._entries.get(api.name)
+        """The entry of `apis.yaml` that an API was loaded from; raises SettingsError if there is no such entry."""
+        return self._settings.entry(api)
 
     def secrets(self, *apis: Api) -> frozenset[str]:
         """All secrets: from the settings, from `load_api(auth=…)` and from the token source."""
@@ -113,7 +116,7 @@ class Credentials:
         for name, secret in entry.auth.items() if entry else ():
             if variable_part(name) == wanted and secret:
                 return secret.reveal()
-        found = self._settings.credential(scheme, api.name)
+        found = self._settings.credential(scheme, api)
         return found.reveal() if found else None
 
     def auth_for(self, operation: Operation, *, renew: bool = False) -> RequestAuth:
@@ -153,23 +156,47 @@ class Credentials:
         if entry is not None and any(_groups(entry)):
             places.append(f"correct headers, query or cookies of {entry.name} in apis.yaml")
         return places or [
-            f"set {' and '.join(_wanted(_scheme(api, name)) for name in requirement)}"
+            " and ".join(self._remedy(api, name) for name in requirement)
             for requirement in operation.security
             if requirement
         ]
 
     def _place(self, api: Api, name: str) -> str:
         """How to replace the credential of a scheme where it is now."""
-        scheme, entry = _scheme(api, name), self.entry(api)
+        entry = self.entry(api)
         wanted = variable_part(name)
         if entry is not None and any(variable_part(key) == wanted for key in entry.auth):
             return f"correct auth.{name} of {entry.name} in apis.yaml"
         if any(variable_part(key) == wanted for key in api.auth):
             return f"give a valid credential as auth[{name!r}] of load_api"
-        own = f"{variable_part(api.name)}_{wanted}"
-        if own in self._settings.auth or scheme.type == "mutualTLS" or self.find(api, name) is not None:
-            return f"set {_wanted(scheme, own if own in self._settings.auth else '')}"
-        return f"log in again with `restgpt login {api.name}`, or set {_wanted(scheme)}"
+        if _scheme(api, name).type == "mutualTLS" or self.find(api, name) is not None:
+            return self._remedy(api, name)
+        return f"log in again with `restgpt login {login_name(api)}`, or {self._remedy(api, name)}"
+
+    def _remedy(self, api: Api, name: str) -> str:
+        """How to give the credential of a scheme."""
+        scheme = _scheme(api, name)
+        if scheme.type == "mutualTLS":
+            return f"set cert_file in apis.yaml, because {scheme.key} is a client certificate"
+        if scheme.fault:
+            return f"correct the scheme {name} in the document, because {scheme.fault}"
+        if self._tokens is not None and (obstacle := self._tokens.obstacle(api, scheme)):
+            return f"no token can be requested for {name}: {obstacle}"
+        todo = f"set {self.place_for(api, name)} to {_value_of(scheme)}"
+        if api.entry is None and not self._settings.auth_variables(name, api):
+            todo += (
+                ", and use --api (with several APIs, a document without an entry gets no credential from the "
+                "environment; in Python, give load_api(auth=…))"
+            )
+        return todo
+
+    def place_for(self, api: Api, name: str) -> str:
+        """The variable that holds the credential of a scheme or could hold it, else the place in `apis.yaml`."""
+        variables = self._settings.auth_variables(name, api)
+        if variables:
+            return next((item for item in variables if self._settings.variable(item)), variables[-1])
+        entry = self.entry(api)
+        return f"auth.{name} of {entry.name if entry else 'an entry for it'} in apis.yaml"
 
     def can_renew(self, operation: Operation, auth: RequestAuth) -> bool:
         """Whether a new token can replace the one that the server has refused."""
@@ -183,6 +210,8 @@ class Credentials:
 
     def _can_satisfy(self, api: Api, name: str) -> bool:
         scheme = _scheme(api, name)
+        if scheme.fault:
+            return False
         if scheme.type == "mutualTLS":
             entry = self.entry(api)
             return entry is not None and entry.cert_file is not None
@@ -199,7 +228,8 @@ class Credentials:
             value = self._tokens.token(api, scheme, scopes, renew=renew)
         if value is None:
             raise MissingCredentialError(
-                f"no token for {name} of {api.name} could be obtained; log in again", [auth_variable(name)]
+                f"no token for {name} of {api.name} could be obtained; log in again",
+                self._settings.auth_variables(name, api)[:1],
             )
         value = value.strip()
         if _UNFIT.search(value):
@@ -212,13 +242,17 @@ class Credentials:
         choices = []
         for requirement in operation.security:
             lacking = [name for name in requirement if not self._can_satisfy(api, name)]
-            choices.append(" and ".join(_wanted(_scheme(api, name)) for name in lacking))
-            variables += [auth_variable(name) for name in lacking if _scheme(api, name).type != "mutualTLS"]
-        text = ", or ".join(dict.fromkeys(choices))
+            choices.append(" and ".join(self._remedy(api, name) for name in lacking))
+            variables += [item for name in lacking for item in self._variables_for(api, name)]
+        text = ", or ".join(dict.fromkeys(choices)) + ("; or name it under auth in apis.yaml" if variables else "")
         return MissingCredentialError(
-            f"{operation.name} of {api.name} needs a credential: set {text}; or name it under auth in apis.yaml",
-            list(dict.fromkeys(variables)),
+            f"{operation.name} of {api.name} needs a credential: {text}", list(dict.fromkeys(variables))
         )
+
+    def _variables_for(self, api: Api, name: str) -> tuple[str, ...]:
+        """The variable that would give the credential of a scheme, if there is one."""
+        is_possible = _scheme(api, name).type != "mutualTLS" and not _scheme(api, name).fault
+        return self._settings.auth_variables(name, api)[-1:] if is_possible else ()
 
 
 def _scheme(api: Api, name: str) -> SecurityScheme:
@@ -226,16 +260,16 @@ def _scheme(api: Api, name: str) -> SecurityScheme:
     return api.security_schemes.get(name) or SecurityScheme(name, "http", scheme="bearer")
 
 
-def _wanted(scheme: SecurityScheme, own: str = "") -> str:
-    """Name the variable of a scheme and its value; `own` is the end of a variable for one API only."""
-    variable = auth_variable(own or scheme.key)
-    if scheme.type == "mutualTLS":
-        return f"cert_file in apis.yaml, because {scheme.key} is a client certificate"
+def _value_of(scheme: SecurityScheme) -> str:
+    """What the credential of a scheme is."""
     if scheme.type == "http":
-        return f"{variable} to {_SHAPES.get(scheme.scheme, f'a credential for {scheme.scheme}')}"
-    if scheme.type == "apiKey":
-        return f"{variable} to the API key"
-    return f"{variable} to an access token (or log in)"
+        return _SHAPES.get(scheme.scheme, f"a credential for {scheme.scheme}")
+    return "the API key" if scheme.type == "apiKey" else "an access token (or log in)"
+
+
+def login_name(api: Api) -> str:
+    """The argument of `restgpt login` for an API."""
+    return api.entry or api.source
 
 
 def _extras(entry: ApiEntry) -> RequestAuth:

@@ -9,6 +9,7 @@ from restgpt.specs.api import Api
 from restgpt.specs.security import SecurityScheme
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import LoginError
+from restgpt.tools.network.addresses import origins_of
 
 PATH = "/callback"
 _PAGE = b"<!doctype html><title>RestGPT</title><p>You can close this window and go back to the program."
@@ -37,17 +38,32 @@ def log_in(
     port: int = 0,
     scopes: Sequence[str] = (),
     seconds: float = 300.0,
+    confirm: Callable[[str], bool] = lambda question: False,
 ) -> None:
     """Send the user to the authorization server and keep the token from it; raises LoginError.
 
     `open_browser` is called with the URL. Some servers require `port` to be part of the registered redirect URI.
+    `confirm` asks the user whether to log in at servers that only the document names.
     """
     with _Callback(("127.0.0.1", port), _Handler) as server:
         redirect = f"http://127.0.0.1:{server.server_port}{PATH}"
         authorization = tokens.start_login(api, scheme, redirect, scopes)
+        _check_servers(api, authorization.strangers, confirm)
         open_browser(authorization.url)
         code = server.wait(authorization.state, seconds)
-    tokens.finish_login(api, scheme, authorization, code, scopes)
+    tokens.finish_login(api, scheme, authorization, code)
+
+
+def _check_servers(api: Api, strangers: Sequence[str], confirm: Callable[[str], bool]) -> None:
+    """Ask the user about the servers of a login that are not the API's; raises LoginError unless the user agrees."""
+    if not strangers:
+        return
+    servers, own = " and ".join(strangers), ", ".join(map(str, origins_of(api))) or "no server"
+    if not confirm(f"Log in at {servers}? The document of {api.name} names it; the API is at {own}."):
+        raise LoginError(
+            f"you did not agree to log in to {api.name} at {servers}; agree at the terminal or with --yes, or name the "
+            "server under auth_servers in apis.yaml"
+        )
 
 
 class _Callback(HTTPServer):

@@ -3,6 +3,9 @@
 A scheme is configured like any credential, by the parts `client_id`, `client_secret`, `refresh_token`, `token_url`,
 `authorization_url` and `scopes`: in `apis.yaml` under the scheme's name, or as `RESTGPT_AUTH_<SCHEME>_CLIENT_ID` and so
 on. The address policy applies to token URLs too, and they must be https or loopback.
+
+A document may name any token server, so client secret and refresh token go to it only if it has the origin of the API,
+if the user named it (`token_url`, or `auth_servers` in `apis.yaml`), or if the user logged in at it.
 """
 
 import io
@@ -18,9 +21,9 @@ import urllib3
 
 from restgpt.specs.api import Api
 from restgpt.specs.security import SecurityScheme
-from restgpt.tools.auth.credentials import Credentials
+from restgpt.tools.auth.credentials import Credentials, login_name
 from restgpt.tools.auth.token_file import Token, TokenFile
-from restgpt.tools.errors import BoundFault, BrokenFault, HttpFault, LoginError
+from restgpt.tools.errors import AddressFault, BoundFault, BrokenFault, HttpFault, LoginError
 from restgpt.tools.network.addresses import (
     Exchange,
     GuardedAdapter,
@@ -28,10 +31,11 @@ from restgpt.tools.network.addresses import (
     Resolver,
     address_policy_of_url,
     origin_of,
+    origins_of,
     resolve,
 )
 from restgpt.tools.network.exceptions import fault_of
-from restgpt.tools.settings import Settings, auth_variable
+from restgpt.tools.settings import Settings
 
 if TYPE_CHECKING:
     from authlib.integrations.requests_client import OAuth2Session
@@ -54,13 +58,17 @@ _REASONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The OAuth2 client: its id, its secret and the endpoints of the server; its repr shows none of them."""
+    """The OAuth2 client: its id, its secret and the endpoints of the server; its repr shows none of them.
+
+    `named` has those of the two URLs that the user named.
+    """
 
     identifier: str
     secret: str | None
     token_url: str
     authorization_url: str
     scopes: str
+    named: frozenset[str]
 
     def __repr__(self) -> str:
         return "Client(…)"
@@ -68,12 +76,17 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
-    """An authorization request (RFC 6749 section 4.1.1): its URL, and the values to check the redirect by."""
+    """An authorization request (RFC 6749 section 4.1.1): its URL, and the values to check the redirect by.
+
+    `strangers` are the origins of the login that neither belong to the API nor were named by the user.
+    """
 
     url: str
     state: str
     verifier: str
     redirect_uri: str
+    client: Client
+    strangers: tuple[str, ...]
 
     def __repr__(self) -> str:
         return "AuthorizationRequest(…)"
@@ -102,8 +115,27 @@ class OAuthTokens:
         """Whether a token can be obtained, as far as the settings and the token file show; sends no request."""
         if scheme.type not in ("oauth2", "openIdConnect"):
             return False
-        kept = self._file.get(api.name, scheme.key)
-        if kept is not None and (self._is_fresh(kept) or kept.get("refresh_token")):
+        kept = self._file.get(api, scheme.key)
+        if kept is not None and self._is_fresh(kept):
+            return True
+        return self._could_ask(api, scheme, kept) and not self._distrust(
+            api, scheme, self._known_url(api, scheme), kept
+        )
+
+    def obstacle(self, api: Api, scheme: SecurityScheme) -> str:
+        """The reason why a token server that the document names is not asked, and the remedy; empty if it is asked."""
+        if scheme.type not in ("oauth2", "openIdConnect"):
+            return ""
+        kept = self._file.get(api, scheme.key)
+        return (
+            self._distrust(api, scheme, self._known_url(api, scheme), kept)
+            if self._could_ask(api, scheme, kept)
+            else ""
+        )
+
+    def _could_ask(self, api: Api, scheme: SecurityScheme, kept: Token | None) -> bool:
+        """Whether the settings and the stored token suffice for the request of a token."""
+        if kept is not None and kept.get("refresh_token"):
             return True
         has_client = self._part(api, scheme, "client_id") is not None
         has_secret = self._part(api, scheme, "client_secret") is not None
@@ -112,7 +144,7 @@ class OAuthTokens:
     def token(self, api: Api, scheme: SecurityScheme, scopes: Iterable[str], *, renew: bool = False) -> str | None:
         """An access token, stored or new; None if none can be obtained. Raises LoginError or HttpFault."""
         with self._lock:
-            kept = self._file.get(api.name, scheme.key)
+            kept = self._file.get(api, scheme.key)
             known = self._note(api, kept) if kept is not None else None
             if kept is not None and self._is_fresh(kept) and not renew:
                 return known
@@ -120,18 +152,22 @@ class OAuthTokens:
             client = self._client(api, scheme, scopes)
             if client is None:
                 return None
+            if distrust := self._distrust(api, scheme, client.token_url, kept):
+                raise LoginError(f"no token for {scheme.key} of {api.name} was requested: {distrust}")
             if refresh:
                 found = self._refresh(api, client, str(refresh))
             elif client.secret is not None:
                 found = self._ask(api, client, grant_type="client_credentials", scope=client.scopes or None)
             else:
                 return None
+            if found.get("refresh_token") or (kept or {}).get("auth_server"):
+                found = {**found, "auth_server": str(origin_of(client.token_url))}
             return self._keep(api, scheme, found)
 
     def secrets(self, api: Api) -> Iterable[str]:
         """All tokens of an API that this instance has used."""
         with self._lock:
-            return tuple(self._seen.get(api.name, ()))
+            return tuple(self._seen.get(api.identity, ()))
 
     def start_login(
         self, api: Api, scheme: SecurityScheme, redirect_uri: str, scopes: Iterable[str] = ()
@@ -140,29 +176,24 @@ class OAuthTokens:
         client = self._client(api, scheme, scopes)
         if client is None or not client.authorization_url:
             raise LoginError(
-                f"{scheme.key} of {api.name} is not configured for logins: set {auth_variable(scheme.key, 'CLIENT_ID')}"
+                f"{scheme.key} of {api.name} is not configured for logins: set {self._place(api, scheme, 'client_id')}"
                 " and, in apis.yaml, authorization_url and token_url if the document lacks them"
             )
         # Only a URL may go to the browser: other text could be a command-line option or a file.
-        _encrypted(client.authorization_url)
+        servers = {url: _encrypted(url) for url in (client.authorization_url, client.token_url)}
+        strangers = [str(origin) for url, origin in servers.items() if not self._is_known(api, url, client.named)]
         verifier = secrets.token_urlsafe(48)
         url, state = self._session(client, redirect_uri).create_authorization_url(
             client.authorization_url, state=secrets.token_urlsafe(24), code_verifier=verifier
         )
-        return AuthorizationRequest(url, state, verifier, redirect_uri)
+        return AuthorizationRequest(url, state, verifier, redirect_uri, client, tuple(dict.fromkeys(strangers)))
 
-    def finish_login(
-        self,
-        api: Api,
-        scheme: SecurityScheme,
-        authorization: AuthorizationRequest,
-        code: str,
-        scopes: Iterable[str] = (),
-    ) -> None:
-        """Finish a login with the authorization code from the redirect; raises LoginError."""
-        client = self._client(api, scheme, scopes)
-        if client is None:
-            raise LoginError(f"set {auth_variable(scheme.key, 'CLIENT_ID')} to log in to {api.name}")
+    def finish_login(self, api: Api, scheme: SecurityScheme, authorization: AuthorizationRequest, code: str) -> None:
+        """Finish a login with the authorization code from the redirect; raises LoginError.
+
+        Code and client secret go to the token server of the authorization request, which is kept with the token.
+        """
+        client = authorization.client
         found = self._ask(
             api,
             client,
@@ -172,35 +203,79 @@ class OAuthTokens:
             redirect_uri=authorization.redirect_uri,
         )
         with self._lock:
-            self._keep(api, scheme, found)
+            self._keep(api, scheme, {**found, "auth_server": str(origin_of(client.token_url))})
 
     def forget(self, api: Api, scheme: SecurityScheme) -> None:
         """Delete the stored token."""
-        self._file.forget(api.name, scheme.key)
+        self._file.forget(api, scheme.key)
 
     def _part(self, api: Api, scheme: SecurityScheme, part: str) -> str | None:
         return self._credentials.find(api, f"{scheme.key}_{part}")
+
+    def _place(self, api: Api, scheme: SecurityScheme, part: str) -> str:
+        return self._credentials.place_for(api, f"{scheme.key}_{part}")
+
+    def _known_url(self, api: Api, scheme: SecurityScheme) -> str:
+        """The token URL as far as it is known without a request; empty if OpenID Connect discovery has to find it."""
+        return self._part(api, scheme, "token_url") or _documented(scheme)["token_endpoint"]
+
+    def _is_known(self, api: Api, url: str, named: Iterable[str]) -> bool:
+        """Whether the user named this URL, or its server, or it is on a server of the API."""
+        return url in named or self._is_named(api, url) or origin_of(url) in origins_of(api)
+
+    def _is_named(self, api: Api, url: str) -> bool:
+        """Whether `auth_servers` in `apis.yaml` has the server of a URL."""
+        entry = self._credentials.entry(api)
+        return entry is not None and origin_of(url) in map(origin_of, entry.auth_servers)
+
+    def _distrust(self, api: Api, scheme: SecurityScheme, url: str, kept: Token | None) -> str:
+        """The reason why client secret and refresh token do not go to a token URL, and the remedy; empty if they do.
+
+        A refresh token, or any token of a login, is kept with its token server; then only that server is trusted, and
+        servers that the user named.
+        """
+        if not url or url == self._part(api, scheme, "token_url"):
+            return ""
+        try:
+            server = origin_of(url)
+        except AddressFault as fault:
+            return f"its document has no token URL that can be read ({fault})"
+        pinned = (kept or {}).get("auth_server")
+        if self._is_named(api, url) or str(server) == pinned or (pinned is None and server in origins_of(api)):
+            return ""
+        known = (
+            f"not {pinned}, which the stored token is from" if pinned else f"not a server of the API ({_listed(api)})"
+        )
+        remedy = self._permit(api, scheme, server)
+        return f"its document names the token server {server}, {known}; if that is right, {remedy}"
+
+    def _permit(self, api: Api, scheme: SecurityScheme, server: Origin) -> str:
+        """How the user names a token server."""
+        login = f"log in with `restgpt login {login_name(api)}`"
+        if (entry := self._credentials.entry(api)) is not None:
+            return f"add `auth_servers: [{server}]` to {entry.name} in apis.yaml, or {login}"
+        named = f"set {self._place(api, scheme, 'token_url')} to its token URL"
+        return named if api.location is None else f"{named}, or {login}"
 
     def _client(self, api: Api, scheme: SecurityScheme, scopes: Iterable[str]) -> Client | None:
         identifier = self._part(api, scheme, "client_id")
         if identifier is None:
             return None
         found = self._endpoints(api, scheme)
-        token_url = self._part(api, scheme, "token_url") or found.get("token_endpoint", "")
-        authorize = self._part(api, scheme, "authorization_url") or found.get("authorization_endpoint", "")
+        given = [self._part(api, scheme, part) for part in ("token_url", "authorization_url")]
+        token_url = given[0] or found.get("token_endpoint", "")
+        authorize = given[1] or found.get("authorization_endpoint", "")
         wanted = self._part(api, scheme, "scopes") or " ".join(scopes)
         if not token_url:
             raise LoginError(f"the document has no token URL for {scheme.key}; set token_url in apis.yaml")
-        return Client(identifier, self._part(api, scheme, "client_secret"), token_url, authorize, wanted)
+        named = frozenset(url for url in given if url)
+        return Client(identifier, self._part(api, scheme, "client_secret"), token_url, authorize, wanted, named)
 
     def _endpoints(self, api: Api, scheme: SecurityScheme) -> dict[str, str]:
         """The token and authorization endpoints, from the document or from OpenID Connect discovery."""
-        flows = [scheme.flows[kind] for kind in ("authorizationCode", "clientCredentials") if kind in scheme.flows]
-        flows += [flow for flow in scheme.flows.values() if flow not in flows]
-        token = next((flow.token_url for flow in flows if flow.token_url), "")
-        authorize = next((flow.authorization_url for flow in flows if flow.authorization_url), "")
-        if token or not scheme.open_id_connect_url:
-            return {"token_endpoint": token, "authorization_endpoint": authorize}
+        documented = _documented(scheme)
+        if documented["token_endpoint"] or not scheme.open_id_connect_url:
+            return documented
         session = requests.Session()
         self._guard(session)
 
@@ -219,11 +294,11 @@ class OAuthTokens:
         return {"refresh_token": refresh, **found}
 
     def _keep(self, api: Api, scheme: SecurityScheme, token: Token) -> str:
-        self._file.put(api.name, scheme.key, token)
+        self._file.put(api, scheme.key, token)
         return self._note(api, token)
 
     def _note(self, api: Api, token: Token) -> str:
-        seen = self._seen.setdefault(api.name, set())
+        seen = self._seen.setdefault(api.identity, set())
         seen.update(str(token[name]) for name in ("access_token", "refresh_token", "id_token") if token.get(name))
         return str(token["access_token"])
 
@@ -256,7 +331,7 @@ class OAuthTokens:
                 return str(error.error or "error"), {}
             return "", dict(found)
 
-        return self._call(api, client.token_url, fetch)
+        return self._call(api, client.token_url, fetch, is_named=client.token_url in client.named)
 
     def _session(self, client: Client, redirect_uri: str | None = None, method: str | None = None) -> "OAuth2Session":
         from authlib.integrations.requests_client import OAuth2Session
@@ -279,14 +354,15 @@ class OAuthTokens:
         session.mount("http://", self._adapter)
         session.mount("https://", self._adapter)
 
-    def _call(self, api: Api, url: str, action: Callable[[], Answer]) -> Answer:
+    def _call(self, api: Api, url: str, action: Callable[[], Answer], *, is_named: bool = False) -> Answer:
         """Check a token URL, run the requests of `action`, and map their exceptions to faults.
 
         Faults are raised outside any `except` block, because the exceptions hold the request with the client secret.
         """
         origin = _encrypted(url)
         entry = self._credentials.entry(api)
-        policy = address_policy_of_url(api, url, allow_private=bool(entry and entry.allow_private))
+        is_typed = is_named or self._is_named(api, url)
+        policy = address_policy_of_url(api, url, allow_private=bool(entry and entry.allow_private), is_typed=is_typed)
         exchange = Exchange(policy, origin, time.monotonic() + SECONDS, time.monotonic)
         self._adapter.exchange = exchange
         watchdog = threading.Timer(SECONDS, exchange.abort)
@@ -305,6 +381,20 @@ class OAuthTokens:
             watchdog.cancel()
             exchange.use_socket(None)
         raise fault
+
+
+def _documented(scheme: SecurityScheme) -> dict[str, str]:
+    """The token and authorization endpoints that the document names, each possibly empty."""
+    flows = [scheme.flows[kind] for kind in ("authorizationCode", "clientCredentials") if kind in scheme.flows]
+    flows += [flow for flow in scheme.flows.values() if flow not in flows]
+    return {
+        "token_endpoint": next((flow.token_url for flow in flows if flow.token_url), ""),
+        "authorization_endpoint": next((flow.authorization_url for flow in flows if flow.authorization_url), ""),
+    }
+
+
+def _listed(api: Api) -> str:
+    return ", ".join(str(origin) for origin in origins_of(api)) or "no server"
 
 
 def _encrypted(url: str) -> Origin:

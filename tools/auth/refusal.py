@@ -14,7 +14,7 @@ from restgpt.tools.errors import RefusedCredentialError
 from restgpt.tools.response.reply import Reply
 
 MOST_READ = 4000
-"""The maximum number of bytes of a body that are searched for a reason."""
+"""The maximum number of bytes of a body, and of characters of a header, that are searched for a reason."""
 
 _LOGIN = re.compile(r"(?:log|sign)[-_]?in|authenticate|sessions?|tokens?|password", re.IGNORECASE)
 _CREDENTIAL = r"(?:api[ _-]?key|(?:access|auth\w*|bearer|oauth|refresh)?[ _-]?token|credentials?|jwt)"
@@ -48,7 +48,7 @@ def refused_credential(operation: Operation, reply: Reply, credentials: Credenti
 
 def _is_told(reply: Reply) -> bool:
     """Return whether a reply says in its header (RFC 6750, section 3.1) or its body that it is about the credential."""
-    header = reply.header("www-authenticate")
+    header = reply.header("www-authenticate")[:MOST_READ]
     text = f"{header} {reply.body[:MOST_READ].decode('utf-8', 'replace')}"
     return bool(_ABOUT_CREDENTIAL.search(text))
 

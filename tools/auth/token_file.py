@@ -8,31 +8,42 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from restgpt.specs.api import Api, slug
 from restgpt.tools.errors import SettingsError
 
 Token = Mapping[str, Any]
 
 
 class TokenFile:
-    """Tokens by API and scheme in one JSON file of mode 600. Thread-safe; each change replaces the whole file."""
+    """Tokens by identity of the API and scheme in one JSON file of mode 600.
+
+    Thread-safe; each change replaces the whole file. A token that an older version kept under the name of an API counts
+    for the entry of that name only.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
 
-    def get(self, api: str, scheme: str) -> Token | None:
+    def get(self, api: Api, scheme: str) -> Token | None:
         """The token of a scheme; raises SettingsError if the file cannot be read."""
-        return self._read().get(f"{api}/{scheme}")
+        tokens = self._read()
+        return next((tokens[key] for key in _keys(api, scheme) if key in tokens), None)
 
-    def put(self, api: str, scheme: str, token: Token) -> None:
+    def put(self, api: Api, scheme: str, token: Token) -> None:
         """Store a token; it replaces the earlier one."""
         with self._lock:
-            self._write({**self._read(), f"{api}/{scheme}": dict(token)})
+            self._write({**self._others(api, scheme), _keys(api, scheme)[0]: dict(token)})
 
-    def forget(self, api: str, scheme: str) -> None:
+    def forget(self, api: Api, scheme: str) -> None:
         """Delete a token, as a logout does."""
         with self._lock:
-            self._write({key: token for key, token in self._read().items() if key != f"{api}/{scheme}"})
+            self._write(self._others(api, scheme))
+
+    def _others(self, api: Api, scheme: str) -> dict[str, Token]:
+        """All tokens except those of this scheme."""
+        keys = _keys(api, scheme)
+        return {key: token for key, token in self._read().items() if key not in keys}
 
     def _read(self) -> dict[str, Token]:
         try:
@@ -54,3 +65,9 @@ class TokenFile:
         except OSError:
             Path(name).unlink(missing_ok=True)
             raise
+
+
+def _keys(api: Api, scheme: str) -> list[str]:
+    """The keys of a token: the one of this version, then the one of older versions."""
+    older = [f"{slug(api.entry)}/{scheme}"] if api.entry is not None else []
+    return [json.dumps([api.identity, scheme]), *older]

@@ -83,7 +83,7 @@ class HttpLimits:
     backoff_seconds: float = 0.5
     attempts: int = 4
     redirects: int = 5
-    body_bytes: int = 64 * 1024 * 1024
+    body_bytes: int = 32 * 1024 * 1024
     header_bytes: int = 64 * 1024
 
 
@@ -162,7 +162,7 @@ class HttpClient:
         entry = self.credentials.entry(api)
         with self._lock:
             return self._rate_limits.setdefault(
-                api.name, RateLimit(entry.requests_per_second if entry else None, self._clock)
+                api.identity, RateLimit(entry.requests_per_second if entry else None, self._clock)
             )
 
 
@@ -494,7 +494,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         return float(text)
     try:
         moment = email.utils.parsedate_to_datetime(text) if text else None
-    except ValueError:
+    except (ValueError, OverflowError):
         moment = None
     return max(0.0, moment.timestamp() - time.time()) if moment is not None else None
 

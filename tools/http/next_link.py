@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 
 _LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[^,;\"=]+(?:=\s*\"[^\"]*\"|=[^,;\"]*)?)*)")
-_REL_NEXT = re.compile(r";\s*rel\s*=\s*\"?[^\";]*\bnext\b", re.IGNORECASE)
+# Possessive, because a server may send many spaces.
+_REL_NEXT = re.compile(r";\s*+rel\s*+=\s*+\"?[^\";]*\bnext\b", re.IGNORECASE)
 
 
 def next_link(headers: Mapping[str, str]) -> str:

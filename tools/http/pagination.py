@@ -2,22 +2,23 @@
 
 The next page is looked for in this order: a link in the headers, a next URL in the body, a cursor, an offset, a page
 number. The values that a server sends only become arguments of the same operation: the client takes the query
-values of a next URL, and only if that URL is on a server of the API and has the same path; of a request with a body,
-only the values that lead to a page. So no response can make the client request another resource.
+values of a next URL that lead to a page, and only if that URL is on a server of the API and has the same path. All
+other arguments stay those of the first request, so no response can make the client request anything else.
 
 Cursor, offset and page number are parameters of the query, or fields of a JSON body: at its top, or in an object such
 as `pagination`. In a body only such a field changes from page to page.
 """
 
-import copy
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from restgpt.specs import SpecError
 from restgpt.specs.docs.shape import Shape
+from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.schemas.types import schema_types
 from restgpt.specs.server import absolute_url
@@ -26,11 +27,18 @@ from restgpt.tools.http.next_link import next_link
 from restgpt.tools.network.addresses import Origin, origin_of
 from restgpt.tools.redaction import MARK, is_secret_name
 from restgpt.tools.request.build import PAGE, ServerPage, build_request
+from restgpt.tools.response.content import memory_of
 from restgpt.tools.response.reply import Reply
 
 Arguments = Mapping[str, Any]
 
 MOST_PAGES = 10
+STEPS_MOST = 200_000
+"""How many steps the schemas of an operation may take in the search for the next page."""
+# The estimated bytes of the values of all pages of one list; no further page is requested after that.
+MOST_MEMORY = 128 * 1024 * 1024
+# Objects with more names are maps, not the envelope of a page.
+MOST_NAMES = 500
 _LETTERS = re.compile(r"[^a-z0-9]")
 _DIGITS = re.compile(r"[0-9]{1,18}")
 _MOST_NUMBER = 10**18
@@ -52,8 +60,15 @@ _CURSOR_PARAMETERS = frozenset(
 _OFFSETS = frozenset({"offset", "skip", "start", "startindex", "startat", "from", "pageoffset", "first"})
 _PAGES = frozenset({"page", "pagenumber", "pageno", "pageindex", "pagenum", "currentpage", "p"})
 _SIZES = frozenset({"limit", "perpage", "pagesize", "count", "maxresults", "top", "size", "rows", "results", "take"})
-# The names of query values that a next URL may change in a list by POST.
-_LEADING = _CURSOR_PARAMETERS | _OFFSETS | _PAGES | _SIZES | {"skiptoken", "pageid", "cursormark", "afterid", "sinceid"}
+# The names of query values that a next URL may set: cursors have any text, the others are numbers.
+_LINKED_CURSORS = _CURSOR_PARAMETERS | {"skiptoken", "pageid", "pageinfo", "cursormark", "afterid", "bookmark"}
+_LINKED_CURSORS |= {"next", "nextpage", "nextkey", "pagingtoken", "pagestate", "pagekey", "resumptiontoken"}
+_LINKED_CURSORS |= {"startafter", "searchafter", "startkey", "lastkey", "lastid", "exclusivestartkey", "pagebefore"}
+_LINKED_NUMBERS = _OFFSETS | _PAGES | {"pagestart", "startrow", "startposition", "startrecord", "resultoffset"}
+_LINKED_SIZES = _SIZES | {"pagelimit"}
+# A filter of the user may have these names too, so a value of the first request only changes if it is a number.
+_LINKED_BOUNDS = frozenset({"since", "sinceid", "until", "before", "maxid", "minid"})
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}")
 # Of a body, which names fields more freely, fewer names count, and an offset or a page is a number.
 _BODY_CURSORS = _CURSOR_PARAMETERS - {"token", "continue"}
 _BODY_OFFSETS = _OFFSETS - {"first"}
@@ -88,7 +103,7 @@ class _View:
     def find(self, names: frozenset[str], *, scalar: bool = False) -> Any:
         """The first value that is not null under one of these names; names are compared by letters and digits only."""
         for holder in self.holders:
-            for key, value in holder.items():
+            for key, value in islice(holder.items(), MOST_NAMES):
                 is_wanted = value is not None and not (scalar and isinstance(value, Mapping | list))
                 if _plain(str(key)) in names and is_wanted:
                     return value
@@ -104,16 +119,23 @@ class _View:
         return not last if isinstance(last, bool) else None
 
 
-def next_request(operation: Operation, arguments: Arguments, reply: Reply) -> dict[str, Any] | None:
+def next_request(
+    operation: Operation, arguments: Arguments, reply: Reply, *, first: Arguments | None = None
+) -> dict[str, Any] | None:
     """The arguments of the next page; None if there is none or the response does not show one.
 
-    Ask it only of an operation that reads.
+    `first` are the arguments of the first page, if these are not. Ask it only of an operation that reads.
     """
     if not reply.is_success:
         return None
+    with within(STEPS_MOST, operation.document.allowance):
+        return _next_request(operation, arguments, reply, first or arguments)
+
+
+def _next_request(operation: Operation, arguments: Arguments, reply: Reply, first: Arguments) -> dict[str, Any] | None:
     linked = reply.next_link or next_link(reply.headers)
     if linked:
-        return _from_address(operation, arguments, linked)
+        return _from_address(operation, arguments, linked, first)
     value = reply.content.value()
     if not isinstance(value, Mapping | list):
         return None
@@ -122,12 +144,29 @@ def next_request(operation: Operation, arguments: Arguments, reply: Reply) -> di
         return None
     address = _address(view)
     if address:
-        return _from_address(operation, arguments, address)
+        return _from_address(operation, arguments, address, first)
     for step in (_by_cursor, _by_last_item, _by_offset, _by_page):
         found = step(operation, arguments, view)
         if found is not None:
             return found if found != arguments else None
     return None
+
+
+def is_unfollowed(operation: Operation, arguments: Arguments, reply: Reply) -> bool:
+    """Whether a response names a next address on the path of the request that changes something, but not the page.
+
+    Such an address is not followed, so nobody knows whether the list goes on.
+    """
+    if not reply.is_success:
+        return False
+    value = reply.content.value() if reply.content.kind == "json" else None
+    view = _View(tuple(_holders(value)), ())
+    address = reply.next_link or next_link(reply.headers) or ("" if view.more is False else _address(view))
+    target = _target(operation, arguments, address) if address else None
+    if target is None:
+        return False
+    current = build_request(operation, arguments).url
+    return _grouped(urlsplit(current).query) != _grouped(urlsplit(target).query)
 
 
 def follow_pages(
@@ -140,13 +179,18 @@ def follow_pages(
 ) -> Iterator[Reply]:
     """Yield the first reply and the replies of the next pages, at most `most` in all.
 
-    The iteration ends at an error and at a page that was already requested.
+    The iteration ends at an error, at a page that was already requested, and when the pages together take more than
+    `MOST_MEMORY`.
     """
     seen = [dict(arguments)]
     reply = first
     yield reply
+    left = MOST_MEMORY
     while len(seen) < most:
-        following = next_request(operation, seen[-1], reply)
+        left -= memory_of(reply.content.data)
+        if left < 0:
+            return
+        following = next_request(operation, seen[-1], reply, first=arguments)
         if following is None or following in seen:
             return
         seen.append(following)
@@ -167,10 +211,13 @@ def merge_pages(values: Sequence[Any]) -> Any:
     path = _main_path(values[0])
     lists = [_at(value, path) for value in values] if path is not None else []
     if path and all(isinstance(found, list) for found in lists):
-        merged = copy.deepcopy(values[0])
-        _at(merged, path)[:] = [item for found in lists for item in found]
-        return merged
+        return _replaced(values[0], path, [item for found in lists for item in found])
     return list(values)
+
+
+def _replaced(value: Any, path: Sequence[str], inner: Any) -> Any:
+    """A value with another one at a path; what is beside the path is shared, not copied."""
+    return inner if not path else {**value, path[0]: _replaced(value[path[0]], path[1:], inner)}
 
 
 def _plain(name: str) -> str:
@@ -183,7 +230,7 @@ def _holders(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
         return
     yield value
     if depth < 2:
-        for item in list(value.values())[:50]:
+        for item in islice(value.values(), 50):
             yield from _holders(item, depth + 1)
 
 
@@ -199,7 +246,7 @@ def _main_path(value: Any) -> tuple[str, ...] | None:
             if best is None or rank > best[0]:
                 best = (rank, path)
         elif isinstance(item, Mapping) and len(path) < 2:
-            queue += [((*path, str(key)), inner) for key, inner in list(item.items())[:50]]
+            queue += [((*path, str(key)), inner) for key, inner in islice(item.items(), 50)]
     return best[1] if best else None
 
 
@@ -218,7 +265,7 @@ def _at(value: Any, path: Sequence[str]) -> Any:
 def _address(view: _View) -> str:
     """The URL of the next page in the body: a string, or an object with `href` or `url`."""
     for holder in view.holders:
-        for key, value in holder.items():
+        for key, value in islice(holder.items(), MOST_NAMES):
             if _plain(str(key)) not in _NEXT_ADDRESSES:
                 continue
             found = value.get("href") or value.get("url") if isinstance(value, Mapping) else value
@@ -227,18 +274,25 @@ def _address(view: _View) -> str:
     return ""
 
 
-def _from_address(operation: Operation, arguments: Arguments, address: str) -> dict[str, Any] | None:
+def _from_address(operation: Operation, arguments: Arguments, address: str, first: Arguments) -> dict[str, Any] | None:
     """The arguments from the query of a next URL; None if the URL belongs to another operation."""
+    target = _target(operation, arguments, address)
+    if target is None:
+        return None
+    given = _grouped(urlsplit(build_request(operation, first).url).query)
+    return _changed(operation, arguments, given, _grouped(urlsplit(target).query))
+
+
+def _target(operation: Operation, arguments: Arguments, address: str) -> str | None:
+    """A next URL in full; None if it is on another server or has another path than the request."""
     try:
         current = build_request(operation, arguments).url
         target = urljoin(current, address)
         bases = _bases(operation)
         path = _path_below(target, bases)
+        return target if path is not None and path == _path_below(current, bases) else None
     except (AddressFault, ArgumentError, SpecError, ValueError):
         return None
-    if path is None or path != _path_below(current, bases):
-        return None
-    return _changed(operation, arguments, urlsplit(current).query, urlsplit(target).query)
 
 
 def _bases(operation: Operation) -> list[tuple[Origin, str]]:
@@ -256,34 +310,43 @@ def _path_below(url: str, bases: Sequence[tuple[Origin, str]]) -> str | None:
     return None
 
 
-def _changed(operation: Operation, arguments: Arguments, current: str, target: str) -> dict[str, Any] | None:
-    """The arguments, updated with the query values that differ between two queries; None if none differs.
+def _changed(
+    operation: Operation, arguments: Arguments, given: Mapping[str, list[str]], linked: Mapping[str, list[str]]
+) -> dict[str, Any] | None:
+    """The arguments with the values of a next URL that lead to another page; None if it has none.
 
-    Of a request with a body only values that lead to a page change: another one, such as `_method`, may change the act.
+    Every other value stays as it is in the arguments: one that the URL adds, changes or leaves out, such as an account
+    or `_method`, would make another request of it. `given` are the values in the query of the first page.
     """
-    old, new = _grouped(current), _grouped(target)
-    if not operation.is_safe:
-        kept = {name: values for name, values in old.items() if _plain(name) not in _LEADING}
-        new = {**{name: values for name, values in new.items() if _plain(name) in _LEADING}, **kept}
-    declared = {item.name: item for item in operation.parameters if item.location == "query"}
+    declared = {item.name for item in operation.parameters if item.location == "query"}
     hidden = {scheme.name for scheme in operation.api.security_schemes.values() if scheme.location == "query"}
-    query = dict(arguments.get("query") or {})
-    page = ServerPage(arguments.get(PAGE) or {})
-    for name in old:
-        if name not in new and name in query and not declared[name].required:
-            del query[name]
-    for name, values in new.items():
-        if old.get(name) == values or name in hidden or MARK in "".join(values):
-            continue
+    query, page = dict(arguments.get("query") or {}), ServerPage(arguments.get(PAGE) or {})
+    is_moved = False
+    for name, values in linked.items():
         # A parameter such as `_token` holds the cursor of a page, if the document declares it and it is no credential.
-        if is_secret_name(name) and not (name in declared and _plain(name) in _CURSOR_PARAMETERS):
+        if name in hidden or (is_secret_name(name) and not (name in declared and _plain(name) in _CURSOR_PARAMETERS)):
             continue
-        if name in declared:
-            query[name] = values if len(values) > 1 else values[0]
-        else:
-            page[name] = values[0]
-    found = {**arguments, "query": query, **({PAGE: page} if page else {})}
-    return found if (query, page) != (dict(arguments.get("query") or {}), dict(arguments.get(PAGE) or {})) else None
+        if MARK in "".join(values) or not _leads(_plain(name), given.get(name), values):
+            continue
+        group = query if name in declared else page
+        if str(group.get(name)) != values[0]:
+            group[name] = values[0]
+            # Another size alone would be the same page again.
+            is_moved = is_moved or _plain(name) not in _LINKED_SIZES
+    return {**arguments, "query": query, **({PAGE: page} if page else {})} if is_moved else None
+
+
+def _leads(name: str, given: Sequence[str] | None, values: Sequence[str]) -> bool:
+    """Whether values of a next URL only lead to a page; `given` are those of the first page, if it has any."""
+    if len(values) != 1 or len(given or ()) > 1 or len(values[0]) > _LONGEST_CURSOR:
+        return False
+    are_numbers = all(map(_DIGITS.fullmatch, (*(given or ()), values[0])))
+    if name in _LINKED_NUMBERS or name in _LINKED_SIZES:
+        return are_numbers
+    if name in _LINKED_BOUNDS:
+        return given is None or are_numbers
+    # A date that the user gave is a filter.
+    return name in _LINKED_CURSORS and not any(map(_DATE.match, given or ()))
 
 
 def _grouped(query: str) -> dict[str, list[str]]:

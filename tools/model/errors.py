@@ -5,6 +5,7 @@ StoppingError
 ├── NoModelError           no model is configured
 ├── ModelReplyError        the replies do not fit the schema
 ├── ModelUnavailableError  the provider refused, or cannot be reached
+├── OutOfTimeError         the time for the instruction was used up before the model answered
 └── NotRecordedError       a recording holds no reply for the prompt
 """
 
@@ -44,6 +45,15 @@ class ModelReplyError(ModelError):
 
 class ModelUnavailableError(ModelError):
     """The provider refused or could not be reached."""
+
+
+class OutOfTimeError(ModelError):
+    """The time for the instruction was used up before the model answered; nodes end the turn with what was found."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"The time for this instruction is used up: {seconds:g} s. Ask for less, or raise --max-seconds."
+        )
 
 
 class NotRecordedError(ModelError):

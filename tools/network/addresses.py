@@ -2,8 +2,9 @@
 
 A request goes only to an origin of its API: the base URL, else the servers of the document. The adapter resolves the
 host once, checks every address, and connects to an address that it checked, so a second DNS answer has no effect.
-Loopback and private addresses need a base URL that names the host, a document from the same machine, or
-`allow_private`. Link-local addresses, which serve cloud metadata, need a base URL with that address or `allow_private`.
+Loopback and private addresses need a base URL or a document URL that names the host, or `allow_private`: a document is
+text of somebody else, wherever it was saved. A document from a loopback URL may name another loopback address.
+Link-local addresses, which serve cloud metadata, need a base URL with that address or `allow_private`.
 """
 
 import ipaddress
@@ -159,22 +160,36 @@ def address_policy_of(operation: Operation, *, allow_private: bool = False, host
     return _policy(api, origins, allow_private, frozenset(host.lower() for host in hosts))
 
 
-def address_policy_of_url(api: Api, url: str, *, allow_private: bool = False) -> AddressPolicy:
-    """The address policy of one URL that the document names outside its servers, such as a token URL."""
-    return _policy(api, [origin_of(url)], allow_private, frozenset())
+def address_policy_of_url(api: Api, url: str, *, allow_private: bool = False, is_typed: bool = False) -> AddressPolicy:
+    """The address policy of one URL outside the API's servers, such as a token URL; `is_typed`: the user named it."""
+    return _policy(api, [origin_of(url)], allow_private, frozenset(), is_typed=is_typed)
 
 
-def _policy(api: Api, origins: list[Origin], allow_private: bool, others: frozenset[str]) -> AddressPolicy:
+def origins_of(api: Api) -> list[Origin]:
+    """The origins of an API: that of its base URL, else those of the servers of its document that can be read."""
+    servers = [absolute_url(server, api.location) for server in api.servers]
+    found = []
+    for url in [api.base_url] if api.base_url is not None else servers:
+        try:
+            found += [origin_of(url)] if url is not None else []
+        except AddressFault:
+            continue
+    return found
+
+
+def _policy(
+    api: Api, origins: list[Origin], allow_private: bool, others: frozenset[str], *, is_typed: bool = False
+) -> AddressPolicy:
     typed = {urlsplit(text).hostname for text in (api.base_url, api.location) if text is not None}
     is_local = _is_local(api.location)
-    allowed = {origin: _allowed(origin, origin.host in typed, is_local) for origin in origins}
+    allowed = {origin: _allowed(origin, is_typed or origin.host in typed, is_local) for origin in origins}
     return AddressPolicy(frozenset(origins), others, allowed, allow_private)
 
 
 def _is_local(location: str | None) -> bool:
-    """Whether a document comes from this machine: text, a file, or a loopback URL."""
+    """Whether a document comes from a loopback URL."""
     if location is None or not location.startswith(("http://", "https://")):
-        return True
+        return False
     return _kind_of_host(urlsplit(location).hostname or "") == "loopback"
 
 
@@ -195,7 +210,9 @@ def _allowed(origin: Origin, is_typed: bool, is_local: bool) -> frozenset[str]:
         return frozenset({"loopback", "private"}) if is_typed else frozenset()
     if kind == "link-local":
         return frozenset({kind}) if is_typed else frozenset()
-    return frozenset({kind}) if kind in ("loopback", "private") and (is_typed or is_local) else frozenset()
+    if kind == "loopback":
+        return frozenset({kind}) if is_typed or is_local else frozenset()
+    return frozenset({kind}) if kind == "private" and is_typed else frozenset()
 
 
 def resolve(host: str, port: int) -> list[str]:

@@ -6,6 +6,7 @@ from restgpt.tools.errors import BoundFault, BrokenFault
 from restgpt.tools.network.addresses import Origin
 
 LONGEST_ENCODING = 40
+MOST_MEMBERS = 1000
 
 
 class Decoder:
@@ -21,6 +22,7 @@ class Decoder:
             raise BoundFault(f"{origin} compressed its answer as {named}, which was not asked for")
         self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 32) if self._names else None
         self._seen = b""
+        self._members = 1
 
     @property
     def is_complete(self) -> bool:
@@ -42,6 +44,11 @@ class Decoder:
                     # A gzip file may have several members (RFC 1952 section 2.2); zero bytes after them are padding.
                     if not chunk.strip(b"\0"):
                         break
+                    self._members += 1
+                    if self._members > MOST_MEMBERS:
+                        raise BoundFault(
+                            f"{self._origin} sent more than {MOST_MEMBERS:,} compressed pieces in one answer"
+                        )
                     self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 32)
                 parts.append(self._inflater.decompress(chunk, left))
                 left -= len(parts[-1])

@@ -16,6 +16,7 @@ import jsonschema
 from jsonschema.exceptions import ValidationError, best_match
 from referencing.exceptions import Unresolvable
 
+from restgpt.specs.problem import TooComplex
 from restgpt.specs.schemas.validation import errors_of
 from restgpt.tools.errors import ArgumentProblem
 from restgpt.tools.request.files import Blob, BlobText
@@ -25,8 +26,12 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", list: "array"}
-# The exceptions of invalid schemas: bad patterns and references, keywords of the wrong type, endless recursion.
-_BROKEN_SCHEMA = (re.error, Unresolvable, TypeError, ValueError, AttributeError, RecursionError, jsonschema.SchemaError)
+# The exceptions of invalid schemas: bad patterns and references, keywords of the wrong type, recursion without end, and
+# too many steps.
+_BROKEN_SCHEMA = (
+    *(re.error, Unresolvable, TypeError, ValueError, AttributeError, RecursionError, jsonschema.SchemaError),
+    TooComplex,
+)
 
 Schema = Mapping[str, Any]
 
@@ -184,7 +189,10 @@ def unencodable(value: Any, pointer: str = "") -> list[ArgumentProblem]:
 
 
 def validate(value: Any, schema: Schema, pointer: str) -> list[ArgumentProblem]:
-    """Validate a value by JSON Schema 2020-12; an invalid schema gives no problems."""
+    """Validate a value by JSON Schema 2020-12; a schema that is invalid or too complex gives no problems.
+
+    Such a value is sent: whoever wrote the schema could have accepted any value just as well.
+    """
     try:
         errors = sorted(errors_of(_for_validation(value), schema), key=lambda error: [str(part) for part in error.path])
         chosen = [best_match([error]) for error in errors[:MOST_PROBLEMS]]

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple, Never
 from urllib.parse import quote, unquote
 
 from restgpt.specs.docs.example import example_problems, minimal_arguments
+from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
+from restgpt.specs.schemas.validation import allowed_steps
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.redaction import Redactor
 from restgpt.tools.request.arguments import (
@@ -54,7 +56,12 @@ from restgpt.tools.storable import storable_text
 
 GROUPS = ("path", "query", "header", "cookie", "body")
 PAGE = "@page"
+STEPS_MOST = 200_000
+"""How many steps the schemas of one request may take, besides those for its values; then values are not validated."""
+
 MOST_SHOWN = 20_000
+LONGEST_URL = 8_000
+"""The most characters of a URL: RFC 9110 asks servers to take 8,000, and several common ones refuse little more."""
 _VARIABLE = re.compile(r"\{([^{}]+)\}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _IDENTITY = frozenset({"authorization", "proxy-authorization", "cookie"})
@@ -150,7 +157,8 @@ class Settled(NamedTuple):
 def settle(operation: Operation, arguments: Mapping[str, Any], *, files: FilePolicy | None = None) -> Settled:
     """Coerce and validate the arguments and build the request; raises the errors of `build_request`."""
     builder = _Builder(operation, files)
-    builder.settle(arguments)
+    with within(STEPS_MOST + allowed_steps(arguments), operation.document.allowance):
+        builder.settle(arguments)
     return Settled(builder.finish(), builder.settled)
 
 
@@ -194,8 +202,9 @@ class _Builder:
             elif value is not None:
                 self._add(f"/{name}", "must be an object of named values")
         for name in ("path", "query", "header", "cookie"):
+            known = [item.name for item in self._operation.parameters if _group(item) == name]
             for key in groups.get(name, ()):
-                self._refuse_unknown(name, key, groups)
+                self._refuse_unknown(name, key, groups, known)
         return groups
 
     def _home_of(self, name: str) -> str:
@@ -212,8 +221,7 @@ class _Builder:
             names |= properties_of(schema, schema).keys()
         return names
 
-    def _refuse_unknown(self, group: str, key: str, groups: dict[str, Any]) -> None:
-        known = [item.name for item in self._operation.parameters if _group(item) == group]
+    def _refuse_unknown(self, group: str, key: str, groups: dict[str, Any], known: list[str]) -> None:
         if key in known or groups[group][key] is None:
             return
         folded = key.lower()
@@ -322,11 +330,17 @@ class _Builder:
         url = f"{self._operation.base_url}{self._path()}"
         query = self._query()
         headers = self._headers()
+        url = f"{url}?{query}" if query else url
+        if len(url) > LONGEST_URL:
+            advice = "send shorter values, or fewer of them in several requests"
+            self._add(
+                "/query" if query else "/path", f"the URL has {len(url):,} characters of {LONGEST_URL:,}: {advice}"
+            )
         if self._problems:
             self._refuse()
         return PreparedRequest(
             self._operation.method,
-            f"{url}?{query}" if query else url,
+            url,
             headers,
             None if self._body is None else self._body.content,
             self._operation.api.name,

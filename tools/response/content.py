@@ -5,6 +5,8 @@ import csv
 import io
 import json
 import re
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -32,6 +34,19 @@ _PREFIX = re.compile(r"^(\)\]\}'[^\n]*\n|while\s*\(1\);|for\s*\(;;\);)")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 SNIFFED = 4096
 UNREAD = object()
+
+MOST_MEMORY = 384 * 1024 * 1024
+"""The most bytes of memory that the value of a body may take, by `memory_of`; a larger body is kept as text."""
+
+TOO_LARGE = (
+    "this JSON would take too much memory, so it is kept as text; ask for less: filters, fewer fields, fewer items"
+)
+"""The notice of a body with more than `MOST_MEMORY`."""
+
+# The bytes that a value takes for each of these characters in its text, at most: those of an empty list, of an object
+# with a field, of an item with its number, of a line with one, and of half a text.
+_MEMORY = {b"[": 88, b"{": 232, b",": 48, b"\n": 48, b'"': 32}
+_LINE_BREAKS = re.compile(r"[\n\x1e][ \t\r\n\x1e]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +82,54 @@ class Content:
             if self.kind == "json":
                 return read_json(self.text())
             if self.kind == "json-lines":
-                return [read_json(line) for line in _lines(self.text())]
+                return read_json_lines(self.text())
         except (ValueError, RecursionError):
             return self.text()
         return self.text()
 
 
-def read_json(text: str) -> Any:
-    """Read JSON with integers of any length; raises ValueError or RecursionError."""
-    return json.loads(text, parse_int=_exact)
-
-
 def _exact(digits: str) -> int | str:
     # `int` raises ValueError for more than 4,300 digits by default, so a longer integer remains a string of digits.
     return int(digits) if len(digits) < 4000 else digits
+
+
+# The first one reads integers several times faster. It refuses long ones, unless the host has turned that limit off.
+_FAST, _EXACT = json.JSONDecoder(), json.JSONDecoder(parse_int=_exact)
+_DEFAULT_MOST_DIGITS = 4300
+
+
+def read_json(text: str) -> Any:
+    """Read JSON with integers of any length; raises ValueError or RecursionError."""
+    if 0 < sys.get_int_max_str_digits() <= _DEFAULT_MOST_DIGITS:
+        try:
+            return _FAST.decode(text)
+        except json.JSONDecodeError:
+            raise
+        except ValueError:
+            # An integer is too long.
+            pass
+    return _EXACT.decode(text)
+
+
+def read_json_lines(text: str) -> list[Any]:
+    """Read JSON Lines or a JSON text sequence (RFC 7464), one value a line; raises ValueError or RecursionError."""
+    joined, lines = array_of_lines(text)
+    values: list[Any] = read_json(joined)
+    if len(values) != lines:
+        raise ValueError(f"{lines} lines have {len(values)} values")
+    return values
+
+
+def array_of_lines(text: str) -> tuple[str, int]:
+    """Return JSON Lines as the text of an array, and the number of lines with a value."""
+    # JSON has no line break or record separator inside of a text.
+    joined, breaks = _LINE_BREAKS.subn(",", text.strip(" \t\r\n\x1e"))
+    return f"[{joined}]", breaks + 1
+
+
+def memory_of(data: bytes) -> int:
+    """Return an estimate of the memory in bytes that the value of JSON takes: in little time, and mostly too high."""
+    return len(data) + sum(size * data.count(character) for character, size in _MEMORY.items())
 
 
 def read_content(body: bytes, content_type: str = "") -> Content:
@@ -94,12 +143,12 @@ def read_content(body: bytes, content_type: str = "") -> Content:
         note = (f"announced as {media_type}, but the bytes are no text",) if announced not in (None, "binary") else ()
         return Content("binary", body, note)
     stripped = _PREFIX.sub("", text, count=1)
-    parsed = _parsed(stripped, announced)
-    kind, more = _kind_of_text(stripped, announced, media_type, is_json=parsed is not UNREAD)
+    data = stripped.encode("utf-8", "replace")
+    kind, parsed, more = _kind_of_text(stripped, announced, media_type, memory=memory_of(data))
     if kind == "binary":
         return Content("binary", body)
-    kept = stripped if kind in ("json", "json-lines") else text
-    return Content(kind, kept.encode("utf-8", "replace"), (*notices, *more), parsed if kind == "json" else UNREAD)
+    is_kept = kind in ("json", "json-lines") or len(stripped) == len(text)
+    return Content(kind, data if is_kept else text.encode("utf-8", "replace"), (*notices, *more), parsed)
 
 
 def utf8_version(body: bytes, content_type: str = "") -> bytes | None:
@@ -110,16 +159,6 @@ def utf8_version(body: bytes, content_type: str = "") -> bytes | None:
     text, _ = _decoded(body, content_type, _announced(essence(content_type)))
     data = body if text is None else text.encode("utf-8", "replace")
     return None if data == body else data
-
-
-def _parsed(text: str, announced: Kind | None) -> Any:
-    """The JSON value of a text whose Content-Type is JSON or that starts like an object or an array, else UNREAD."""
-    if announced != "json" and text[:SNIFFED].lstrip()[:1] not in ("{", "["):
-        return UNREAD
-    try:
-        return read_json(text)
-    except (ValueError, RecursionError):
-        return UNREAD
 
 
 def _announced(media_type: str) -> Kind | None:
@@ -176,48 +215,44 @@ def _decode(body: bytes, charset: str) -> str | None:
         return None
 
 
-def _kind_of_text(text: str, announced: Kind | None, media_type: str, *, is_json: bool) -> tuple[Kind, tuple[str, ...]]:
+def _kind_of_text(
+    text: str, announced: Kind | None, media_type: str, *, memory: int
+) -> tuple[Kind, Any, tuple[str, ...]]:
+    """The kind of a text, its value if it is JSON or JSON Lines, and the notices."""
     start = text[:SNIFFED].lstrip()
-    if announced == "json":
-        if is_json:
-            return "json", ()
-        if _is_json_lines(text):
-            return "json-lines", ("announced as JSON, but it is JSON Lines",)
-        return "xml" if start.startswith("<") else "text", ("announced as JSON, but it does not read as JSON",)
-    if announced == "json-lines":
-        is_read = all(_is_json(line) for line in _lines(text))
-        return ("json-lines", ()) if is_read else ("text", ("announced as JSON Lines, but it is not",))
     if announced in ("csv", "xml"):
-        return announced, ()
-    if is_json and (announced != "text" or start[:1] in ("{", "[")):
-        return "json", ((f"announced as {media_type}, but it is JSON",) if media_type and announced else ())
+        return announced, UNREAD, ()
+    looks_like_json = start[:1] in ("{", "[")
+    if (announced in ("json", "json-lines") or looks_like_json) and memory > MOST_MEMORY:
+        return "text", UNREAD, (TOO_LARGE,)
+    if announced == "json-lines":
+        values = _read(read_json_lines, text)
+        if values is not UNREAD:
+            return "json-lines", values, ()
+        return "text", UNREAD, ("announced as JSON Lines, but it is not",)
+    value = _read(read_json, text) if announced == "json" or looks_like_json else UNREAD
+    if value is not UNREAD:
+        is_other = announced not in (None, "json") and bool(media_type)
+        return "json", value, (f"announced as {media_type}, but it is JSON",) if is_other else ()
     if announced in ("text", "binary"):
-        return announced, ()
-    if _CONTROL.search(text[:SNIFFED]):
-        return "binary", ()
-    if _is_json_lines(text):
-        return "json-lines", ()
-    return "xml" if start.startswith(("<?xml", "<!DOCTYPE", "<html")) else "text", ()
+        return announced, UNREAD, ()
+    if announced is None and _CONTROL.search(text[:SNIFFED]):
+        return "binary", UNREAD, ()
+    lines = _read(read_json_lines, text) if looks_like_json else UNREAD
+    if isinstance(lines, list) and len(lines) > 1:
+        return "json-lines", lines, ("announced as JSON, but it is JSON Lines",) if announced else ()
+    if announced == "json":
+        kind: Kind = "xml" if start.startswith("<") else "text"
+        return kind, UNREAD, ("announced as JSON, but it does not read as JSON",)
+    return "xml" if start.startswith(("<?xml", "<!DOCTYPE", "<html")) else "text", UNREAD, ()
 
 
-def _is_json(text: str) -> bool:
+def _read(read: Callable[[str], Any], text: str) -> Any:
+    """The value of a text, or UNREAD if it cannot be read."""
     try:
-        read_json(text)
+        return read(text)
     except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _lines(text: str) -> list[str]:
-    """The JSON texts of JSON Lines or of a JSON Text Sequence (RFC 7464)."""
-    return [line for line in re.split(r"[\n\x1e]", text) if line.strip()]
-
-
-def _is_json_lines(text: str) -> bool:
-    lines = _lines(text)
-    if not lines or lines[0].lstrip()[:1] not in ("{", "["):
-        return False
-    return len(lines) > 1 and all(_is_json(line) for line in lines)
+        return UNREAD
 
 
 def table_rows(text: str, media_type: str = "text/csv", most: int = 20) -> list[list[str]]:

@@ -18,11 +18,14 @@ from typing import Any
 
 from langgraph.store.base import BaseStore
 
+from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
+from restgpt.specs.schemas.json_schema import TOO_COMPLEX
+from restgpt.specs.schemas.validation import allowed_steps
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.request.arguments import validate
 from restgpt.tools.request.body import essence, kind_of
-from restgpt.tools.response.content import UNREAD, Content, Kind, table_rows
+from restgpt.tools.response.content import UNREAD, Content, Kind, array_of_lines, memory_of, table_rows
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.response.sketch import sketch
 from restgpt.tools.storable import storable_text
@@ -34,8 +37,8 @@ SKETCH_BUDGET = 400
 MOST_VALIDATED = 200_000
 """The most bytes of a body that is validated by its schema; validation of megabytes takes seconds."""
 
-MOST_CACHED = 16 * 1024 * 1024
-"""The most bytes that a `BodyCache` holds; a larger body is loaded and parsed each time it is opened."""
+MOST_CACHED = 128 * 1024 * 1024
+"""The most memory in bytes that the bodies of a `BodyCache` take; a larger one is loaded whenever it is opened."""
 
 
 MOST_HEADERS, MOST_HEADER = 20, 300
@@ -101,6 +104,16 @@ class Body:
         """Whether the body is one JSON value."""
         return self.kind == "json"
 
+    @property
+    def weight(self) -> int:
+        """An estimate of the memory in bytes that the body takes once it is parsed."""
+        is_parsed = self.kind in ("json", "json-lines")
+        return self.size + (memory_of(self.raw) if is_parsed else 0)
+
+    def json(self) -> bytes:
+        """The body as one JSON text: that of JSON Lines is an array of its lines, which need not be parsed for it."""
+        return array_of_lines(self.text())[0].encode() if self.kind == "json-lines" else self.raw
+
     @cached_property
     def value(self) -> Any:
         """JSON as its value, JSON Lines as a list, other text as a string, binary data as bytes, an empty body as None.
@@ -127,6 +140,7 @@ class BodyCache:
         self._most = most
         self._size = 0
         self._bodies: OrderedDict[str, Body] = OrderedDict()
+        self._weights: dict[str, int] = {}
         self._lock = Lock()
 
     def get(self, handle: str) -> Body | None:
@@ -139,19 +153,22 @@ class BodyCache:
 
     def put(self, handle: str, body: Body) -> None:
         """Cache a body, unless it is larger than the cache or is cached already."""
+        weight = body.weight
         with self._lock:
-            if handle in self._bodies or body.size > self._most:
+            if handle in self._bodies or weight > self._most:
                 return
             self._bodies[handle] = body
-            self._size += body.size
+            self._weights[handle] = weight
+            self._size += weight
             while self._size > self._most:
-                self._size -= self._bodies.popitem(last=False)[1].size
+                oldest, _ = self._bodies.popitem(last=False)
+                self._size -= self._weights.pop(oldest)
 
     def drop(self, handle: str) -> None:
         """Remove a body from the cache."""
         with self._lock:
-            if (body := self._bodies.pop(handle, None)) is not None:
-                self._size -= body.size
+            if self._bodies.pop(handle, None) is not None:
+                self._size -= self._weights.pop(handle)
 
 
 class ResponseStore:
@@ -308,7 +325,11 @@ def response_warnings(operation: Operation, status: int, content: Content, media
         return note
     # `patterns=False`, because one pattern may take a second for one text, and a body has many texts.
     schema = operation.json_schema(media.schema, patterns=False)
-    found = validate(content.value(), schema, "")
+    value = content.value()
+    with within(allowed_steps(value), operation.document.allowance) as effort:
+        found = validate(value, schema, "")
+    if effort.is_spent or schema == TOO_COMPLEX:
+        note = [*note, "the answer was not compared with its documented schema, which is too complex"]
     return [*note, *(f"the answer differs from its documented schema at {item}" for item in found[:3])]
 
 

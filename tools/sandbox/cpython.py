@@ -4,6 +4,7 @@ A worker is neither a fork of the host nor reused: the memory of the host contai
 generated code is no longer trusted. A waiting worker has read no input. `worker.py` documents the lock.
 """
 
+import math
 import os
 import platform
 import selectors
@@ -14,8 +15,8 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from restgpt.tools.sandbox.backend import SandboxUnavailableError
@@ -69,7 +70,14 @@ class CPythonBackend:
     name = "cpython"
     runs_programs = True
 
-    def __init__(self, *, spares: int = 1, workers: int | None = None, python: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        spares: int = 1,
+        workers: int | None = None,
+        python: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         program = lock_program(platform.machine()) if sys.platform == "linux" else None
         if program is None:
             raise SandboxUnavailableError(
@@ -78,6 +86,7 @@ class CPythonBackend:
         self._command = _command(python or _interpreter(), program)
         self._is_own_version = python is None
         self._wanted = spares
+        self._clock = clock
         self._workers = workers or max(4, 2 * (os.cpu_count() or 1))
         self._closed = False
         self._spares: deque[_Worker] = deque()
@@ -93,16 +102,24 @@ class CPythonBackend:
         # Some functions of the standard library import further modules when they are called; `modules_for` cannot find
         # these. A run has no side effects, so it is repeated with the missing module loaded before the lock.
         modules = modules_for(code) + needed_modules(code, media)
-        result = self._once(code, data, media=media, limits=limits, modules=modules)
-        for _ in range(_REPEATS):
+        end = self._clock() + (math.inf if limits.total is None else limits.total)
+        left = limits
+        for _ in range(_REPEATS + 1):
+            result, ran = self._once(code, data, media=media, limits=left, modules=modules, end=end)
             missing = missing_module(result.error.message) if result.error else ""
             if result.status is not Status.IMPORT_ERROR or not missing or missing in modules:
                 break
+            # The code chooses the names that it fails to import, so all repeats together have the time of one run.
+            left = replace(left, wall=left.wall - ran, cpu=left.cpu - ran)
+            if min(left.wall, left.cpu) <= 0:
+                return replace(result, status=Status.TIMEOUT, error=None)
             modules += (missing,)
-            result = self._once(code, data, media=media, limits=limits, modules=modules)
         return result
 
-    def _once(self, code: str, data: bytes, *, media: Media, limits: Limits, modules: tuple[str, ...]) -> SandboxResult:
+    def _once(
+        self, code: str, data: bytes, *, media: Media, limits: Limits, modules: tuple[str, ...], end: float
+    ) -> tuple[SandboxResult, float]:
+        """Run the code in one worker by the moment `end`; return the result and the seconds that the code ran."""
         source = code.encode("utf-8", "surrogatepass")
         header: dict[str, object] = {
             "code": len(source),
@@ -117,12 +134,16 @@ class CPythonBackend:
         given = given_modules(code, media, compiled=self._is_own_version)
         header["given"], header["compiled"] = {name: len(text) for name, text in given.items()}, self._is_own_version
         request = [b"".join([framed(header), *given.values(), source]), data]
-        with self._slots:
-            started = time.monotonic()
-            run = self._serve(request, limits)
-            elapsed = time.monotonic() - started
+        if not self._slots.acquire(timeout=min(max(0.0, end - self._clock()), threading.TIMEOUT_MAX)):
+            return SandboxResult(Status.TIMEOUT), 0.0
+        try:
+            started = self._clock()
+            run = self._serve(request, limits, end)
+            elapsed = self._clock() - started
+        finally:
+            self._slots.release()
         ending = run.ending()
-        return result_of(
+        result = result_of(
             ending.status,
             bytes(run.stdout),
             limits,
@@ -132,6 +153,7 @@ class CPythonBackend:
             pause=ending.pause,
             payload=ending.payload,
         )
+        return result, min(elapsed, self._clock() - run.locked_at)
 
     def close(self) -> None:
         """End the spare workers; the others end with their runs. The backend cannot be used afterwards."""
@@ -150,18 +172,18 @@ class CPythonBackend:
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(self._workers)
 
-    def _serve(self, request: list[bytes], limits: Limits) -> "_Run":
+    def _serve(self, request: list[bytes], limits: Limits, end: float) -> "_Run":
         # A spare worker may have died while it waited. It has read no code then, so a new worker can run the job.
         for worker in (self._take(), None):
-            run = self._attempt(worker or self._start(), request, limits)
+            run = self._attempt(worker or self._start(), request, limits, end)
             if run.locked or run.was_late:
                 return run
             if run.refusal or run.killed:
                 break
         raise SandboxUnavailableError(run.refusal or f"the interpreter did not start ({run.last_error_line()})")
 
-    def _attempt(self, worker: "_Worker", request: list[bytes], limits: Limits) -> "_Run":
-        run = _Run(limits)
+    def _attempt(self, worker: "_Worker", request: list[bytes], limits: Limits, end: float) -> "_Run":
+        run = _Run(limits, self._clock, end)
         try:
             run.feed(worker, request)
             self._refill()
@@ -291,8 +313,11 @@ class _Run:
     """One job in one worker: the bytes to send, the bytes received, and the status if the host killed the worker."""
 
     limits: Limits
-    fed_at: float = field(default_factory=time.monotonic)
-    deadline: float = float("inf")
+    clock: Callable[[], float]
+    end: float
+    fed_at: float = 0.0
+    locked_at: float = math.inf
+    deadline: float = math.inf
     pending: list[memoryview] = field(default_factory=list)
     stdout: bytearray = field(default_factory=bytearray)
     stderr: bytearray = field(default_factory=bytearray)
@@ -328,7 +353,7 @@ class _Run:
         if self.returncode == 0 and ending.status is not Status.CRASHED:
             return ending
         # If the host ignores SIGCHLD, every exit code is 0; then the elapsed time shows that the timer has fired.
-        late = self.returncode == 0 and time.monotonic() - self.fed_at >= self.limits.wall
+        late = self.returncode == 0 and self.clock() - self.fed_at >= self.limits.wall
         if late or self.was_late:
             return Ending(Status.TIMEOUT)
         # SIGKILL not sent by the host comes from the kernel, which is out of memory.
@@ -336,7 +361,8 @@ class _Run:
 
     def feed(self, worker: _Worker, request: Iterable[bytes]) -> None:
         """Send as much of the request as the pipe accepts without blocking."""
-        self.deadline = self.fed_at + START + self.limits.wall
+        self.fed_at = self.clock()
+        self.deadline = min(self.fed_at + START + self.limits.wall, self.end)
         self.pending = [memoryview(part) for part in request if part]
         _widen(worker.stdin, sum(map(len, self.pending)))
         self._write(worker)
@@ -349,7 +375,7 @@ class _Run:
             for sink in (worker.stdout, worker.stderr, worker.status):
                 ready.register(sink, selectors.EVENT_READ)
             while len(ready.get_map()) > (worker.stdin >= 0) and self.killed is None:
-                left = self.deadline - time.monotonic()
+                left = self.deadline - self.clock()
                 if left <= 0:
                     self.killed = Status.TIMEOUT
                     return
@@ -391,7 +417,8 @@ class _Run:
             return True
         sink += chunk
         if sink is self.status and chunk and self.locked:
-            self.deadline = min(self.deadline, time.monotonic() + self.limits.wall + GRACE)
+            self.locked_at = min(self.locked_at, self.clock())
+            self.deadline = min(self.deadline, self.clock() + self.limits.wall + GRACE)
         if len(sink) > cap:
             self.killed = Status.CRASHED if sink is self.status else Status.OUTPUT_LIMIT
         return bool(chunk)

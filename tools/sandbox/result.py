@@ -38,12 +38,15 @@ class Status(StrEnum):
 class Limits:
     """The limits of one run.
 
-    `wall` and `cpu` are seconds; `memory` (None: by the size of the data), `output`, `errors`, `data` and `code` are
-    bytes; `shown` is the number of characters of output in a result.
+    `wall` and `cpu` are seconds of the code, all repeats of a run together; `total` is the number of seconds for
+    everything, with the wait for a free worker and its start (None: as long as these take). `memory` (None: by the size
+    of the data), `output`, `errors`, `data` and `code` are bytes; `shown` is the number of characters of output in a
+    result.
     """
 
     wall: float = 5.0
     cpu: float = 5.0
+    total: float | None = None
     memory: int | None = None
     output: int = 64 << 10
     errors: int = 16 << 10

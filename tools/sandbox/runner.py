@@ -20,6 +20,7 @@ from restgpt.tools.sandbox.code import clean_code
 from restgpt.tools.sandbox.result import STANDARD, CodeError, Limits, Media, SandboxResult, Status
 
 __all__ = [
+    "STANDARD",
     "CodeError",
     "Limits",
     "Media",

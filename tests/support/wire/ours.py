@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from wire.case import Case, Outcome
 
@@ -40,8 +41,10 @@ class RestgptAdapter:
         clock = SkippingClock()
         client = HttpClient(limits=HttpLimits(body_bytes=200_000, read_seconds=5.0), clock=clock.now, sleep=clock.sleep)
         try:
-            api = load_api(dict(document), auth=case.auth)
-            operation = api.operation("probe")
+            base_url = load_api(dict(document)).operation("probe").base_url
+            # The user gives the address of a server on this machine, which no document may choose.
+            typed = base_url if urlsplit(base_url).hostname == "127.0.0.1" else None
+            operation = load_api(dict(document), auth=case.auth, base_url=typed).operation("probe")
 
             def send(arguments: Mapping[str, Any]) -> Reply:
                 return client.send(build_request(operation, arguments), operation)

@@ -13,14 +13,14 @@ from restgpt.tools.settings import ApiEntry, Secret, Settings
 BEARER = {"type": "http", "scheme": "bearer"}
 
 
-def api(schemes: Any, security: Any, *, auth: Any = None, name: str = "music") -> Api:
+def api(schemes: Any, security: Any, *, auth: Any = None, entry: str | None = None) -> Api:
     document = {
         "openapi": "3.1.0",
-        "info": {"title": name, "version": "1"},
+        "info": {"title": "music", "version": "1"},
         "components": {"securitySchemes": schemes},
         "paths": {"/x": {"get": {"operationId": "x", "security": security, "responses": {}}}},
     }
-    return load_api(document, base_url="http://127.0.0.1:1", auth=auth)
+    return load_api(document, base_url="http://127.0.0.1:1", auth=auth, entry=entry)
 
 
 def authorization(found: Api, settings: Settings | None = None) -> str | None:
@@ -32,18 +32,19 @@ def test_the_nearest_source_of_a_credential_wins() -> None:
     settings = Settings.from_env({"RESTGPT_AUTH_KEY": "general", "RESTGPT_AUTH_MUSIC_KEY": "of-the-api"})
     entry = ApiEntry("music", "m.json", auth={"key": Secret("of-the-file")})
     security = [{"Key": []}]
-    assert authorization(api({"Key": BEARER}, security, name="other"), settings) == "Bearer general"
-    assert authorization(api({"Key": BEARER}, security), settings) == "Bearer of-the-api"
+    assert authorization(api({"Key": BEARER}, security), settings) == "Bearer general"
+    bare = Settings(auth=settings.auth, apis={"music": ApiEntry("music", "m.json")})
+    assert authorization(api({"Key": BEARER}, security, entry="music"), bare) == "Bearer of-the-api"
     both = Settings(auth=settings.auth, apis={"Music": entry})
-    assert authorization(api({"Key": BEARER}, security), both) == "Bearer of-the-file"
-    assert authorization(api({"Key": BEARER}, security, auth={"KEY": "given"}), both) == "Bearer given"
+    assert authorization(api({"Key": BEARER}, security, entry="music"), both) == "Bearer of-the-file"
+    assert authorization(api({"Key": BEARER}, security, auth={"KEY": "given"}, entry="music"), both) == "Bearer given"
 
 
 def test_extras_of_the_configuration_go_along_even_without_declared_security() -> None:
     entry = ApiEntry(
         "music", "m.json", headers={"X-K": Secret("hk")}, query={"q k": Secret("q&v")}, cookies={"c": Secret("cv")}
     )
-    found = api({}, []).operation("x")
+    found = api({}, [], entry="music").operation("x")
     credentials = Credentials(Settings(apis={"music": entry}))
     signed = credentials.auth_for(found).apply(build_request(found, {}))
     assert signed.url.endswith("/x?q%20k=q%26v")
@@ -53,13 +54,16 @@ def test_extras_of_the_configuration_go_along_even_without_declared_security() -
 
 def test_configured_headers_stand_in_for_a_missing_credential() -> None:
     entry = ApiEntry("music", "m.json", headers={"Authorization": Secret("Custom abc")})
-    assert authorization(api({"Key": BEARER}, [{"Key": []}]), Settings(apis={"music": entry})) == "Custom abc"
+    assert (
+        authorization(api({"Key": BEARER}, [{"Key": []}], entry="music"), Settings(apis={"music": entry}))
+        == "Custom abc"
+    )
 
 
 def test_a_variable_that_apis_yaml_needs_is_named_when_the_api_is_called() -> None:
     entry = ApiEntry("music", "m.json", missing=("MUSIC_TOKEN",))
     with pytest.raises(MissingCredentialError, match="set MUSIC_TOKEN, which") as caught:
-        authorization(api({}, []), Settings(apis={"music": entry}))
+        authorization(api({}, [], entry="music"), Settings(apis={"music": entry}))
     assert caught.value.variables == ("MUSIC_TOKEN",)
 
 
@@ -77,7 +81,7 @@ def test_a_missing_credential_says_what_would_do() -> None:
     with pytest.raises(MissingCredentialError) as caught:
         authorization(api(schemes, [{"Key": []}, {"Login": []}]))
     text = str(caught.value)
-    assert 'RESTGPT_AUTH_KEY to the API key, or RESTGPT_AUTH_LOGIN to "user:password"' in text
+    assert 'RESTGPT_AUTH_KEY to the API key, or set RESTGPT_AUTH_LOGIN to "user:password"' in text
     assert caught.value.variables == ("RESTGPT_AUTH_KEY", "RESTGPT_AUTH_LOGIN")
 
 
@@ -109,3 +113,26 @@ def test_an_api_key_replaces_a_query_value_of_its_name() -> None:
     found = load_api(document, base_url="http://127.0.0.1:1", auth={"Key": "real"}).operation("x")
     signed = Credentials(Settings()).auth_for(found).apply(build_request(found, {"query": {"key": "made-up"}}))
     assert signed.url.endswith("/x?key=real")
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        ("header", "Host"),
+        ("header", "content-length"),
+        ("header", "Transfer-Encoding"),
+        ("header", "Cookie"),
+        ("header", "X-Key: a\r\nX"),
+        ("header", ""),
+        ("cookie", "a=1; b"),
+        ("cookie", "a b"),
+    ],
+)
+def test_an_api_key_whose_name_no_header_or_cookie_may_have_is_a_problem_and_is_not_sent(place: str, name: str) -> None:
+    schemes = {"Key": {"type": "apiKey", "in": place, "name": name}, "Good": BEARER}
+    found = api(schemes, [{"Key": []}], auth={"Key": "k", "Good": "g"})
+    assert [problem.pointer for problem in found.problems] == ["/components/securitySchemes/Key"]
+    with pytest.raises(MissingCredentialError, match="correct the scheme Key in the document"):
+        authorization(found)
+    either = api(schemes, [{"Key": []}, {"Good": []}], auth={"Key": "k", "Good": "g"})
+    assert authorization(either) == "Bearer g"

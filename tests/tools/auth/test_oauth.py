@@ -21,10 +21,18 @@ from restgpt.specs import Api, load_api
 from restgpt.tools.auth.login import log_in, login_scheme
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.auth.token_file import TokenFile
-from restgpt.tools.errors import AddressFault, BoundFault, ConnectFault, HttpFault, LoginError, SettingsError
+from restgpt.tools.errors import (
+    AddressFault,
+    BoundFault,
+    ConnectFault,
+    HttpFault,
+    LoginError,
+    MissingCredentialError,
+    SettingsError,
+)
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.build import build_request
-from restgpt.tools.settings import Settings
+from restgpt.tools.settings import ApiEntry, Settings
 
 PATIENCE_S = 60
 CLIENT = {"oauth.client_id": "me", "oauth.client_secret": "hush-hush"}
@@ -46,7 +54,16 @@ def token(name: str, **more: Any) -> Canned:
     return Canned(json.dumps({"access_token": name, "token_type": "bearer", **more}).encode())
 
 
-def api(authority: str, service: str = "http://127.0.0.1:1", auth: Any = None, scheme: Any = None) -> Api:
+def api(
+    authority: str,
+    service: str = "http://127.0.0.1:1",
+    auth: Any = None,
+    scheme: Any = None,
+    *,
+    is_named: bool = True,
+    entry: str | None = None,
+) -> Api:
+    """An API with a client of the user, who names the token server too unless `is_named` is false."""
     flows = {
         "clientCredentials": {"tokenUrl": f"{authority}/token", "scopes": {"read": ""}},
         "authorizationCode": {
@@ -61,11 +78,17 @@ def api(authority: str, service: str = "http://127.0.0.1:1", auth: Any = None, s
         "components": {"securitySchemes": {"oauth": scheme or {"type": "oauth2", "flows": flows}}},
         "paths": {"/x": {"get": {"operationId": "x", "security": [{"oauth": ["read"]}], "responses": {}}}},
     }
-    return load_api(document, base_url=service, auth=CLIENT if auth is None else auth)
+    named = {"oauth.token_url": f"{authority}/token"} if is_named else {}
+    return load_api(document, base_url=service, auth={**named, **(CLIENT if auth is None else auth)}, entry=entry)
 
 
-def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path / "home")
+def settings(tmp_path: Path, *auth_servers: str) -> Settings:
+    entry = ApiEntry("music", "music.json", auth_servers=auth_servers)
+    return Settings(home=tmp_path / "home", apis={"music": entry})
+
+
+def agree(question: str) -> bool:
+    return True
 
 
 def send(found: Api, known: Settings) -> tuple[int, str]:
@@ -209,7 +232,8 @@ def test_openid_connect_finds_its_addresses(authority: EchoServer, service: Echo
     discovery = json.dumps({"token_endpoint": "URL/token", "authorization_endpoint": "URL/authorize"}).encode()
     authority.script([Canned(discovery), token("a-token")])
     scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{authority.url}/.well-known/openid-configuration"}
-    assert send(api(authority.url, service.url, scheme=scheme), settings(tmp_path))[0] == 200
+    found = api(authority.url, service.url, scheme=scheme, is_named=False, entry="music")
+    assert send(found, settings(tmp_path, f"{authority.url}/"))[0] == 200
     assert [item.target for item in authority.arrived] == ["/.well-known/openid-configuration", "/token"]
 
 
@@ -226,7 +250,7 @@ def test_a_broken_token_file_says_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "tokens.json"
     path.write_text("[1")
     with pytest.raises(SettingsError, match="delete it"):
-        TokenFile(path).get("a", "b")
+        TokenFile(path).get(api("http://127.0.0.1:1"), "b")
 
 
 def test_a_login_takes_the_answer_with_the_right_state_only(authority: EchoServer, tmp_path: Path) -> None:
@@ -246,7 +270,7 @@ def test_a_login_takes_the_answer_with_the_right_state_only(authority: EchoServe
 
         threading.Thread(target=answer, daemon=True).start()
 
-    log_in(tokens, found, login_scheme(found), open_browser=browser, seconds=PATIENCE_S, scopes=["read"])
+    log_in(tokens, found, login_scheme(found), open_browser=browser, seconds=PATIENCE_S, scopes=["read"], confirm=agree)
     (exchange,) = authority.arrived
     sent = parse_qs(exchange.body.decode())
     challenge = base64.urlsafe_b64encode(hashlib.sha256(sent["code_verifier"][0].encode()).digest()).rstrip(b"=")
@@ -268,13 +292,13 @@ def test_a_login_that_is_refused_or_forgotten_ends(authority: EchoServer, tmp_pa
         threading.Thread(target=lambda: urlopen(address, timeout=PATIENCE_S).close(), daemon=True).start()
 
     with pytest.raises(LoginError, match="refused"):
-        log_in(tokens, found, login_scheme(found), open_browser=refuse, seconds=PATIENCE_S)
+        log_in(tokens, found, login_scheme(found), open_browser=refuse, seconds=PATIENCE_S, confirm=agree)
     with pytest.raises(LoginError, match="in time"):
-        log_in(tokens, found, login_scheme(found), open_browser=lambda url: None, seconds=0.1)
+        log_in(tokens, found, login_scheme(found), open_browser=lambda url: None, seconds=0.1, confirm=agree)
 
 
 def test_a_login_without_a_client_says_what_to_set(authority: EchoServer, tmp_path: Path) -> None:
-    found = api(authority.url, auth={})
+    found = api(authority.url, auth={}, entry="music")
     with pytest.raises(LoginError, match="RESTGPT_AUTH_OAUTH_CLIENT_ID"):
         log_in(OAuthTokens(settings(tmp_path)), found, login_scheme(found), open_browser=lambda url: None)
 
@@ -283,3 +307,105 @@ def test_an_api_without_a_login_says_which_schemes_it_has() -> None:
     found = api("http://127.0.0.1:1", scheme={"type": "http", "scheme": "basic"})
     with pytest.raises(LoginError, match="its security schemes: oauth"):
         login_scheme(found)
+
+
+@pytest.mark.parametrize("auth", [CLIENT, {"oauth.client_id": "me", "oauth.refresh_token": "r-token"}])
+def test_a_token_server_that_only_the_document_names_gets_no_secret(
+    auth: Any, authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    found = api(authority.url, service.url, auth, is_named=False, entry="music")
+    with pytest.raises(MissingCredentialError, match=r"add `auth_servers: \[") as caught:
+        send(found, settings(tmp_path))
+    assert f"[{authority.url}]" in str(caught.value)
+    assert service.url in str(caught.value)
+    with pytest.raises(MissingCredentialError, match=r"set auth\.oauth_token_url of an entry"):
+        send(api(authority.url, service.url, auth, is_named=False), settings(tmp_path))
+    assert (authority.arrived, service.arrived) == ([], [])
+
+
+def test_a_discovered_token_server_gets_no_secret_either(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    discovery = json.dumps({"token_endpoint": "http://127.0.0.1:1/token", "issuer": "x"}).encode()
+    service.script([Canned(discovery)])
+    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{service.url}/.well-known/openid-configuration"}
+    with pytest.raises(LoginError, match=r"names the token server http://127\.0\.0\.1:1, not a server of the API"):
+        send(api(authority.url, service.url, scheme=scheme, is_named=False, entry="music"), settings(tmp_path))
+
+
+def test_a_token_server_of_the_api_or_of_the_file_gets_the_secret(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    authority.script([token("a-token")])
+    found = api(authority.url, service.url, is_named=False, entry="music")
+    assert send(found, settings(tmp_path, authority.url))[0] == 200
+    service.script([token("b-token"), Canned()])
+    assert send(api(service.url, service.url, is_named=False), settings(tmp_path))[0] == 200
+    assert [item.target for item in service.arrived] == ["/token", "/x"]
+
+
+def logged_in(found: Api, known: Settings, authority: EchoServer, confirm: Any) -> list[str]:
+    """Log in with a browser that follows at once, and return the questions that the user was asked."""
+    questions: list[str] = []
+
+    def browser(url: str) -> None:
+        query = parse_qs(urlsplit(url).query)
+        address = f"{query['redirect_uri'][0]}?{urlencode({'state': query['state'][0], 'code': 'good'})}"
+        threading.Thread(target=lambda: urlopen(address, timeout=PATIENCE_S).close(), daemon=True).start()
+
+    def ask(question: str) -> bool:
+        questions.append(question)
+        return bool(confirm)
+
+    scheme = login_scheme(found)
+    log_in(OAuthTokens(known), found, scheme, open_browser=browser, seconds=PATIENCE_S, confirm=ask)
+    return questions
+
+
+def test_a_login_at_another_server_is_asked_about_and_the_server_is_kept(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    found = api(authority.url, service.url, is_named=False, entry="music")
+    with pytest.raises(LoginError, match="you did not agree"):
+        logged_in(found, settings(tmp_path), authority, confirm=False)
+    authority.script([token("a-token", refresh_token="r-token", expires_in=1), token("b-token", expires_in=1)])
+    [question] = logged_in(found, settings(tmp_path), authority, confirm=True)
+    assert question == f"Log in at {authority.url}? The document of music names it; the API is at {service.url}."
+    assert send(found, settings(tmp_path))[0] == 200
+    assert parse_qs(authority.arrived[1].body.decode())["refresh_token"] == ["r-token"]
+
+
+def test_a_document_that_names_another_token_server_after_the_login_gets_nothing(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    known = settings(tmp_path)
+    authority.script([token("a-token", refresh_token="r-token", expires_in=1)])
+    logged_in(api(authority.url, service.url, is_named=False, entry="music"), known, authority, confirm=True)
+    with EchoServer() as evil:
+        for base_url in (service.url, evil.url):
+            changed = api(evil.url, base_url, is_named=False, entry="music")
+            with pytest.raises(MissingCredentialError, match="restgpt login music") as caught:
+                send(changed, known)
+            assert f"not {authority.url}" in str(caught.value)
+        assert evil.arrived == []
+
+
+def test_a_login_at_the_servers_of_the_api_is_not_asked_about(service: EchoServer, tmp_path: Path) -> None:
+    service.script([token("a-token")])
+    found = api(service.url, service.url, is_named=False)
+    assert logged_in(found, settings(tmp_path), service, confirm=False) == []
+
+
+def test_a_code_goes_to_the_token_server_that_the_user_agreed_to(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    found = [
+        json.dumps({"token_endpoint": f"{url}/token", "authorization_endpoint": f"{authority.url}/a"}).encode()
+        for url in (authority.url, "http://127.0.0.1:1")
+    ]
+    service.script([Canned(item) for item in found])
+    authority.script([token("a-token")])
+    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{service.url}/.well-known/openid-configuration"}
+    api_ = api(authority.url, service.url, scheme=scheme, is_named=False, entry="music")
+    logged_in(api_, settings(tmp_path), authority, confirm=True)
+    assert [item.target for item in authority.arrived] == ["/token"]

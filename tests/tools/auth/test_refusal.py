@@ -16,7 +16,13 @@ SET = Settings(auth={"KEY": Secret("secret-1")})
 
 
 def operation(
-    security: Any = ({"key": []},), *, path: str = "/orders", method: str = "get", scheme: Any = None, auth: Any = None
+    security: Any = ({"key": []},),
+    *,
+    path: str = "/orders",
+    method: str = "get",
+    scheme: Any = None,
+    auth: Any = None,
+    entry: str | None = None,
 ) -> Operation:
     document = {
         "openapi": "3.1.0",
@@ -24,7 +30,7 @@ def operation(
         "components": {"securitySchemes": {"key": scheme or KEY}},
         "paths": {path: {method: {"operationId": "x", "security": list(security), "responses": {}}}},
     }
-    return load_api(document, auth=auth).operation("x")
+    return load_api(document, auth=auth, entry=entry).operation("x")
 
 
 def refused(
@@ -45,13 +51,16 @@ def test_a_401_with_a_credential_names_api_operation_and_variable() -> None:
 
 
 def test_the_place_that_the_credential_came_from_is_named() -> None:
-    own = Settings(auth={"KEY": Secret("a"), "SHOP_KEY": Secret("b")})
-    assert "set RESTGPT_AUTH_SHOP_KEY to" in str(refused(operation(), settings=own))
+    variables = {"KEY": Secret("a"), "SHOP_KEY": Secret("b")}
+    own = Settings(auth=variables, apis={"shop": ApiEntry("shop", "s.json")})
+    assert "set RESTGPT_AUTH_SHOP_KEY to" in str(refused(operation(entry="shop"), settings=own))
     entry = ApiEntry("Shop", "s.json", auth={"key": Secret("a")})
-    assert "correct auth.key of Shop in apis.yaml" in str(refused(operation(), settings=Settings(apis={"Shop": entry})))
+    told = refused(operation(entry="shop"), settings=Settings(apis={"Shop": entry}))
+    assert "correct auth.key of Shop in apis.yaml" in str(told)
     assert "auth['key'] of load_api" in str(refused(operation(auth={"key": "a"}), settings=Settings()))
     extra = ApiEntry("Shop", "s.json", headers={"X": Secret("a")})
-    assert "headers, query or cookies of Shop" in str(refused(operation([]), settings=Settings(apis={"shop": extra})))
+    told = refused(operation([], entry="shop"), settings=Settings(apis={"shop": extra}))
+    assert "headers, query or cookies of Shop" in str(told)
 
 
 def test_scopes_that_the_document_names_are_told() -> None:

@@ -1,5 +1,6 @@
 """Guards the HTTP client: its limits of time and size, its retries and redirects, and the redaction of secrets."""
 
+import gzip
 import json
 import logging
 import socket
@@ -18,6 +19,7 @@ from wire.echo import EchoServer
 from restgpt.bench.rigs.port import held_port
 from restgpt.specs import Operation, load_api
 from restgpt.tools.errors import (
+    BoundFault,
     BrokenFault,
     ConnectFault,
     HttpFault,
@@ -59,7 +61,7 @@ def echo() -> Iterator[EchoServer]:
         yield server
 
 
-def operation(url: str, method: str = "GET", **more: Any) -> Operation:
+def operation(url: str, method: str = "GET", *, entry: str | None = None, **more: Any) -> Operation:
     document = {
         "openapi": "3.1.0",
         "info": {"title": "T", "version": "1"},
@@ -71,7 +73,7 @@ def operation(url: str, method: str = "GET", **more: Any) -> Operation:
             }
         },
     }
-    return load_api(document, base_url=url, auth={"Key": SECRET}).operation(f"{method} /x")
+    return load_api(document, base_url=url, auth={"Key": SECRET}, entry=entry).operation(f"{method} /x")
 
 
 def send(found: Operation, client: HttpClient | None = None, deadline: float | None = None) -> Reply:
@@ -214,14 +216,14 @@ def test_an_api_has_authorities_and_a_client_certificate_of_its_own(tmp_path: Pa
 
     with tls_server(context, answer_tls) as url:
         with pytest.raises(HttpFault):
-            send(operation(url), configured(ca_file=certificate))
+            send(operation(url, entry="t"), configured(ca_file=certificate))
         client = configured(ca_file=certificate, cert_file=certificate)
-        assert send(operation(url), client).body == b"ok"
+        assert send(operation(url, entry="t"), client).body == b"ok"
         # The certificate satisfies the scheme; no other credential is needed.
-        secured = operation(url, security=[{"Mutual": []}])
+        secured = operation(url, entry="t", security=[{"Mutual": []}])
         assert send(secured, client).body == b"ok"
         with pytest.raises(SettingsError, match=r"t\.cert_file in apis\.yaml names .*, which is not a file"):
-            send(operation(url), configured(ca_file=certificate, cert_file=tmp_path / "absent.pem"))
+            send(operation(url, entry="t"), configured(ca_file=certificate, cert_file=tmp_path / "absent.pem"))
 
 
 def test_a_client_certificate_is_for_the_server_of_the_api_only(tmp_path: Path) -> None:
@@ -330,7 +332,7 @@ def test_requests_per_second_hold_across_threads(echo: EchoServer) -> None:
     clock = Clock()
     entry = ApiEntry("t", "t.json", requests_per_second=4)
     client = HttpClient(settings=Settings(apis={"t": entry}), clock=clock.now, sleep=clock.sleep)
-    found = operation(echo.url)
+    found = operation(echo.url, entry="t")
     threads = [threading.Thread(target=send, args=(found, client)) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -546,6 +548,7 @@ def test_redirects_take_credentials_to_the_same_origin_only() -> None:
         other.script([Canned(b'"file"')])
         host = other.url.removeprefix("http://")
         entry = ApiEntry("t", "t.json", hosts=(host,), headers={"X-Team": Secret("team-secret")}, allow_private=True)
+        found = operation(home.url, entry="t", security=[{"Key": []}])
         send(found, HttpClient(settings=Settings(apis={"t": entry})))
         assert [item.target for item in other.arrived] == ["/file"]
         assert other.arrived[0].header("X-Team") is None
@@ -554,7 +557,7 @@ def test_redirects_take_credentials_to_the_same_origin_only() -> None:
 def test_a_configured_host_gets_no_credentials() -> None:
     adapter = Recorder([(302, {"Location": "https://cdn.test/file"}), (200, {})])
     entry = ApiEntry("t", "t.json", hosts=("cdn.test",), headers={"X-Team": Secret("team-secret")})
-    found = operation("https://api.example.com", security=[{"Key": []}])
+    found = operation("https://api.example.com", entry="t", security=[{"Key": []}])
     client = HttpClient(settings=Settings(apis={"t": entry}), adapter=adapter)
     assert send(found, client).status == 200
     first, second = adapter.sent
@@ -567,13 +570,13 @@ def test_a_configured_host_gets_no_credentials() -> None:
 def test_a_redirect_that_copies_the_query_takes_no_credential_elsewhere() -> None:
     adapter = Recorder([(302, {"Location": f"https://cdn.test/file?a=1&api_key={SECRET}&b=2"}), (200, {})])
     client = HttpClient(settings=Settings(apis={"t": ApiEntry("t", "t.json", hosts=("cdn.test",))}), adapter=adapter)
-    send(operation("https://api.example.com", security=[{"Key": []}]), client)
+    send(operation("https://api.example.com", entry="t", security=[{"Key": []}]), client)
     assert adapter.sent[1].url == "https://cdn.test/file?a=1&b=2"
 
 
 def test_an_upgrade_to_https_keeps_credentials_and_a_downgrade_is_refused() -> None:
     up = Recorder([(301, {"Location": "https://api.example.com/x"}), (200, {})])
-    found = operation("http://api.example.com", security=[{"Key": []}])
+    found = operation("http://api.example.com", entry="t", security=[{"Key": []}])
     entry = ApiEntry("t", "t.json", hosts=("api.example.com",))
     settings = Settings(apis={"t": entry})
     send(found, HttpClient(settings=settings, adapter=up))
@@ -582,7 +585,7 @@ def test_an_upgrade_to_https_keeps_credentials_and_a_downgrade_is_refused() -> N
     ]
     down = Recorder([(301, {"Location": "http://api.example.com/x"}), (200, {})])
     with pytest.raises(HttpFault, match="unencrypted"):
-        send(operation("https://api.example.com"), HttpClient(settings=settings, adapter=down))
+        send(operation("https://api.example.com", entry="t"), HttpClient(settings=settings, adapter=down))
 
 
 class Recorder:
@@ -635,3 +638,15 @@ def test_a_moment_that_has_passed_is_not_blamed_on_the_rate_limit(echo: EchoServ
     with pytest.raises(TimeoutFault, match="the time is used up, so it was not sent"):
         send(operation(echo.url), client, deadline=clock.time - 1)
     assert echo.arrived == []
+
+
+def test_a_date_that_no_calendar_has_is_no_retry_after(echo: EchoServer) -> None:
+    echo.script([Canned(status=503, headers={"Retry-After": "Fri, 31 Dec 99999999999 23:59:59 GMT"}), Canned(b"{}")])
+    client = HttpClient(limits=HttpLimits(backoff_seconds=0.01))
+    assert send(operation(echo.url), client).status == 200
+
+
+def test_compressed_data_has_a_bounded_number_of_members(echo: EchoServer) -> None:
+    echo.script([Canned(gzip.compress(b"") * 2000, headers={"Content-Encoding": "gzip"})])
+    with pytest.raises(BoundFault, match="more than 1,000 compressed pieces"):
+        send(operation(echo.url))

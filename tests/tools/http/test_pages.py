@@ -1,12 +1,14 @@
 """Guards pagination: each way to announce a next page works, and no response leads to another operation."""
 
 import json
+import time
 from typing import Any
 
 import pytest
 
 from restgpt.specs import Operation, load_api
-from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request
+from restgpt.tools.http.next_link import next_link
+from restgpt.tools.http.pagination import follow_pages, is_unfollowed, merge_pages, next_request
 from restgpt.tools.request.build import build_request
 from restgpt.tools.response.reply import Reply
 
@@ -92,13 +94,140 @@ def test_a_declared_cursor_with_the_name_of_a_secret_is_followed() -> None:
     assert following(operation("_limit", "_token", "api_key"), reply([1], **{"next-page": address})) == {
         "query": {"_limit": "10", "_token": "t"}
     }
-    assert following(operation("_limit"), reply([1], **{"next-page": address})) == {"query": {"_limit": "10"}}
+    assert following(operation("_limit", "page"), reply([1], **{"next-page": f"{address}&page=2"})) == {
+        "query": {"_limit": "10", "page": "2"}
+    }
+    # Without the cursor, the next page would be the first one again.
+    assert following(operation("_limit"), reply([1], **{"next-page": address})) is None
 
 
 def test_unchanged_arguments_keep_their_values() -> None:
     address = "/base/things/a%2Fb?size=5&page=2"
     found = following(operation("page", "size"), reply({"next": address}), page=1, size=5)
     assert found == {"query": {"page": "2", "size": 5}}
+
+
+GIVEN = {"account": "me", "q": "a b", "page": 1, "limit": 5}
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "?account=VICTIM&page=2",
+        "?account=me&account=VICTIM&page=2",
+        "?page=2",
+        "?page=2&_method=DELETE",
+        "?page=2&purge=true&limit=5",
+        "?page=2&Account=VICTIM",
+        "?page=2&account%00=VICTIM",
+        "?page=2&account[]=VICTIM",
+        "?page=2&account=",
+        "?page=2&q=",
+        "?page=2&callback=x&X-HTTP-Method-Override=DELETE",
+        "?page=2&limit=all",
+        "?page=2&offset=VICTIM",
+        "?page=2&from=VICTIM",
+        "?page=2&from=DE12",
+        "?page=2&access_token=t",
+        "?page=2&token=t",
+        "?page=2&subscription=k",
+        "?page=2&include=secrets&fields=*",
+        "?page=2&cursor=a&cursor=b",
+        "?page=2&q=a+b%26account%3DVICTIM",
+        "?page=2#account=VICTIM",
+    ],
+)
+def test_a_next_address_changes_only_the_page(address: str) -> None:
+    found = operation("account", "q", "page", "limit", "from", "purge")
+    expected = {"query": {**GIVEN, "page": "2"}}
+    assert following(found, reply({"next": address, "items": [1]}), **GIVEN) == expected
+    assert following(found, reply([1], link=f'<{address}>; rel="next"'), **GIVEN) == expected
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "?account=VICTIM",
+        "?_method=DELETE",
+        "?account=me&q=other&page=1&limit=5",
+        "?page=2&page=3",
+        "?page=-1",
+        "?page=2;account=VICTIM",
+        "?page=2%26account%3DVICTIM",
+        "?page=" + "9" * 30,
+        "?PAGE[account]=VICTIM",
+        "?limit=100",
+        "?q=a%20b%00",
+        "?after=" + "x" * 70_000,
+        "/base/things/a%2Fb/page/2?page=2",
+        "/base/things/a%2Fb;account=VICTIM?page=2",
+        "http://user@evil.test/base/things/a%2Fb?page=2",
+        "\\\\evil.test/base/things/a%2Fb?page=2",
+    ],
+)
+def test_a_next_address_that_leads_to_no_page_is_not_followed(address: str) -> None:
+    found = operation("account", "q", "page", "limit")
+    assert following(found, reply({"next": address, "items": [1]}), **GIVEN) is None
+    assert following(found, reply([1], link=f'<{address}>; rel="next"'), **GIVEN) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "address", "page"),
+    [
+        # GitHub: lists of pages, and of users by their ids
+        ({"state": "open"}, "?state=open&per_page=30&page=2", {"page": "2", "per_page": "30"}),
+        ({}, "?since=135", {"since": "135"}),
+        # Kinto, Spotify, HubSpot, PagerDuty
+        ({"_token": "a", "_limit": 2}, "?_limit=2&_token=b", {"_token": "b"}),
+        ({"limit": 2}, "?offset=2&limit=2&locale=en", {"offset": "2"}),
+        ({"limit": 2}, "?limit=2&after=NTI1", {"after": "NTI1"}),
+        ({"offset": 0, "limit": 25}, "?limit=25&offset=25&total=true", {"offset": "25"}),
+        # OData, Stripe, Shopify, Okta, JSON:API, Mastodon, Django
+        ({"$filter": "a eq 1"}, "?$filter=a%20eq%201&$skiptoken=X'1'", {"$skiptoken": "X'1'"}),
+        ({"$top": 5}, "?$top=5&$skip=5", {"$skip": "5"}),
+        ({"limit": 3}, "?limit=3&starting_after=obj_1", {"starting_after": "obj_1"}),
+        ({"status": "any"}, "?limit=50&page_info=hij", {"page_info": "hij", "limit": "50"}),
+        ({"limit": 3}, "?after=00u1&limit=3", {"after": "00u1"}),
+        ({}, "?page[number]=2&page[size]=10", {"page[number]": "2", "page[size]": "10"}),
+        ({}, "?max_id=1234&min_id=9", {"max_id": "1234", "min_id": "9"}),
+        ({"cursor": "a", "ordering": "id"}, "?cursor=cD0y&ordering=id", {"cursor": "cD0y"}),
+    ],
+)
+def test_the_next_addresses_of_well_known_apis_are_followed(given: Any, address: str, page: dict[str, str]) -> None:
+    for names in (list({**given, **page}), list(given)):
+        result = next_request(operation(*names), {"path": {"id": "a"}, "query": given}, reply({"next": address}))
+        assert result is not None
+        assert {**result["query"], **result.get("@page", {})} == {**given, **page}
+
+
+def test_a_filter_of_the_user_is_not_changed_though_cursors_have_such_names() -> None:
+    found = operation("since", "after", "from", "page")
+    given = {"since": "2024-01-01", "after": "2024-01-01", "from": "me"}
+    address = "?since=1999-01-01&after=1999-01-01&from=2&page=2"
+    assert following(found, reply({"next": address}), **given) == {"query": {**given, "page": "2"}}
+
+
+def test_a_cursor_that_is_a_date_leads_on_if_the_first_request_had_none() -> None:
+    found = operation("after")
+    first, second = {"path": {"id": "1"}}, {"path": {"id": "1"}, "query": {"after": "2024-05-01"}}
+    answer = reply({"next": "?after=2024-06-01"})
+    assert next_request(found, second, answer, first=first) == {**second, "query": {"after": "2024-06-01"}}
+    assert next_request(found, second, answer) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "unfollowed"),
+    [
+        ("?account=VICTIM&page=1", True),
+        ("?limit=9&page=1", True),
+        ("?page=1", False),
+        ("", False),
+        ("/base/elsewhere?page=2", False),
+    ],
+)
+def test_a_next_address_on_the_same_path_that_is_not_followed_is_noticed(address: str, unfollowed: bool) -> None:
+    given = {"path": {"id": "1"}, "query": {"page": 1}}
+    assert is_unfollowed(operation("page", "account"), given, reply({"next": address})) is unfollowed
 
 
 @pytest.mark.parametrize(
@@ -320,3 +449,9 @@ def test_following_ends_at_the_budget_an_error_or_a_circle() -> None:
 )
 def test_pages_are_presented_as_one(pages: list[Any], merged: Any) -> None:
     assert merge_pages(pages) == merged
+
+
+def test_spaces_in_a_link_header_take_little_time() -> None:
+    started = time.process_time()
+    assert next_link({"link": f"<a>;rel={' ' * 60_000}x"}) == ""
+    assert time.process_time() - started < 10

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from restgpt.specs import Operation, SpecError, load_api
 from restgpt.specs.docs.example import minimal_arguments
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request.build import PreparedRequest, build_request, settle
+from restgpt.tools.request.build import LONGEST_URL, PreparedRequest, build_request, settle
 from restgpt.tools.request.files import FilePolicy
 
 BASE = "http://api.test/v1"
@@ -410,3 +410,16 @@ def test_a_part_is_sent_with_the_declared_type(encoding: dict[str, str], schema:
     request = build_request(found, {"body": {"f": file_named("photo.png")}})
     assert isinstance(request.body, bytes)
     assert b"Content-Type: " + sent + b"\r\n" in request.body
+
+
+@pytest.mark.parametrize("place", ["query", "path"])
+def test_a_url_that_servers_refuse_is_a_problem_of_the_arguments(place: str) -> None:
+    taker = query(a={"type": "string"})
+    if place == "path":
+        named = {"name": "a", "in": "path", "required": True, "schema": {"type": "string"}}
+        taker = operation("/x/{a}", parameters=[named])
+    room = LONGEST_URL - len(build_request(taker, {place: {"a": "x"}}).url) + 1
+    assert len(build_request(taker, {place: {"a": "x" * room}}).url) == LONGEST_URL
+    with pytest.raises(ArgumentError, match="the URL has 8,001 characters of 8,000") as caught:
+        build_request(taker, {place: {"a": "x" * (room + 1)}})
+    assert [problem.pointer for problem in caught.value.problems] == [f"/{place}"]

@@ -1,12 +1,13 @@
 """Guards `read_content`: the kind of a body despite a wrong Content-Type, UTF-8 text, exact integers."""
 
 import json
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restgpt.tools.response.content import read_content, table_rows
+from restgpt.tools.response.content import MOST_MEMORY, TOO_LARGE, memory_of, read_content, table_rows
 
 
 @pytest.mark.parametrize(
@@ -105,3 +106,31 @@ def test_tables_find_their_delimiter() -> None:
     assert table_rows("a;b\n1;2,5\n") == [["a", "b"], ["1", "2,5"]]
     assert table_rows("a\tb\n1\t2\n", "text/tab-separated-values") == [["a", "b"], ["1", "2"]]
     assert table_rows('a,b\n"x,y",2\n') == [["a", "b"], ["x,y", "2"]]
+
+
+def test_json_lines_are_parsed_once() -> None:
+    content = read_content(b'{"a":1}\n{"a":2}\n', "application/x-ndjson")
+    assert content.value() is content.value()
+
+
+@pytest.mark.parametrize("body", [b"1 2\n3\n", b'{"a":1}{"a":2}\n{"a":3}\n', b"[1\n2]\n", b"1,2\n"])
+def test_a_line_with_other_than_one_value_is_no_json_lines(body: bytes) -> None:
+    assert read_content(body, "application/x-ndjson").kind == "text"
+
+
+@pytest.mark.parametrize("media_type", ["application/json", "application/x-ndjson", ""])
+def test_json_that_would_take_too_much_memory_is_kept_as_text_with_a_notice(media_type: str) -> None:
+    body = b"[" + b"{}," * (MOST_MEMORY // 200) + b"{}]"
+    content = read_content(body, media_type)
+    assert (content.kind, content.notices) == ("text", (TOO_LARGE,))
+
+
+def test_the_memory_of_a_value_is_not_underestimated() -> None:
+    for text in ("[]," * 1000, "{}," * 1000, '{"a":1},' * 1000, "12345," * 1000, '"ab",' * 1000, "1.5," * 1000):
+        data = f"[{text}0]"
+        assert memory_of(data.encode()) >= _size_of(json.loads(data))
+
+
+def _size_of(value: object) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return sys.getsizeof(value) + sum(map(_size_of, inner))

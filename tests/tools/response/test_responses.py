@@ -11,7 +11,7 @@ from langgraph.store.sqlite import SqliteStore
 
 from restgpt.specs import Operation, load_api
 from restgpt.tools.response.reply import Reply
-from restgpt.tools.response.store import MOST_VALIDATED, BodyCache, ResponseStore, UnknownHandleError
+from restgpt.tools.response.store import MOST_VALIDATED, Body, BodyCache, ResponseStore, UnknownHandleError
 
 
 def reply(body: bytes, kind: str = "application/json", status: int = 200, **more: Any) -> Reply:
@@ -180,7 +180,7 @@ def test_a_body_is_parsed_once_however_often_it_is_opened(store: BaseStore) -> N
 
 
 def test_a_full_cache_forgets_the_body_that_was_used_longest_ago(store: BaseStore) -> None:
-    kept = ResponseStore(store, cache=BodyCache(most=10))
+    kept = ResponseStore(store, cache=BodyCache(most=2 * Body(b"[11]", "application/json", "json").weight))
     first, second = kept.put(reply(b"[11]")), kept.put(reply(b"[22]"))
     value = kept.open(first.handle).value
     third = kept.put(reply(b"[33]"))
@@ -230,3 +230,8 @@ def test_patterns_are_not_tried_on_answers(store: BaseStore) -> None:
     assert stored.notices == (
         'the answer differs from its documented schema at /2: must be integer, not the string "text"',
     )
+
+
+def test_json_lines_are_an_array_for_a_program() -> None:
+    body = Body(b'\x1e{"a": "x"}\r\n\n\x1e[1, NaN]\n', "application/json-seq", "json-lines")
+    assert body.json() == b'[{"a": "x"}\r,[1, NaN]]'

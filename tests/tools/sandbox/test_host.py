@@ -27,6 +27,16 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the locked inte
 ROOT = Path(__file__).resolve().parents[3]
 BASE = str(getattr(sys, "_base_executable", sys.executable))
 PATIENT = Limits(wall=30.0, cpu=30.0)
+# Runs a second, and then fails to import the first of some modules that is not loaded.
+VARYING = """
+import sys, time
+end = time.monotonic() + 1
+while time.monotonic() < end:
+    pass
+# Backwards, because the modules that the code names are loaded before its first run.
+name = next(name[::-1] for name in ("diuu", "eueuq", "camh", "pizg") if name[::-1] not in sys.modules)
+raise ImportError(f"No module named {name!r}")
+"""
 STUB = {"name": "get", "keywords": {"n": {}, "u": {}}, "body": None, "pages": False, "result": None}
 PRELUDE = f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom restgpt.tools.sandbox.runner import *\n"
 REPORT = "r = run_python('import statistics\\nprint(statistics.mean(data))', [1, 3], limits=Limits(wall=30, cpu=30))\n"
@@ -389,3 +399,25 @@ def test_the_lock_leaves_one_filter_no_capabilities_and_no_new_privileges() -> N
 def status_of(pid: int) -> dict[str, str]:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+
+
+def test_a_run_that_is_repeated_for_its_imports_has_the_time_of_one_run() -> None:
+    result = CPythonBackend(spares=0).run(VARYING, b"1", media="json", limits=Limits(wall=1.7, cpu=30))
+    assert result.status is Status.TIMEOUT
+
+
+def test_a_run_that_finds_no_free_worker_in_its_time_has_a_timeout() -> None:
+    backend = CPythonBackend(workers=1)
+    started, code = threading.Event(), "for _ in range(10**12): pass"
+
+    def occupy() -> None:
+        started.set()
+        backend.run(code, b"1", media="json", limits=Limits(wall=60, cpu=60, total=60))
+
+    thread = threading.Thread(target=occupy, daemon=True)
+    thread.start()
+    started.wait(30)
+    result = backend.run(code, b"1", media="json", limits=Limits(wall=60, cpu=60, total=0.5))
+    assert result.status is Status.TIMEOUT
+    assert thread.is_alive()
+    backend.close()

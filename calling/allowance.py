@@ -1,0 +1,59 @@
+"""The allowance of a run: between which APIs values may go, by a person's answers and by the choices made so far."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from restgpt.calling.record import CallRecord, FlowRecord
+
+MOST_CHOICES = 16
+"""How many choices calls to one API may make unasked in one run after another API has answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a run may send between APIs: the pairs that a person allowed or refused, and the choices made so far.
+
+    A pair is the id of the API that answered and the id of the one that gets its values.
+    """
+
+    granted: frozenset[tuple[str, str]] = frozenset()
+    refused: frozenset[tuple[str, str]] = frozenset()
+    choices: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    made: frozenset[str] = frozenset()
+
+    def after(self, record: CallRecord) -> "Allowance":
+        """The allowance after a call of the run; a call that is only drafted or held changes nothing."""
+        flow, api = record.get("flow"), record.get("api")
+        if flow is None or api is None or record["status"] in ("planned", "held"):
+            return self
+        granted = {(source, api["id"]) for source in flow.get("granted", ())}
+        refused = {(source, api["id"]) for source in flow.get("refused", ())}
+        cost = self.cost(flow)
+        pairs = [(source, api["id"]) for source in flow["read"]]
+        return Allowance(
+            granted=self.granted | granted,
+            refused=self.refused | refused,
+            choices={**self.choices, **{pair: self.choices.get(pair, 0) + cost for pair in pairs}},
+            made=self.made | set(flow["choices"]),
+        )
+
+    def cost(self, flow: FlowRecord) -> int:
+        """How many choices a call makes: its arguments that no earlier call had the same, and at least itself."""
+        return max(1, len(set(flow["choices"]) - self.made))
+
+    def asked(self, flow: FlowRecord | None, api: str, allowed: Collection[str], *, lets_words: bool) -> set[str]:
+        """The APIs whose values a call to `api` may send only after a person was asked.
+
+        `allowed` are those that the settings let through, and with `lets_words` they let through what a model wrote.
+        """
+        if flow is None or flow.get("is_decided"):
+            return set()
+        may_come = {*flow["carried"], *(() if lets_words else flow["worded"])}
+        cost = self.cost(flow)
+        may_come |= {source for source in flow["read"] if self.choices.get((source, api), 0) + cost > MOST_CHOICES}
+        return {source for source in may_come if source not in allowed and (source, api) not in self.granted}
+
+
+def is_by_choices(flow: FlowRecord, asked: Collection[str]) -> bool:
+    """Whether a call needs a person only because too many choices were made before."""
+    return not {*flow["carried"], *flow["worded"]} & set(asked)

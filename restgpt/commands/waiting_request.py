@@ -1,0 +1,68 @@
+"""`restgpt threads ID --request N`: print a request that waits for approval, exactly as it will be sent."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from restgpt.commands.failure import UsageError
+from restgpt.commands.terminal import Terminal
+
+if TYPE_CHECKING:
+    from restgpt.calling.record import CallRecord
+    from restgpt.commands.thread import ThreadRecord
+    from restgpt.graph.persistence import Persistence
+    from restgpt.nodes.resources import Resources
+    from restgpt.tools.settings import Settings
+
+
+def show_request(
+    terminal: Terminal, persistence: "Persistence", record: "ThreadRecord", settings: "Settings", number: int
+) -> None:
+    """Print the waiting request of this number, counted in the order of the questions.
+
+    Only secrets that are configured are hidden, so the APIs of the thread are loaded. Raises `UsageError` if there is
+    no such request, and `OutdatedCallError` if the document has changed since.
+    """
+    from restgpt.calling.call import read_draft
+    from restgpt.nodes.resources import Resources
+    from restgpt.tools.request.view import view_sections, whole_view
+
+    apis = record.sources.load(settings)
+    resources: Resources = Resources(apis, settings=settings)
+    waiting = _waiting(resources, persistence, record.thread)
+    if not waiting:
+        raise UsageError(f"No request waits for approval in thread {record.thread}.")
+    if number > len(waiting):
+        raise UsageError(f"Thread {record.thread} has {len(waiting)} waiting: give --request 1 to {len(waiting)}.")
+    draft = read_draft(waiting[number - 1], resources.catalogue(()))
+    redactor = resources.http.redactor(*apis)
+    terminal.document({"thread": record.thread, "number": number, **whole_view(draft.request, redactor)})
+    terminal.answer("\n\n".join(view_sections(draft.request, redactor, whole=True)))
+
+
+def _waiting(resources: "Resources", persistence: "Persistence", thread: str) -> "list[CallRecord]":
+    """The calls that the pause of a thread asks about; of its undo, if the thread itself does not wait."""
+    from restgpt.graph.build import build_graph
+    from restgpt.graph.undo import build_undo, undo_thread
+
+    saved: Any = {"checkpointer": persistence.checkpointer, "store": persistence.store}
+    graphs: Sequence[tuple[Any, str]] = (
+        (build_graph(resources=resources, **saved), thread),
+        (build_undo(resources, **saved), undo_thread(thread)),
+    )
+    for graph, name in graphs:
+        snapshot = graph.get_state({"configurable": {"thread_id": name}})
+        actions = [action for pause in snapshot.interrupts for action in pause.value.get("action_requests", ())]
+        if actions:
+            return list(_asked(actions, snapshot.values["requests"]))
+    return []
+
+
+def _asked(actions: Sequence[Mapping[str, Any]], records: "Sequence[CallRecord]") -> "Iterator[CallRecord]":
+    """The call of each action, in their order; a call whose document has changed waits without an action."""
+    left = iter([record for record in records if record["status"] == "asked"])
+    for action in actions:
+        yield next(record for record in left if _is_of(record, action))
+
+
+def _is_of(record: "CallRecord", action: Mapping[str, Any]) -> bool:
+    return (record["operation"], record["arguments"]) == (action["name"], action["args"])

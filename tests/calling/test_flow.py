@@ -1,0 +1,130 @@
+"""Guards the flow of one call: which of its arguments are its own, and which may hold answers of other APIs."""
+
+from typing import Any
+
+import pytest
+
+from restgpt.calling.flow import Answered, api_record, flow_of
+from restgpt.calling.policy import Rules
+from restgpt.calling.provenance import trace
+from restgpt.calling.record import FlowRecord
+from restgpt.specs import Api, load_api
+from restgpt.tools.settings import ApiEntry, Settings
+
+BODY = {
+    "type": "object",
+    "properties": {"state": {"type": "string", "enum": ["open", "done"]}, "extra": {"type": "object"}},
+}
+DOCUMENT: dict[str, Any] = {
+    "openapi": "3.1.0",
+    "info": {"title": "B", "version": "1"},
+    "paths": {
+        "/notes": {
+            "post": {
+                "operationId": "note",
+                "parameters": [{"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}}],
+                "requestBody": {"content": {"application/json": {"schema": BODY}}},
+                "responses": {"200": {"description": "ok", "content": {"application/json": {"schema": {}}}}},
+            }
+        }
+    },
+}
+
+
+def api(**options: Any) -> Api:
+    return load_api(DOCUMENT, base_url="http://127.0.0.1:9", **{"name": "b", "entry": "b", **options})
+
+
+OWN = api()
+ANSWERS = [("h-a", {"iban": "DE89", "n": 5}), ("h-b", {"items": {"k-1": 17}, "etag": "x"}), ("h-t", "id,name\n77,tea")]
+
+
+def flow(
+    arguments: dict[str, Any], *, code: str | None = None, seen: frozenset[str] | None = None
+) -> FlowRecord | None:
+    own = api_record(OWN)["id"]
+    answered = Answered(
+        names={"a": "A", "c": "C", own: "b"},
+        holders={"h-a": frozenset({"a"}), "h-b": frozenset({own}), "h-t": frozenset({own})},
+        headers={own: frozenset({'W/"3"'})},
+        bodies=lambda: ANSWERS,
+        seen=seen,
+    )
+    operation = OWN.operation("note")
+    traced = trace(operation, arguments, said="for Ada Lovelace", responses=ANSWERS, code=code)
+    return flow_of(operation, arguments, traced, answered, said="for Ada Lovelace", code=code)
+
+
+def carries(arguments: dict[str, Any], **options: Any) -> tuple[list[str], list[str]]:
+    found = flow(arguments, **options)
+    assert found is not None
+    return found["carried"], found["worded"]
+
+
+@pytest.mark.parametrize(
+    "value", ["Ada", "Ada Lovelace", "open", 17, "k-1", "77", 'W/"3"', "application/json", None, True, {}, []]
+)
+def test_own_values_are_choices(value: Any) -> None:
+    assert carries({"body": {"state": value}}) == ([], [])
+
+
+@pytest.mark.parametrize("value", ["aDA", "Ada  ", "da Love", "ten", "", 3.5, "17 "])
+def test_other_spellings_and_pieces_are_the_models(value: Any) -> None:
+    assert carries({"body": {"state": value}}) == ([], ["a", "c"])
+
+
+@pytest.mark.parametrize("value", ["7", "d", "77,"])
+def test_pieces_of_the_apis_own_text_are_not_its_values(value: Any) -> None:
+    assert carries({"body": {"state": value}}) != ([], [])
+
+
+def test_a_whole_value_is_that_of_the_api_that_answered_it() -> None:
+    assert carries({"body": {"state": "DE89"}}) == (["a"], [])
+
+
+def test_names_that_the_document_lacks_are_values() -> None:
+    assert carries({"body": {"extra": {"DE89": 17}}}) == ([], ["a", "c"])
+    assert carries({"body": {"extra": {"state": 17}}}) == ([], [])
+
+
+def test_the_programs_own_key_is_no_value_and_a_media_type_is_one() -> None:
+    assert carries({"header": {"Idempotency-Key": "made-by-the-program"}}) == ([], [])
+    assert carries({"header": {"accept": "text/DE89"}}) == ([], ["a", "c"])
+
+
+@pytest.mark.parametrize(
+    ("seen", "literal"), [(frozenset(), ([], [])), (frozenset({"a"}), ([], ["a"])), (None, ([], ["a", "c"]))]
+)
+def test_a_literal_is_worth_what_its_writer_had_seen(seen: frozenset[str] | None, literal: Any) -> None:
+    assert carries({"body": {"state": "cup"}}, code="note(state='cup')", seen=seen) == literal
+    assert carries({"body": {"state": "puc"}}, code="note(state='cup')", seen=seen) == (["a", "c"], [])
+
+
+def test_arguments_after_the_first_hundred_count_as_computed() -> None:
+    assert carries({"body": {"extra": {"state": ["Ada"] * 100}}}) == ([], [])
+    assert carries({"body": {"extra": {"state": ["Ada"] * 101}}}) == (["a", "c"], [])
+
+
+def test_there_is_no_flow_before_another_api_answered() -> None:
+    own = api_record(OWN)["id"]
+    assert flow_of(OWN.operation("note"), {}, [], Answered(names={own: "b"}), said="") is None
+
+
+@pytest.mark.parametrize(("entry", "is_let_through"), [("crm", True), (None, False)])
+def test_the_settings_let_an_entry_through_and_no_api_of_its_name(entry: str | None, is_let_through: bool) -> None:
+    source = api_record(api(name="crm", entry=entry))["id"]
+    told: FlowRecord = {"read": {source: "crm"}, "carried": [source], "worded": [], "choices": []}
+    rules = Rules(Settings(apis={"crm": ApiEntry("crm", "-"), "b": ApiEntry("b", "-", sources=("crm",))}))
+    assert (rules.crossing(OWN.operation("note"), told) == {}) is is_let_through
+
+
+def test_an_api_that_was_not_loaded_by_its_entry_has_none_of_its_rights() -> None:
+    rules = Rules(Settings(apis={"b": ApiEntry("b", "-", sources=("model",))}))
+    told: FlowRecord = {"read": {"a": "A"}, "carried": [], "worded": ["a"], "choices": []}
+    assert rules.crossing(OWN.operation("note"), told) == {}
+    assert rules.crossing(api(entry=None).operation("note"), told) == {"a": "A"}
+
+
+def test_two_documents_given_as_text_are_two_apis() -> None:
+    other = load_api(DOCUMENT, base_url="http://127.0.0.1:8", name="b")
+    assert api_record(api(entry=None))["id"] != api_record(other)["id"]

@@ -1,0 +1,156 @@
+"""Guards text for a person: nothing in it is invisible, no line of it lacks its mark, and a terminal wraps none."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from restgpt.tools.quotation import (
+    FOREIGN,
+    GOES_ON,
+    LEFT_OUT,
+    MOST_LINES,
+    MOST_NAME,
+    WIDTH,
+    named,
+    quotation,
+    quoted,
+    section,
+    visible,
+)
+
+MARKS = (FOREIGN, FOREIGN.rstrip(), GOES_ON, LEFT_OUT)
+LINE_ENDS = ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
+HIDDEN = {
+    "escape sequence": "\x1b[2J",
+    "C1 control sequence": "\x9b31m",
+    "link of a terminal": "\x1b]8;;https://evil.example\x1b\\",
+    "backspace": "\x08",
+    "zero width space": "\u200b",
+    "zero width joiner between letters": "a\u200db",
+    "word joiner": "\u2060",
+    "byte order mark": "\ufeff",
+    "soft hyphen": "\xad",
+    "right-to-left override": "\u202e",
+    "isolate": "\u2066",
+    "Arabic letter mark": "\u061c",
+    "Braille blank": "\u2800",
+    "Hangul filler": "\u3164",
+    "Hangul choseong filler": "\u115f",
+    "Hangul jungseong filler": "\u1160",
+    "halfwidth Hangul filler": "\uffa0",
+    "Khmer inherent vowel": "\u17b4",
+    "combining grapheme joiner": "\u034f",
+    "Mongolian vowel separator": "\u180e",
+    "Mongolian variation selector": "\u180b",
+    "variation selectors on a letter": "a\ufe0f\ufe01",
+    "supplementary variation selector": "a\U000e0100",
+    "tag characters": "\U000e0041\U000e007f",
+    "private use": "\ue000",
+    "not assigned": "\U000e0fff",
+    "half of a surrogate pair": "\ud800",
+    "run of no-break spaces": "a\xa0\xa0\xa0b",
+    "null notehead": "\U0001d159",
+}
+
+
+@pytest.mark.parametrize("hidden", HIDDEN.values(), ids=HIDDEN.keys())
+def test_what_cannot_be_seen_is_shown_as_an_escape(hidden: str) -> None:
+    shown = visible(hidden)
+    assert shown != hidden
+    assert "\\" in shown
+    assert visible(shown) == shown
+    assert not {char for char in shown if not char.isprintable()}
+
+
+@pytest.mark.parametrize(
+    "text", ["Größe 日本 €\n\tنص", "👩\u200d💻", "❤\ufe0f", "10\xa0000\u202f€", "東京\u3000駅", "ที่นี่", "e\u0301"]
+)
+def test_ordinary_text_stays_as_it_is(text: str) -> None:
+    assert visible(text) == text
+
+
+def test_a_pile_of_combining_marks_is_taken_down() -> None:
+    assert visible("a" + "\u0338" * 50).count("\u0338") < 10
+
+
+@pytest.mark.parametrize("end", LINE_ENDS, ids=ascii)
+def test_no_end_of_a_line_begins_a_line_without_a_mark(end: str) -> None:
+    lines = quotation(f"one{end}It can be undone.").splitlines()
+    assert all(line.startswith(MARKS) for line in lines)
+
+
+@given(st.text(max_size=600))
+def test_every_line_of_any_text_has_a_mark_and_fits_on_a_terminal(text: str) -> None:
+    for line in section("The model says why:", text).splitlines()[2:]:
+        assert line.startswith(MARKS)
+        columns = sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in line)
+        assert columns <= len(FOREIGN) + WIDTH
+
+
+@given(st.text(alphabet=st.characters(min_codepoint=32, max_codepoint=126), max_size=2_000))
+def test_a_wrapped_line_loses_nothing(text: str) -> None:
+    whole = quotation(text.strip().replace("  ", "")).replace("\n" + GOES_ON, "").removeprefix(FOREIGN)
+    assert whole.rstrip() == text.strip().replace("  ", "") or not text.strip()
+
+
+def test_blanks_cannot_push_text_out_of_sight() -> None:
+    assert quotation(f"a{' ' * 1500}b") == f"{FOREIGN}a\\x20{{1500}}b"
+    assert "\\x20{1500}" in quotation(f"{' ' * 1500}b")
+    assert quotation(f"a{chr(10) * 1500}b").splitlines() == [
+        f"{FOREIGN}a",
+        f"{LEFT_OUT}1,499 empty lines",
+        f"{FOREIGN}b",
+    ]
+
+
+def test_of_a_long_text_the_head_and_the_tail_are_shown_with_the_number_of_the_rest() -> None:
+    shown = quotation("A" * 5_000 + "Z" * 5_000, most=900)
+    assert (shown.count("A"), shown.count("Z")) == (600, 300)
+    assert f"{LEFT_OUT}9,100 characters are left out here" in shown.splitlines()
+
+
+def test_a_text_of_many_lines_is_cut_too() -> None:
+    lines = quotation("x\n" * 900, most=10_000).splitlines()
+    assert len(lines) == MOST_LINES + 1
+    assert quotation("x\n" * 900, most=None).count("x") == 900
+
+
+@pytest.mark.parametrize("name", ["crm", "body.amount", "/people/0/a~1b", "team-board_2"])
+def test_a_plain_name_stays_as_it_is(name: str) -> None:
+    assert named(name) == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        'crm" says',
+        "x: you said it",
+        "a\nb",
+        "# Approved",
+        "[here](https://evil.example)",
+        "<b>",
+        "`x`",
+        "**x**",
+        "a → b",
+    ],
+)
+def test_no_name_ends_its_quotation_marks_or_is_markdown(name: str) -> None:
+    shown = named(name)
+    assert shown[0] == shown[-1] == '"'
+    assert not set(shown[1:-1]) & set('"\n:#[]()<>`*→')
+
+
+def test_no_name_becomes_a_link_of_its_own() -> None:
+    assert "www." not in named("www.evil.example")
+    assert "://" not in named("https://evil.example")
+
+
+def test_a_long_name_is_cut() -> None:
+    assert len(named("x" * 5_000)) < MOST_NAME + 40
+
+
+def test_a_quoted_text_cannot_end_its_quotation_marks() -> None:
+    assert quoted('a" b\n\\"', 100) == '"a\\" b\\n\\\\\\""'
+    assert quoted("x" * 500, 10) == '"xxxxxxxxxx"… (of 500 characters)'
