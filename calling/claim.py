@@ -1,17 +1,16 @@
-"""Claims: a number for each attempt to send a change, so that an attempt that another one has overtaken sends nothing.
+"""Claims: each attempt to send a change takes the next number, and only the attempt with the newest number may send.
 
-The numbers of one name only grow, and the database of the store counts them, so that no clock is needed. SQLite and
-PostgreSQL count in one step, for all processes. Other stores have no such step: `StoreClaims` counts for the threads of
-this process only.
+The database of the store counts, so no clock is needed. It also keeps the number of the last attempt that began to
+send, so a later attempt can tell whether an earlier one may have sent anything. SQLite and PostgreSQL count in one
+step, for all processes. Other stores have no such step: `StoreClaims` counts for the threads of this process only.
 """
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
 from threading import RLock
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakSet
 
 from langgraph.store.base import BaseStore
@@ -27,13 +26,15 @@ PAGE = 500
 
 CREATE = (
     "CREATE TABLE IF NOT EXISTS restgpt_claims "
-    "(thread TEXT NOT NULL, name TEXT NOT NULL, number BIGINT NOT NULL, PRIMARY KEY (thread, name))"
+    "(thread TEXT NOT NULL, name TEXT NOT NULL, number BIGINT NOT NULL, begun BIGINT NOT NULL, "
+    "PRIMARY KEY (thread, name))"
 )
-COUNT = (
-    "INSERT INTO restgpt_claims (thread, name, number) VALUES (%s, %s, 1) "
+TAKE = (
+    "INSERT INTO restgpt_claims (thread, name, number, begun) VALUES (%s, %s, 1, 0) "
     "ON CONFLICT (thread, name) DO UPDATE SET number = restgpt_claims.number + 1"
 )
-NEWEST = "SELECT number FROM restgpt_claims WHERE thread = %s AND name = %s"
+BEGIN = "UPDATE restgpt_claims SET begun = number WHERE thread = %s AND name = %s AND number = %s"
+FIND = "SELECT number, begun FROM restgpt_claims WHERE thread = %s AND name = %s"
 CLEAR = "DELETE FROM restgpt_claims WHERE thread = %s"
 
 
@@ -47,14 +48,27 @@ class LostClaimError(StoppingError):
         )
 
 
+class Counted(NamedTuple):
+    """The newest number of a name, which is 1 for the first claim, and the newest that began; 0 if none did."""
+
+    number: int
+    begun: int
+
+
+NONE = Counted(0, 0)
+
+
 class Claims(Protocol):
-    """The numbers of a database, by thread and name."""
+    """The numbers in a database, by thread and name."""
 
-    def take(self, thread: str, name: str) -> int:
-        """Count one more claim, and return its number: 1 for the first."""
+    def take(self, thread: str, name: str) -> Counted:
+        """Count one more claim."""
 
-    def newest(self, thread: str, name: str) -> int:
-        """Return the number of the newest claim; 0 if there is none."""
+    def begin(self, thread: str, name: str, number: int) -> bool:
+        """Keep that the claim of this number began to send, if it is the newest; return whether it is."""
+
+    def find(self, thread: str, name: str) -> Counted:
+        """Return the numbers as they are."""
 
     def clear(self, thread: str) -> None:
         """Delete the numbers of a thread."""
@@ -64,26 +78,38 @@ class Claims(Protocol):
 class Claim:
     """The claim of one attempt; it is lost as soon as another attempt takes the next number of its name.
 
-    `was_checked` says that a request may have been sent under the claim.
+    `before` is the number of the newest attempt that began to send before. `within` is a claim that must hold too.
     """
 
     claims: Claims
     thread: str
     name: str
     number: int
-    was_checked: bool = False
+    before: int
+    within: "Claim | None" = None
+    has_begun: bool = field(default=False, init=False)
+
+    def begin(self) -> None:
+        """Record that the attempt begins to send; raises LostClaimError if the claim is lost. Call it right before."""
+        if self.within is not None:
+            self.within.check()
+        if not self.claims.begin(self.thread, self.name, self.number):
+            raise LostClaimError
+        self.has_begun = True
 
     def check(self) -> None:
-        """Raise LostClaimError if another attempt has taken a newer claim; call it right before sending."""
-        if self.claims.newest(self.thread, self.name) != self.number:
+        """Raise LostClaimError if the claim is lost."""
+        if self.claims.find(self.thread, self.name).number != self.number:
             raise LostClaimError
-        self.was_checked = True
 
 
-def take_claim(store: BaseStore, thread: str, name: str) -> Claim:
-    """Take the next claim of a name."""
+def take_claim(store: BaseStore, thread: str, name: str, *, within: Claim | None = None) -> Claim:
+    """Take the next claim of a name; raises LostClaimError if the claim `within` is lost."""
+    if within is not None:
+        within.check()
     claims = claims_of(store)
-    return Claim(claims, thread, name, claims.take(thread, name))
+    number, before = claims.take(thread, name)
+    return Claim(claims, thread, name, number, before, within)
 
 
 def claims_of(store: BaseStore) -> Claims:
@@ -106,17 +132,28 @@ class StoreClaims:
     def __init__(self, store: BaseStore) -> None:
         self._store = store
 
-    def take(self, thread: str, name: str) -> int:
+    def take(self, thread: str, name: str) -> Counted:
         """Count one more claim under a lock of the process."""
         with _LOCK:
-            number = self.newest(thread, name) + 1
-            self._store.put((*NAMESPACE, thread), name, {"number": number}, index=False)
-            return number
+            number, begun = self.find(thread, name)
+            return self._put(thread, name, Counted(number + 1, begun))
 
-    def newest(self, thread: str, name: str) -> int:
-        """Return the number of the newest claim."""
+    def begin(self, thread: str, name: str, number: int) -> bool:
+        """Keep that the newest claim began to send, under the same lock."""
+        with _LOCK:
+            is_newest = self.find(thread, name).number == number
+            if is_newest:
+                self._put(thread, name, Counted(number, number))
+            return is_newest
+
+    def find(self, thread: str, name: str) -> Counted:
+        """Return the numbers as they are."""
         item = self._store.get((*NAMESPACE, thread), name)
-        return int(item.value["number"]) if item else 0
+        return Counted(int(item.value["number"]), int(item.value["begun"])) if item else NONE
+
+    def _put(self, thread: str, name: str, counted: Counted) -> Counted:
+        self._store.put((*NAMESPACE, thread), name, counted._asdict(), index=False)
+        return counted
 
     def clear(self, thread: str) -> None:
         """Delete the numbers of a thread."""
@@ -125,179 +162,154 @@ class StoreClaims:
                 self._store.delete(item.namespace, item.key)
 
 
+Step = tuple[str, tuple[str | int, ...]]
+"""A statement and its values."""
+
+
 class SqliteClaims:
     """Claims in a table of the SQLite database of a `SqliteStore`."""
 
     def __init__(self, store: Any) -> None:
-        self._connection = store.conn
-        self._lock = store.lock
-
-    def take(self, thread: str, name: str) -> int:
-        """Count one more claim in a transaction that begins with the lock for writing."""
-        with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                self._connection.execute(CREATE)
-                self._connection.execute(_for_sqlite(COUNT), (thread, name))
-                row = self._connection.execute(_for_sqlite(NEWEST), (thread, name)).fetchone()
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
-        return int(row[0])
-
-    def newest(self, thread: str, name: str) -> int:
-        """Return the number of the newest claim."""
-        with self._lock:
-            self._connection.execute(CREATE)
-            row = self._connection.execute(_for_sqlite(NEWEST), (thread, name)).fetchone()
-        return int(row[0]) if row else 0
-
-    def clear(self, thread: str) -> None:
-        """Delete the numbers of a thread."""
-        with self._lock:
-            self._connection.execute(CREATE)
-            self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.execute(_for_sqlite(CLEAR), (thread,))
-            self._connection.execute("COMMIT")
-
-
-class AsyncSqliteClaims:
-    """Claims in a table of the SQLite database of an `AsyncSqliteStore`, for code in other threads than its loop's."""
-
-    def __init__(self, store: Any) -> None:
         self._store = store
 
-    def take(self, thread: str, name: str) -> int:
-        """Count one more claim in a transaction that begins with the lock for writing."""
-        return int(self._run(self._within, COUNT, (thread, name), NEWEST)[0])
+    def take(self, thread: str, name: str) -> Counted:
+        """Count one more claim."""
+        return _counted(self._run((TAKE, (thread, name)), (FIND, (thread, name))))
 
-    def newest(self, thread: str, name: str) -> int:
-        """Return the number of the newest claim."""
-        row = self._run(self._read, NEWEST, (thread, name))
-        return int(row[0]) if row else 0
+    def begin(self, thread: str, name: str, number: int) -> bool:
+        """Keep that the newest claim began to send."""
+        return _counted(self._run((BEGIN, (thread, name, number)), (FIND, (thread, name)))).number == number
+
+    def find(self, thread: str, name: str) -> Counted:
+        """Return the numbers as they are."""
+        return _counted(self._run((FIND, (thread, name)), is_read=True))
 
     def clear(self, thread: str) -> None:
         """Delete the numbers of a thread."""
-        self._run(self._within, CLEAR, (thread,))
+        self._run((CLEAR, (thread,)))
 
-    def _run(self, work: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:
-        return _on_loop(self._store, lambda: work(*arguments))
+    def _run(self, *steps: Step, is_read: bool = False) -> Any:
+        """Run statements in one transaction, which begins with the lock for writing; returns a row of the last one."""
+        connection = self._store.conn
+        with self._store.lock:
+            connection.execute("BEGIN" if is_read else "BEGIN IMMEDIATE")
+            try:
+                for statement in _sqlite_steps(steps):
+                    cursor = connection.execute(*statement)
+                row = cursor.fetchone()
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+        return row
 
-    async def _within(self, change: str, values: tuple[str, ...], read: str = "") -> Any:
+
+class AsyncSqliteClaims(SqliteClaims):
+    """The same of an `AsyncSqliteStore`, for code in other threads than its event loop's."""
+
+    def _run(self, *steps: Step, is_read: bool = False) -> Any:
+        return _on_loop(self._store, lambda: self._within(steps, "BEGIN" if is_read else "BEGIN IMMEDIATE"))
+
+    async def _within(self, steps: Sequence[Step], begin: str) -> Any:
         connection = self._store.conn
         async with self._store.lock:
-            await connection.execute("BEGIN IMMEDIATE")
+            await connection.execute(begin)
             try:
-                await connection.execute(CREATE)
-                await connection.execute(_for_sqlite(change), values)
-                row = await (await connection.execute(_for_sqlite(read), values)).fetchone() if read else None
+                for statement in _sqlite_steps(steps):
+                    cursor = await connection.execute(*statement)
+                row = await cursor.fetchone()
             except BaseException:
                 await connection.execute("ROLLBACK")
                 raise
             await connection.execute("COMMIT")
         return row
 
-    async def _read(self, read: str, values: tuple[str, ...]) -> Any:
-        async with self._store.lock:
-            await self._store.conn.execute(CREATE)
-            return await (await self._store.conn.execute(_for_sqlite(read), values)).fetchone()
 
-
-_CREATED: WeakSet[Any] = WeakSet()
-"""The stores on PostgreSQL in whose database this process has looked for the table."""
-
-# One statement each, so that a process that is stopped in the middle holds no lock.
-TAKE = f"{COUNT} RETURNING number"
-FIND_TABLE = "SELECT to_regclass('restgpt_claims') AS found"
+def _sqlite_steps(steps: Sequence[Step]) -> list[Step]:
+    """The statements with SQLite's placeholders, after the one that creates the table; that writes only once."""
+    return [(CREATE, ()), *((statement.replace("%s", "?"), values) for statement, values in steps)]
 
 
 class PostgresClaims:
-    """Claims in a table of the PostgreSQL database of a `PostgresStore`."""
+    """Claims in a table of the PostgreSQL database of a `PostgresStore`.
+
+    Each change is one statement, so a process that is stopped in the middle of it holds no lock.
+    """
 
     def __init__(self, store: Any) -> None:
         self._store = store
 
-    def take(self, thread: str, name: str) -> int:
-        """Count one more claim in one statement."""
-        self._create()
-        return int(self._run(TAKE, thread, name)["number"])
+    def take(self, thread: str, name: str) -> Counted:
+        """Count one more claim."""
+        return _counted(self._run(f"{TAKE} RETURNING number, begun", thread, name))
 
-    def newest(self, thread: str, name: str) -> int:
-        """Return the number of the newest claim."""
-        self._create()
-        row = self._run(NEWEST, thread, name)
-        return int(row["number"]) if row else 0
+    def begin(self, thread: str, name: str, number: int) -> bool:
+        """Keep that the newest claim began to send."""
+        return self._run(f"{BEGIN} RETURNING number, begun", thread, name, number) is not None
+
+    def find(self, thread: str, name: str) -> Counted:
+        """Return the numbers as they are."""
+        return _counted(self._run(FIND, thread, name))
 
     def clear(self, thread: str) -> None:
         """Delete the numbers of a thread."""
-        self._create()
         self._run(CLEAR, thread)
 
+    def _run(self, statement: str, *values: str | int) -> Any:
+        if self._store not in _CREATED:
+            self._create()
+            _CREATED.add(self._store)
+        return self._execute(statement, values)
+
     def _create(self) -> None:
-        if self._store in _CREATED:
+        if self._execute("SELECT to_regclass('restgpt_claims')", ())[0] is not None:
             return
-        if self._run(FIND_TABLE)["found"] is None:
-            from psycopg.errors import DuplicateTable, UniqueViolation
+        from psycopg.errors import DuplicateTable, UniqueViolation
 
-            try:
-                self._run(CREATE)
-            except (DuplicateTable, UniqueViolation):
-                # Another process has created it since: PostgreSQL's IF NOT EXISTS does not wait for that.
-                pass
-        _CREATED.add(self._store)
+        try:
+            self._execute(CREATE, ())
+        except (DuplicateTable, UniqueViolation):
+            # Another process has created it since, and PostgreSQL's IF NOT EXISTS does not wait for that.
+            return
 
-    def _run(self, statement: str, *values: str) -> Any:
-        from psycopg.rows import dict_row
+    def _execute(self, statement: str, values: tuple[str | int, ...]) -> Any:
+        from psycopg.rows import tuple_row
 
-        with self._connected() as connection, connection.cursor(row_factory=dict_row) as cursor:
+        connection = self._store.conn
+        is_pool = hasattr(connection, "getconn")
+        with (
+            connection.connection() if is_pool else self._store.lock as pooled,
+            (pooled if is_pool else connection).cursor(row_factory=tuple_row) as cursor,
+        ):
             cursor.execute(statement, values)
             return cursor.fetchone() if cursor.description else None
 
-    def _connected(self) -> AbstractContextManager[Any]:
-        connection = self._store.conn
-        if hasattr(connection, "getconn"):
-            pooled: AbstractContextManager[Any] = connection.connection()
-            return pooled
-        return _Locked(connection, getattr(self._store, "lock", None))
-
-
-class _Locked:
-    """A connection that is used under the lock of its store."""
-
-    def __init__(self, connection: Any, lock: Any) -> None:
-        self._connection = connection
-        self._lock: AbstractContextManager[Any] = lock or nullcontext()
-
-    def __enter__(self) -> Any:
-        self._lock.__enter__()
-        return self._connection
-
-    def __exit__(self, *raised: Any) -> None:
-        self._lock.__exit__(*raised)
-
 
 class AsyncPostgresClaims(PostgresClaims):
-    """The same of an `AsyncPostgresStore`, for code in other threads than its loop's."""
+    """The same of an `AsyncPostgresStore`, for code in other threads than its event loop's."""
 
-    def _run(self, statement: str, *values: str) -> Any:
-        return _on_loop(self._store, lambda: self._execute(statement, values))
+    def _execute(self, statement: str, values: tuple[str | int, ...]) -> Any:
+        return _on_loop(self._store, lambda: self._aexecute(statement, values))
 
-    async def _execute(self, statement: str, values: tuple[str, ...]) -> Any:
+    async def _aexecute(self, statement: str, values: tuple[str | int, ...]) -> Any:
+        from psycopg.rows import tuple_row
+
         connection = self._store.conn
-        if hasattr(connection, "getconn"):
-            async with connection.connection() as pooled:
-                return await _fetched(pooled, statement, values)
-        async with self._store.lock:
-            return await _fetched(connection, statement, values)
+        is_pool = hasattr(connection, "getconn")
+        async with (
+            connection.connection() if is_pool else self._store.lock as pooled,
+            (pooled if is_pool else connection).cursor(row_factory=tuple_row) as cursor,
+        ):
+            await cursor.execute(statement, values)
+            return await cursor.fetchone() if cursor.description else None
 
 
-async def _fetched(connection: Any, statement: str, values: tuple[str, ...]) -> Any:
-    from psycopg.rows import dict_row
+_CREATED: WeakSet[Any] = WeakSet()
+"""The stores on PostgreSQL in whose database this process has found or created the table."""
 
-    async with connection.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(statement, values)
-        return await cursor.fetchone() if cursor.description else None
+
+def _counted(row: Any) -> Counted:
+    return Counted(int(row[0]), int(row[1])) if row else NONE
 
 
 _KINDS: tuple[tuple[str, str, Callable[[Any], Claims]], ...] = (
@@ -324,7 +336,3 @@ def _on_loop(store: Any, work: Callable[[], Coroutine[Any, Any, Result]]) -> Res
             f"{type(store).__name__} was used on its own event loop. Call the graph with ainvoke or astream."
         )
     return asyncio.run_coroutine_threadsafe(work(), loop).result()
-
-
-def _for_sqlite(statement: str) -> str:
-    return statement.replace("%s", "?")

@@ -66,7 +66,8 @@ def _change(session: Session, ready: Ready, deadline: float | None, touched: set
     draft, journal = ready.draft, session.journal
     # Before the look-up: an earlier attempt either noted its intent by now, or loses its claim before it sends.
     claim = journal.claim(draft.id, draft.fingerprint)
-    entry = journal.look_up(draft.id, draft.fingerprint)
+    attempt = claim.number
+    entry = journal.look_up(draft.id, draft.fingerprint, claim=claim)
     if entry.known == "answered":
         touched |= {ready.target.reader} if ready.note != EDITED else set()
         return _answered(draft, entry)
@@ -83,11 +84,10 @@ def _change(session: Session, ready: Ready, deadline: float | None, touched: set
     earlier = cast(Earlier, entry.earlier or UNREAD) if entry.tries else now.earlier
     # A copy that lost something in keeping would restore something else.
     kept = earlier if storable_value(earlier) == earlier else UNREAD
-    attempt = claim.number
     journal.intend(draft.id, draft.fingerprint, session.shown(draft.request), earlier=kept, attempt=attempt)
     made = Made()
     try:
-        reply = session.send(draft.request, draft.operation, deadline=deadline, before_send=claim.check)
+        reply = session.send(draft.request, draft.operation, deadline=deadline, before_send=claim.begin)
     except HttpFault as fault:
         if isinstance(fault, UNREACHABLE) or not fault.repairable:
             if not fault.outcome_unknown:
@@ -96,13 +96,13 @@ def _change(session: Session, ready: Ready, deadline: float | None, touched: set
         done = Done(draft, "failed", f"{fault} {UNSURE}" if fault.outcome_unknown else str(fault))
     except StoppingError as error:
         # A claim that was lost between two tries of a request leaves the outcome of the first one unknown.
-        if not (isinstance(error, LostClaimError) and claim.was_checked):
+        if not (isinstance(error, LostClaimError) and claim.has_begun):
             journal.retract(draft.id, draft.fingerprint, attempt=attempt)
         raise
     else:
         # The question about a proposed read names its further pages, so the approval covers them.
         is_list = draft.effect.is_proposed
-        replies, rest = _pages(session, draft, reply, deadline, claim.check) if is_list else ([reply], None)
+        replies, rest = _pages(session, draft, reply, deadline, claim.begin) if is_list else ([reply], None)
         done = Done(draft, "sent", response=_kept(session, draft.operation, replies, rest), reply=reply)
         made = _made(reply)
     # Before the remedy is looked for, so that no error in that can lose the outcome.

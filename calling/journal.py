@@ -60,11 +60,24 @@ class Journal:
 
     def claim(self, request_id: str, fingerprint: str) -> Claim:
         """Take the right to send a call from every earlier attempt at it; look the call up after that."""
-        return take_claim(self._store, self._thread, entry_id(request_id, fingerprint))
+        entry = entry_id(request_id, fingerprint)
+        claim = take_claim(self._store, self._thread, entry)
+        # In a database that was put together from parts, the journal may have attempts that the claims do not count.
+        highest = max(self._attempts(entry), default=0) if claim.number == 1 else 0
+        while claim.number <= highest:
+            if claim.number == highest:
+                claim.begin()
+            claim = take_claim(self._store, self._thread, entry)
+        return claim
 
-    def look_up(self, request_id: str, fingerprint: str) -> Entry:
-        """The entry of this very call; another fingerprint under the same id counts as new."""
-        attempts = self._attempts(entry_id(request_id, fingerprint))
+    def look_up(self, request_id: str, fingerprint: str, *, claim: Claim | None = None) -> Entry:
+        """The entry of this very call; another fingerprint under the same id counts as new.
+
+        With the caller's claim, the attempts that did not begin to send do not count: they lost their claims to it.
+        """
+        attempts = self._attempts(entry_id(request_id, fingerprint), is_first=claim is not None and claim.number == 1)
+        if claim is not None:
+            attempts = {number: value for number, value in attempts.items() if number <= claim.before}
         if not attempts:
             return Entry("new", {})
         value = _merged(attempts)
@@ -72,12 +85,12 @@ class Journal:
         return Entry(known, value["outcome"] or {}, value["tries"], value["earlier"])
 
     def intend(
-        self, request_id: str, fingerprint: str, shown: dict[str, Any], *, earlier: Any = None, attempt: int = 1
+        self, request_id: str, fingerprint: str, shown: dict[str, Any], *, earlier: Any = None, attempt: int = 0
     ) -> None:
         """Note that a call is about to be sent: its redacted request, and its target before the change.
 
-        `attempt` is the number of the claim. An attempt that was about to be sent before keeps what was noted of its
-        target then.
+        `attempt` is the number of the claim, 0 without one, as in earlier versions. An attempt that was about to be
+        sent before keeps what was noted of its target then.
         """
         entry = entry_id(request_id, fingerprint)
         before = self._get(entry, attempt)
@@ -91,7 +104,7 @@ class Journal:
         }
         self._put(entry, attempt, value)
 
-    def retract(self, request_id: str, fingerprint: str, *, attempt: int = 1) -> None:
+    def retract(self, request_id: str, fingerprint: str, *, attempt: int = 0) -> None:
         """Take back the newest intent of an attempt, because the request was certainly not sent."""
         entry = entry_id(request_id, fingerprint)
         value = self._get(entry, attempt)
@@ -100,7 +113,7 @@ class Journal:
         else:
             self._store.delete(self._namespace, _key(entry, attempt))
 
-    def conclude(self, request_id: str, fingerprint: str, outcome: dict[str, Any], *, attempt: int = 1) -> None:
+    def conclude(self, request_id: str, fingerprint: str, outcome: dict[str, Any], *, attempt: int = 0) -> None:
         """Note the answer to an attempt, or that none came; `note` adds the reversing call later."""
         entry = entry_id(request_id, fingerprint)
         begun = self._get(entry, attempt) or {"request": {}, "begun": self._now()}
@@ -114,14 +127,16 @@ class Journal:
 
     def note(self, entry: str, *, attempt: int | None = None, **facts: Any) -> None:
         """Add facts to an entry that is there, such as that it was undone; by default to the attempt that counts."""
-        attempts = self._attempts(entry)
-        number = attempt if attempt is not None or not attempts else _counting(attempts)[0]
-        if number in attempts:
-            self._put(entry, number, {**attempts[number], **facts})
+        if attempt is None and (attempts := self._attempts(entry)):
+            attempt, _ = _counting(attempts)
+        if attempt is not None and (value := self._get(entry, attempt)) is not None:
+            self._put(entry, attempt, {**value, **facts})
 
-    def _attempts(self, entry: str) -> dict[int, dict[str, Any]]:
-        """The attempts at a call by their numbers, the oldest first."""
-        found = {} if (first := self._get(entry, 1)) is None else {1: first}
+    def _attempts(self, entry: str, *, is_first: bool = False) -> dict[int, dict[str, Any]]:
+        """The attempts at a call by their numbers, the oldest first; before the first claim only those without one."""
+        found = {} if (first := self._get(entry, 0)) is None else {0: first}
+        if is_first:
+            return found
         others = _items(self._store, self._namespace, filter={"of": entry})
         return found | dict(sorted((item.value["attempt"], item.value) for item in others))
 
@@ -130,8 +145,8 @@ class Journal:
         return item.value if item else None
 
     def _put(self, entry: str, attempt: int, value: dict[str, Any]) -> None:
-        """Write an attempt. The answer is made storable first: characters that stores refuse must not lose the entry."""
-        if attempt > 1:
+        """Write an attempt. It is made storable first: characters that stores refuse must not lose the entry."""
+        if attempt:
             value = {**value, "of": entry, "attempt": attempt}
         self._store.put(self._namespace, _key(entry, attempt), storable_value(value), index=False)
 
@@ -144,7 +159,7 @@ class Journal:
         """All changes of the thread, the oldest first, with their requests redacted."""
         attempts: dict[str, dict[int, dict[str, Any]]] = {}
         for item in _items(self._store, self._namespace):
-            attempts.setdefault(item.value.get("of", item.key), {})[item.value.get("attempt", 1)] = item.value
+            attempts.setdefault(item.value.get("of", item.key), {})[item.value.get("attempt", 0)] = item.value
         merged = [{"id": entry, **_merged(dict(sorted(found.items())))} for entry, found in attempts.items()]
         return sorted(merged, key=lambda entry: entry["begun"])
 
@@ -156,8 +171,8 @@ class Journal:
 
 
 def _key(entry: str, attempt: int) -> str:
-    """The key of an attempt; the first one has the key that all attempts shared in earlier versions."""
-    return entry if attempt == 1 else f"{entry}~{attempt}"
+    """The key of an attempt; in earlier versions, all attempts shared one key."""
+    return f"{entry}~{attempt}" if attempt else entry
 
 
 def _tries(value: dict[str, Any]) -> int:
