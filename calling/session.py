@@ -51,12 +51,19 @@ class Session:
     deadline: float | None = None
 
     def send(
-        self, request: PreparedRequest, operation: Operation, *, deadline: float | None = None, is_read: bool = False
+        self,
+        request: PreparedRequest,
+        operation: Operation,
+        *,
+        deadline: float | None = None,
+        is_read: bool = False,
+        before_send: Callable[[], None] | None = None,
     ) -> Reply:
         """Send one request and count it; raises as `HttpClient.send`, and RefusedCredentialError."""
         self.requests += 1
         moments = [moment for moment in (deadline, self.deadline) if moment is not None]
-        reply = self.http.send(request, operation, deadline=min(moments, default=None), is_read=is_read)
+        until = min(moments, default=None)
+        reply = self.http.send(request, operation, deadline=until, is_read=is_read, before_send=before_send)
         if refused := refused_credential(operation, reply, self.http.credentials):
             raise refused
         return reply

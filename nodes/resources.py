@@ -22,6 +22,7 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel
 
+from restgpt.calling.claim import Claim, LostClaimError
 from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.journal import Journal
 from restgpt.calling.policy import Rules
@@ -56,6 +57,12 @@ SECONDS_PER_DAY = 86_400
 
 SHORTEST_RUN = 0.05
 """The least time that a sandbox run is given, in seconds; it ends with a timeout where nothing is left."""
+
+RUN_CLAIM = "restgpt_claim"
+"""The key in a node's `configurable` under which it finds the claim of its run."""
+
+MOST_SHARED = 1000
+"""How many claims that parallel nodes share are kept."""
 
 MOST_LEARNED = 1_000_000
 """The maximum size of a response whose shape is learned, in bytes."""
@@ -110,6 +117,7 @@ class Resources:
         self.bodies = BodyCache()
         self._lock = Lock()
         self._catalogues: dict[tuple[str, ...], Catalogue] = {}
+        self._shared: dict[tuple[str, str, str], Claim] = {}
 
     def with_defaults(self, **settings: Any) -> "Resources":
         """Return the same resources with other default settings of runs."""
@@ -128,11 +136,40 @@ class Resources:
         if isinstance(runtime.context, Context):
             context = context.model_copy(update=runtime.context.model_dump(exclude_unset=True))
         configured = config.get("configurable", {})
-        store = runtime.store or self._store
-        check_store(configured.get("__pregel_checkpointer"), store)
+        check_store(configured.get("__pregel_checkpointer"), runtime.store or self._store)
         thread = str(configured.get("thread_id") or "no-thread")
-        kept = locked(store) if store else self._memory
-        return Run(self, context, kept, thread, started=self.clock(), spent=spent)
+        claim = configured.get(RUN_CLAIM)
+        return Run(self, context, self._store_of(runtime), thread, started=self.clock(), spent=spent, claim=claim)
+
+    def _store_of(self, runtime: Runtime[Context]) -> BaseStore:
+        store = runtime.store or self._store
+        return locked(store) if store else self._memory
+
+    def run_claim(
+        self, number: int | None, runtime: Runtime[Context], config: RunnableConfig, *, parallel: bool = False
+    ) -> Claim | None:
+        """Return the claim of a run: that of its `number`, or the next one of its thread; None without checkpoints.
+
+        A subgraph claims for itself: two of them may run at once in one thread. `parallel` nodes that have no number
+        share the claim of the one that is first. Raises `LostClaimError` for a run that is about to take its first
+        claim, if another run has saved newer checkpoints since this one loaded its own.
+        """
+        configured = config.get("configurable", {})
+        thread, place = configured.get("thread_id"), str(configured.get("checkpoint_ns", "")).rpartition("|")[0]
+        if not thread or not isinstance(configured.get("__pregel_checkpointer"), BaseCheckpointSaver):
+            return None
+        journal = Journal(self._store_of(runtime), str(thread))
+        if number is not None:
+            return journal.run_claim(place, number)
+        if not parallel:
+            return _first_claim(journal, place, runtime, config)
+        key = (str(thread), place, runtime.execution_info.checkpoint_id if runtime.execution_info else "")
+        with self._lock:
+            if key not in self._shared or self._shared[key].is_lost:
+                self._shared[key] = _first_claim(journal, place, runtime, config)
+                for oldest in list(self._shared)[:-MOST_SHARED]:
+                    del self._shared[oldest]
+            return self._shared[key]
 
     @property
     def settings(self) -> Settings:
@@ -180,6 +217,7 @@ class Run:
     thread: str
     started: float
     spent: float | None = None
+    claim: Claim | None = None
     _spent: dict[str, ModelUsage] = field(default_factory=dict)
     _session: Session | None = None
 
@@ -206,7 +244,7 @@ class Run:
                 catalogue=self.catalogue,
                 http=self.resources.http,
                 responses=ResponseStore(self.store, cache=self.resources.bodies),
-                journal=Journal(self.store, self.thread),
+                journal=Journal(self.store, self.thread, run=self.claim),
                 rules=self.rules,
                 keep_earlier=self.context.undo,
             )
@@ -344,6 +382,27 @@ def _settle(future: Future[Result], call: Callable[[], Result]) -> None:
         future.set_result(call())
     except BaseException as error:  # noqa: BLE001 - raised again in the node that waits
         future.set_exception(error)
+
+
+def _first_claim(journal: Journal, place: str, runtime: Runtime[Context], config: RunnableConfig) -> Claim:
+    """Take the first claim of a run, unless another run has moved the thread on since this run loaded it."""
+    # Before the claim, so that a run that is late takes nothing from the other one; and after it, because the run may
+    # have been stopped in between.
+    _check_is_newest(place, runtime, config)
+    claim = journal.run_claim(place)
+    _check_is_newest(place, runtime, config)
+    return claim
+
+
+def _check_is_newest(place: str, runtime: Runtime[Context], config: RunnableConfig) -> None:
+    """Raise `LostClaimError` if the thread has newer checkpoints; not for a run that was given an old one to start."""
+    configured, loaded = config.get("configurable", {}), runtime.execution_info
+    if loaded is None or config.get("metadata", {}).get("checkpoint_id"):
+        return
+    thread: RunnableConfig = {"configurable": {"thread_id": configured["thread_id"], "checkpoint_ns": place}}
+    newest = configured["__pregel_checkpointer"].get_tuple(thread)
+    if newest is not None and newest.checkpoint["id"] > loaded.checkpoint_id:
+        raise LostClaimError
 
 
 def _checked(apis: Sequence[Api]) -> list[Api]:

@@ -37,6 +37,7 @@ from restgpt.bench.rigs.job import Job, JobModel, make_jobs
 from restgpt.bench.rigs.ledger import Ledger, ledger
 from restgpt.bench.rigs.machine import DAY_S, HERE, HOUR_S, Machine, run_on
 from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
+from restgpt.calling.claim import LostClaimError
 from restgpt.graph.build import Graph, build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.nodes.resources import Resources
@@ -59,7 +60,7 @@ OTHER_VERSION = "99.0"
 STOPPED = "stopped"
 """The message of a child that stops itself."""
 
-Moment = Literal["never", "after", "node", "send", "answer", "question"]
+Moment = Literal["never", "after", "node", "send", "answer", "question", "store"]
 Fate = Literal["killed", "stopped"]
 Person = Literal["careful", "careless"]
 Removed = Literal["", "locks", "database"]
@@ -71,7 +72,8 @@ Task = Errand | Job
 class Kill:
     """The moment when a child is killed, or stopped until the others have ended, and the machine that it runs on.
 
-    That is `after` some seconds, after the nth `node`, before or after the nth request, or at the nth `question`.
+    That is `after` some seconds, after the nth `node`, before or after the nth request, at the nth `question`, or before
+    the nth time that it uses the `store`, which must be in SQLite.
     """
 
     moment: Moment = "never"
@@ -127,8 +129,8 @@ class Outcome:
     """What came of a trial, and what its children told while they ran.
 
     `asked` counts the questions that were answered, by request; `again` has those that came again without a reason.
-    `risked` counts the changes of unknown outcome that a person let go out once more. `fenced` counts the zombies that
-    an error stopped after they had lost their thread, `withheld` the children that ended because of what was removed.
+    `risked` counts the changes of unknown outcome that a person let go out once more. `uses` counts the uses of the
+    store, `fenced` the zombies that lost their claims, and `withheld` is the error of a child that ended with one.
     """
 
     answer: str = ""
@@ -140,6 +142,7 @@ class Outcome:
     unknown: int = 0
     changed: int = 0
     risked: int = 0
+    uses: int = 0
     fenced: int = 0
     withheld: str = ""
     asked: Counter[str] = field(default_factory=Counter)
@@ -164,6 +167,8 @@ class Outcome:
                 self.risked += 1
             case ("withheld", error):
                 self.withheld = error
+            case ("uses", number):
+                self.uses = number
             case ("end", answer, nodes, version):
                 self.answer, self.nodes, self.version = answer, nodes, version
 
@@ -265,6 +270,20 @@ class _DeadlyAdapter(GuardedAdapter):
         return response
 
 
+class _DeadlyStore:
+    """Kills or stops its own process before it uses the store for the nth time, as SQLite begins a transaction."""
+
+    def __init__(self, kill: Kill, told: Connection) -> None:
+        self._kill = kill
+        self._told = told
+        self.uses = 0
+
+    def __call__(self, statement: str) -> None:
+        if statement.startswith("BEGIN"):
+            self.uses += 1
+            _end_at(self._kill, "store", self.uses, self._told)
+
+
 def _end_at(kill: Kill, moment: Moment, number: int, told: Connection) -> None:
     if (kill.moment, kill.number) != (moment, number):
         return
@@ -295,8 +314,12 @@ def carry_out(
     told.send("ready")
     try:
         with open_persistence(settings) as kept, kept.lock(thread) if trial.locked else nullcontext():
+            uses = _DeadlyStore(kill, told)
+            if database is None:
+                kept.store.conn.set_trace_callback(uses)  # type: ignore[attr-defined]
             graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
             _drive(graph, thread, trial, writes, control_url, kill, told)
+            told.send(("uses", uses.uses))
     except StoppingError as error:
         told.send(("withheld", f"{type(error).__name__}: {error}"))
 
@@ -406,6 +429,10 @@ class Driver:
         for zombie in zombies:
             self._wake(zombie, trial, outcome)
         server.settle()
+        if zombies and outcome.answer and trial.removed != "database":
+            # The thread must be where the last child left it, so that there is nothing to do any more.
+            outcome.answer = ""
+            self._start(trial, Kill(machine=trial.last), home).follow(outcome)
         outcome.requests, outcome.made, outcome.state = (
             len(server.world.log),
             _changes(server.world),
@@ -422,7 +449,7 @@ class Driver:
         os.kill(zombie.pid, signal.SIGCONT)
         zombie.follow(heard)
         outcome.risked += heard.risked if took_over else 0
-        outcome.fenced += took_over and bool(heard.withheld)
+        outcome.fenced += took_over and LostClaimError.__name__ in heard.withheld
 
     def _remove(self, removed: Removed, home: str) -> None:
         """Remove lock files, or the locks of PostgreSQL by ending the connections that hold them; or the database."""
@@ -606,18 +633,20 @@ def border_trials(task: Task, nodes: int, requests: int) -> list[Trial]:
     return [Trial(task, (kill,)) for kill in kills]
 
 
-def zombie_trials(task: Task, nodes: int, requests: int, *, has_file: bool = True) -> Iterator[Trial]:
-    """Stop the child after each node, and before and after each request, and continue it when another one has ended.
+def zombie_trials(task: Task, found: Outcome, *, has_file: bool = True, every: int = 1) -> Iterator[Trial]:
+    """Stop the child at every nth position, and continue it when another one has ended.
 
+    The positions are after each node, before and after each request, and before each use of the store, if it is a file.
     The trials run in turn as on a server, which locks no thread; with lock files that are removed under the first
     child, which approves carelessly; and with a database that is removed, if it is a file.
     """
     ways: list[tuple[Removed, Person]] = [("", "careful"), ("locks", "careless"), ("", "careless")]
     ways += [("database", "careful")] if has_file else []
-    for number, trial in enumerate(border_trials(task, nodes, requests)):
+    stops = [trial.kills[0] for trial in border_trials(task, found.nodes, found.requests)]
+    stops += [Kill("store", number) for number in range(1, found.uses + 1)] if has_file else []
+    for number, stop in enumerate(stops[::every]):
         removed, person = ways[number % len(ways)]
-        kills = tuple(replace(kill, fate="stopped") for kill in trial.kills)
-        yield replace(trial, kills=kills, removed=removed, person=person, locked=bool(removed))
+        yield Trial(task, (replace(stop, fate="stopped"),), person=person, removed=removed, locked=bool(removed))
 
 
 def pause_trials(tasks: Sequence[Task]) -> Iterator[Trial]:
@@ -635,7 +664,8 @@ def _program_trials(driver: Driver, jobs: Sequence[Job], given: argparse.Namespa
     for job in [job for job in short if job in mine]:
         found = driver.undisturbed(job)
         yield from border_trials(job, found.nodes, found.requests)
-        yield from zombie_trials(job, found.nodes, found.requests, has_file=driver.stage.database is None)
+        if given.stops:
+            yield from zombie_trials(job, found, has_file=driver.stage.database is None, every=given.stops)
     if driver.stage.writes == "ask":
         yield from pause_trials([job for job in jobs[: given.pauses] if job in mine])
     # The databases and policies share the random moments.
@@ -648,7 +678,8 @@ def _call_trials(driver: Driver, given: argparse.Namespace, lane: int) -> Iterat
     errand = driver.stage.errand
     found = driver.undisturbed(errand)
     borders = border_trials(errand, found.nodes, found.requests)
-    borders += zombie_trials(errand, found.nodes, found.requests, has_file=driver.stage.database is None)
+    if given.stops:
+        borders += zombie_trials(errand, found, has_file=driver.stage.database is None, every=given.stops)
     yield from borders[lane :: given.lanes]
     count = len(range(lane, given.random // len(given.writes), given.lanes))
     yield from random_trials(driver, [errand], count, seed=given.seed + lane)
@@ -682,6 +713,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--programs", type=int, default=50, help="how many different programs")
     parser.add_argument("--borders", type=int, default=2, help="how many of these are killed at every position")
     parser.add_argument("--pauses", type=int, default=10, help="how many are paused and resumed a day later")
+    parser.add_argument("--stops", type=int, default=5, help="stop children at every nth position; 0 for none")
     parser.add_argument("--only", choices=["calls", "programs"], help="leave the other trials out")
     parser.add_argument("--databases", nargs="+", default=["sqlite", "postgresql"], choices=["sqlite", "postgresql"])
     parser.add_argument("--writes", nargs="+", default=["ask", "allow"], choices=["ask", "allow"])

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,10 +22,11 @@ from restgpt.bench.rigs.crash import (
     pause_trials,
     random_trials,
     trials,
+    zombie_trials,
 )
 from restgpt.bench.rigs.job import make_jobs
 from restgpt.bench.rigs.ledger import Ledger
-from restgpt.bench.rigs.machine import HOUR_S, Machine
+from restgpt.bench.rigs.machine import DAY_S, HOUR_S, Machine
 from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
 from restgpt.commands.agent import Agent
 from restgpt.graph.build import build_graph
@@ -84,6 +86,44 @@ def test_a_program_goes_on_after_the_clock_was_set_back(trusting: Driver) -> Non
 
 
 @pytest.mark.slow
+def test_a_program_goes_on_between_clocks_that_are_hours_ahead_and_behind(trusting: Driver) -> None:
+    kills = (Kill("node", 5, Machine(ahead=3 * HOUR_S)), Kill("answer", 3, Machine(ahead=-3 * HOUR_S)))
+    tally = trials(trusting, [Trial(JOBS[1], kills, last=Machine(ahead=-DAY_S))])
+    assert tally.wrong == []
+    assert tally.moved == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "stop",
+    [Kill("store", 1), Kill("store", 60), Kill("node", 4), Kill("send", 6), Kill("answer", 6)],
+    ids=["before its claim", "in the middle", "between nodes", "before a request", "after a request"],
+)
+def test_a_program_that_was_stopped_and_goes_on_later_doubles_nothing(trusting: Driver, stop: Kill) -> None:
+    tally = trials(trusting, [Trial(JOBS[1], (replace(stop, fate="stopped"),), locked=False)])
+    assert tally.wrong == []
+    assert tally.fenced == 1
+
+
+@pytest.mark.slow
+def test_a_zombie_whose_lock_files_were_removed_doubles_nothing_though_a_person_approves_carelessly(
+    driver: Driver,
+) -> None:
+    stopped = Kill("answer", 3, fate="stopped")
+    tally = trials(driver, [Trial(JOBS[1], (stopped,), person="careless", removed="locks")])
+    assert tally.wrong == []
+    assert tally.fenced == 1
+
+
+@pytest.mark.slow
+def test_a_run_whose_database_was_removed_doubles_nothing(driver: Driver) -> None:
+    stopped = Kill("node", 9, fate="stopped")
+    tally = trials(driver, [Trial(JOBS[1], (stopped,), removed="database")])
+    assert tally.wrong == []
+    assert tally.zombies == 1
+
+
+@pytest.mark.slow
 def test_a_program_answered_a_day_later_by_another_version_completes(driver: Driver) -> None:
     tally = trials(driver, pause_trials(JOBS[:1]))
     assert tally.wrong == []
@@ -103,6 +143,14 @@ def test_the_borders_are_all_nodes_and_both_sides_of_all_requests() -> None:
     assert Trial(JOBS[0], (Kill("answer", 2),)) in borders
 
 
+def test_zombies_stop_at_all_nodes_requests_and_uses_of_the_store() -> None:
+    stops = list(zombie_trials(JOBS[0], Outcome(nodes=3, requests=2, uses=5)))
+    assert len(stops) == 3 + 2 * 2 + 5
+    assert all(trial.kills[0].fate == "stopped" for trial in stops)
+    assert {trial.removed for trial in stops} == {"", "locks", "database"}
+    assert {trial.person for trial in stops} == {"careful", "careless"}
+
+
 @pytest.mark.slow
 def test_on_postgresql_a_killed_run_goes_on_too() -> None:
     pytest.importorskip("psycopg", reason="PostgreSQL's packages are not installed")
@@ -112,6 +160,14 @@ def test_on_postgresql_a_killed_run_goes_on_too() -> None:
             assert trials(Driver(stage), chosen).wrong == []
     except NoPostgresError as error:
         pytest.skip(str(error))
+
+
+def test_the_judge_forgives_a_doubled_change_only_where_a_person_took_the_risk() -> None:
+    made = Ledger(Counter({"POST a": 2, "POST b": 1}), "state")
+    outcome = Outcome(DONE, __version__, ledger=made)
+    assert _judged(outcome) == ["doubled POST a"]
+    outcome.hear(("risked",))
+    assert _judged(outcome) == []
 
 
 def _judged(outcome: Outcome) -> list[str]:
