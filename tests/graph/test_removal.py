@@ -47,6 +47,8 @@ def test_nothing_of_a_removed_thread_is_left_but_the_bodies_that_others_use(kept
     remove_bodies(kept, remove_thread(kept, "gone"))
     assert {item.config["configurable"]["thread_id"] for item in kept.checkpointer.list(None)} == {"stays"}
     assert Journal(kept.store, "gone").entries() == Journal(kept.store, undo_thread("gone")).entries() == []
+    claims = kept.store.conn.execute("SELECT DISTINCT thread FROM restgpt_claims").fetchall()  # type: ignore[attr-defined]
+    assert len(claims) == 1
     responses = ResponseStore(kept.store)
     assert b"id" in responses.body(shared)
     for handle in (own, changed):
