@@ -13,14 +13,14 @@ def result_of(example: str) -> Any:
 
 def test_a_pause_in_a_subgraph_reaches_the_host_and_its_answer_comes_back() -> None:
     shown, *conversation = result_of("subgraph.py")
-    assert shown.startswith("POST http://127.0.0.1")
-    assert '{"name": "Roof garden"}' in shown
+    assert "\n    │ POST http://127.0.0.1" in shown
+    assert '{"name":"Roof garden"}' in shown
     assert conversation == ["Create a project named Roof garden", "The project Roof garden is created."]
 
 
 def test_a_pause_in_a_tool_reaches_the_agent_that_called_it() -> None:
     shown, *said = result_of("tool_in_agent.py")
-    assert shown.startswith("DELETE http://127.0.0.1")
+    assert "\n    │ DELETE http://127.0.0.1" in shown
     assert "/tasks/110" in shown
     assert said == ["The task 110 is deleted.", "Done: task 110 is gone."]
 

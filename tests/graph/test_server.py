@@ -268,7 +268,7 @@ def test_other_agents_find_the_graph_as_an_mcp_tool(platform: Platform) -> None:
 def test_the_remote_graph_example_works_on_the_server(platform: Platform) -> None:
     example = runpy.run_path(str(ROOT / "docs" / "examples" / "remote_graph.py"))
     shown, answer = example["main"](platform.url, WRITE)
-    assert shown.startswith("POST http://127.0.0.1")
+    assert "\n    │ POST http://127.0.0.1" in shown
     assert answer == "It is created."
     assert platform.changes() == ["POST 201"]
 
