@@ -202,7 +202,7 @@ def _walked(value: Any) -> Iterator[tuple[list[Any], Any]]:
     """
     path: list[Any] = []
     # Iterators, because a list of all children would be as large as the value again.
-    waiting = [iter([(None, value)])]
+    waiting: list[Iterator[tuple[Any, Any]]] = [iter([(None, value)])]
     while waiting:
         for key, node in waiting[-1]:
             path.append(key)
