@@ -18,7 +18,7 @@ from restgpt.calling.record import ApiRecord
 from restgpt.nodes.records import Request, Step
 from restgpt.nodes.resources import Run
 from restgpt.specs import Catalogue, Operation
-from restgpt.tools.response.store import UnknownHandleError
+from restgpt.tools.response.store import MOST_CACHED, UnknownHandleError
 
 MAX_TRACED = 30
 """The maximum number of responses that are searched for the origin of an argument of a single call."""
@@ -55,7 +55,8 @@ def responses(run: Run, state: ConversationState, *, most: int = MAX_TRACED) -> 
             body = run.session.responses.open(handle)
         except UnknownHandleError:
             continue
-        if not body.is_binary and body.size <= MAX_TRACED_SIZE:
+        # A body too heavy for the cache would be parsed again for every call.
+        if not body.is_binary and body.size <= MAX_TRACED_SIZE and body.weight <= MOST_CACHED:
             left -= body.size
             if left < 0:
                 return
