@@ -109,9 +109,7 @@ def _described(text: str) -> Callable[[int], bytes]:
             "responses": {"200": {"description": long, "content": {"application/json": {"schema": schema}}}},
         }
         info = {"title": long[:1000], "version": "1", "description": long}
-        return _document(
-            {"/things": {"post": operation}}, info=info, tags=[{"name": long[:1000], "description": long}]
-        )
+        return _document({"/things": {"post": operation}}, info=info, tags=[{"name": long[:1000], "description": long}])
 
     return build
 
@@ -159,7 +157,9 @@ def _same_names(size: int) -> bytes:
     """Return a document whose references all end in the same name."""
     shared = {f"P{n}": {"Same": {"type": "object", "properties": {"a": STRING}}} for n in range(size)}
     members = [{"$ref": f"#/x-shared/P{n}/Same"} for n in range(size)]
-    return _things({"type": "object", "properties": dict(zip(_names(size), members, strict=True))}, **{"x-shared": shared})
+    return _things(
+        {"type": "object", "properties": dict(zip(_names(size), members, strict=True))}, **{"x-shared": shared}
+    )
 
 
 def _discriminated(size: int) -> bytes:
@@ -237,7 +237,9 @@ def _inherited_parameters(size: int) -> bytes:
 def _secured(size: int) -> bytes:
     schemes = {f"s{n}": {"type": "apiKey", "in": "header", "name": f"X-{n}"} for n in range(size)}
     operation = {"security": [{f"s{n}": []} for n in range(size)], "responses": _answer({})}
-    return _document({"/things": {"get": operation}}, {"securitySchemes": schemes}, security=[{f"s{n}": []} for n in range(size)])
+    return _document(
+        {"/things": {"get": operation}}, {"securitySchemes": schemes}, security=[{f"s{n}": []} for n in range(size)]
+    )
 
 
 def _bomb(size: int) -> str:

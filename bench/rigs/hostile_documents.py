@@ -50,7 +50,9 @@ class Outcome:
         if self.cut:
             end = f"{end}, the first: {self.cut}"
         text = self.fault or end
-        return f"{self.name:40} {self.size:>11,} {self.seconds:7.2f} s {self.peak_mb:5} MB  {self.slowest}  {text[:200]}"
+        return (
+            f"{self.name:40} {self.size:>11,} {self.seconds:7.2f} s {self.peak_mb:5} MB  {self.slowest}  {text[:200]}"
+        )
 
 
 def stages(source: Path, values: Sequence[Any], told: dict[str, Any]) -> Iterator[Stage]:
@@ -165,7 +167,10 @@ def _calls(operation: Any, values: Sequence[Any]) -> Iterator[Stage]:
     yield f"call of {place}", call
     yield f"outlook of {place}", lambda: outlook(operation, arguments, {"known": "present", "value": {"name": "a"}})
     yield f"target of {place}", lambda: (reader_of(operation), has_conditions(operation))
-    yield f"shape of {place}", lambda: differs(operation, {"fields": {"name": "text", "other": {"fields": {"a": "text"}}}})
+    yield (
+        f"shape of {place}",
+        lambda: differs(operation, {"fields": {"name": "text", "other": {"fields": {"a": "text"}}}}),
+    )
     yield f"credentials of {place}", lambda: _credentials(operation)
 
 

@@ -63,7 +63,9 @@ def build_index(document: Document) -> Index:
     entries: list[Entry] = []
     for method, path, pointer, raw in _operations(document, problems):
         if len(entries) == OPERATIONS_MOST:
-            problems.append(Problem(pointer, f"this and later operations are left out: at most {OPERATIONS_MOST:,} are read"))
+            problems.append(
+                Problem(pointer, f"this and later operations are left out: at most {OPERATIONS_MOST:,} are read")
+            )
             break
         try:
             head = _HEAD.decode(raw)

@@ -15,7 +15,7 @@ OPEN_MOST = 500
 DASHES = re.compile(r"(?:[-?][ \t]+){500}")
 BRACKET = re.compile(r"[\[\]{}]")
 # Merge keys belong to YAML 1.1, but documents that share parts by aliases rely on them.
-MERGE = re.compile(r"<<[ \t]*:")
+MERGE = re.compile(r"(?:^|[{,-])[ \t]*<<[ \t]*:", re.MULTILINE)
 # An alias where a value may stand; other libraries write out aliases before anybody can count.
 ALIAS = re.compile(r"(?:^|[:,\[-])[ \t]+\*[^\s*,\]}]+[ \t]*(?:[,\]}#]|$)|\[\*", re.MULTILINE)
 ANCHOR = re.compile(r"(?:^|[:,\[-])[ \t]*&\w", re.MULTILINE)

@@ -12,6 +12,7 @@ from restgpt.specs.effort import spend, within
 from restgpt.specs.problem import BrokenReference, TooComplex
 from restgpt.specs.reading.coercion import coerce
 from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.enumeration import ENUM_MOST
 from restgpt.specs.reading.references import LONGEST_CHAIN, follow_safely, resolve
 from restgpt.specs.schemas.all_of import merge_all_of
 from restgpt.specs.schemas.pattern import is_pattern, is_quick, plain_pattern
@@ -31,9 +32,6 @@ SIZES = (
     "maxContains",
 )
 LONGEST_NAME = 1000
-ENUM_MOST = 10_000
-"""The maximum number of enumerated values that a value is compared with; longer lists are left out."""
-
 # How many steps one conversion may take: a step is a schema, some properties, or a kilobyte that is decoded for it.
 CONVERTED_MOST = 60_000
 # How many steps all conversions took that are kept of one document.
