@@ -54,9 +54,10 @@ def json_schema(
     """Convert a raw schema to JSON Schema 2020-12, with every definition that it refers to in `$defs`.
 
     With `request`, read-only properties are left out; without, write-only ones are not required. A broken reference
-    becomes a schema that accepts any value; so does a schema that takes too many steps, as `TOO_COMPLEX`. `oneOf` becomes `anyOf`, because alternatives overlap in real documents
-    and a value that fits two of them is valid. With `hints`, scalar examples and discriminators are kept, which
-    `docs/example.py` builds values from. Without `patterns`, regular expressions are left out.
+    becomes a schema that accepts any value; so does a schema that takes too many steps, as `TOO_COMPLEX`. `oneOf`
+    becomes `anyOf`, because alternatives overlap in real documents and a value that fits two of them is valid. With
+    `hints`, scalar examples and discriminators are kept, which `docs/example.py` builds values from. Without
+    `patterns`, regular expressions are left out.
     """
     raw = schema or {}
     known = _CONVERSIONS.setdefault(document, _Conversions())
@@ -292,9 +293,9 @@ class _Closure:
             out["items"] = self._convert(items)
             values = node.get("enum")
             # An `enum` beside `type: array` lists the items, unless it lists arrays.
-            is_short = isinstance(values, list) and len(values) <= ENUM_MOST
-            if "array" in schema_types(node) and is_short and isinstance(out["items"], dict):
-                kept = fit_values([v for v in values if not isinstance(v, list)], schema_types(items))
+            listed = values if isinstance(values, list) and len(values) <= ENUM_MOST else []
+            if "array" in schema_types(node) and listed and isinstance(out["items"], dict):
+                kept = fit_values([v for v in listed if not isinstance(v, list)], schema_types(items))
                 if kept and "$ref" not in out["items"]:
                     out["items"]["enum"] = kept
         if is_true(node.get("uniqueItems")):
