@@ -42,11 +42,11 @@ def test_the_attacks_are_many_and_of_many_kinds() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["anyOf doubled", "allOf doubled", "required fields doubled", "a complete graph of fields"]
+    ("name", "size"), [("anyOf doubled", 60), ("required fields doubled", 60), ("a complete graph of fields", 40)]
 )
-def test_a_schema_of_exponential_size_takes_a_bounded_number_of_steps(name: str, tmp_path: Path) -> None:
+def test_a_schema_of_exponential_size_takes_a_bounded_number_of_steps(name: str, size: int, tmp_path: Path) -> None:
     source = tmp_path / "openapi.json"
-    source.write_bytes(BY_NAME[name].build(BY_NAME[name].full))
+    source.write_bytes(BY_NAME[name].build(size))
     told: dict[str, Any] = {}
     with within(10 * STEPS) as effort:
         for _, stage in stages(source, BY_NAME[name].values, told):
