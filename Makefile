@@ -52,6 +52,10 @@ crash-test: $(READY) ## kill runs at random moments, nodes and requests (SQLite,
 fault-test: $(READY) ## inject every fault at every call of runs and programs: no traceback, no hang, no wrong success
 	$(BIN)/python -m restgpt.bench.rigs.faults
 
+.PHONY: hostile-test
+hostile-test: $(READY) ## read and use each hostile document in a process of its own, within 10 s and 500 MB
+	$(BIN)/python -m restgpt.bench.rigs.hostile_documents
+
 KINTO := .kinto/.ready
 
 .PHONY: kinto

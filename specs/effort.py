@@ -13,13 +13,12 @@ from dataclasses import dataclass
 
 from restgpt.specs.problem import TooComplex
 
-
 HALVINGS_MOST = 6
 
 
 @dataclass(slots=True)
 class Allowance:
-    """The state of one document: how often its limits were halved, and the steps left for passes over all operations."""
+    """The state of a document: how often its limits were halved, and the steps left for passes over all operations."""
 
     halvings: int = 0
     left: int = 4_000_000

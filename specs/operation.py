@@ -1,7 +1,7 @@
 """One operation of an API: its parameters, body, responses, security and servers, decoded on first use."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.index import Entry, owner_of
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
 from restgpt.specs.reading.references import follow_safely
-from restgpt.specs.schemas.json_schema import json_schema
+from restgpt.specs.schemas.json_schema import TOO_COMPLEX, json_schema
 from restgpt.specs.security import Requirement, read_requirements
 from restgpt.specs.server import Server, absolute_url, read_servers, server_problems
 from restgpt.specs.status import is_success
@@ -110,7 +110,16 @@ class Operation:
         self._read_parameters(found)
         self._read_body(found)
         self._read_responses(found)
-        return (*found, *self._server_problems())
+        return (*found, *self._server_problems(), *self._schema_problems())
+
+    def _schema_problems(self) -> Iterator[Problem]:
+        """Yield a problem for each schema that is too complex to be read, so that values are not compared with it."""
+        named = [(f"parameters ({item.name})", item.schema) for item in self.parameters]
+        media = {"requestBody": self.body.preferred} if self.body is not None else {}
+        media |= {f"responses/{status}": item.preferred for status, item in self.responses.items() if item.preferred}
+        for place, schema in [*named, *((place, item.schema) for place, item in media.items())]:
+            if self.json_schema(schema) == TOO_COMPLEX:
+                yield Problem(f"{self.pointer}/{place}", "the schema is too complex: values are not compared with it")
 
     def _server_problems(self) -> list[Problem]:
         """List the problems of servers that the operation declares itself; the API lists those of the document."""

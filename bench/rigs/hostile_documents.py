@@ -213,9 +213,6 @@ def _credentials(operation: Any) -> None:
 
 def work(source: Path, values: Sequence[Any]) -> dict[str, Any]:
     """Do the work in this process, which must be fresh, and print the seconds after each stage."""
-    import restgpt.calling.shapes
-    import restgpt.tools.http.pagination
-    import restgpt.tools.response.store
     from restgpt.specs import SpecError
 
     told: dict[str, Any] = {}

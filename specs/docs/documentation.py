@@ -24,7 +24,7 @@ from restgpt.specs.parameter import Parameter
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
 # How many steps the documentation of one operation may take; what is below the schemas read by then is `any`.
-STEPS_MOST = 50_000
+STEPS_MOST = 25_000
 # Characters of a token, on average.
 TOKEN = 4
 # Characters of each field's description, and of the operation's description, from generous to few.

@@ -27,7 +27,7 @@ TYPES_SHARE = 0.5
 # The most characters of one type, and the least for which its fields are shown.
 TYPE_MOST, TYPE_LEAST = 700, 60
 # How many steps the search for types in one result may take.
-STEPS_MOST = 50_000
+STEPS_MOST = 15_000
 # The fewest tokens of one signature.
 SIGNATURE_LEAST = 30
 

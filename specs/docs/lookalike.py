@@ -20,7 +20,7 @@ ALIKE_MOST = 6
 # How many names of a result and of arguments are shown, and the characters of all words together.
 RESULT_NAMES, TAKEN_NAMES, LONGEST = 3, 4, 90
 # How many steps the comparison of one operation with its look-alikes may take.
-STEPS_MOST = 50_000
+STEPS_MOST = 15_000
 # How many fields of a result are searched for its list.
 FIELDS_MOST = 40
 

@@ -36,7 +36,7 @@ FORMATS = {
     "byte": "base64",
 }
 # How many steps one signature may take; the types of what is left by then are not known.
-STEPS_MOST = 50_000
+STEPS_MOST = 15_000
 # Objects that nest in one another, and arrays before an object, in the text.
 DEEPEST, ARRAYS_MOST = 4, 3
 # How many more objects nest where the focus leads, and the characters of the enumerated values of a field and of one

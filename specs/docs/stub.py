@@ -23,7 +23,7 @@ from restgpt.specs.operation import Operation
 # How deep objects nest in a result, how many arrays lead directly to one another, how many fields are listed in all.
 DEEPEST, ARRAYS_MOST, FIELDS_MOST = 5, 3, 400
 # How many steps one stub may take; the shape of what is left by then is unknown.
-STEPS_MOST = 50_000
+STEPS_MOST = 15_000
 # More enumerated values than these are not listed.
 VALUES_MOST = 100
 SCALARS = frozenset({"string", "integer", "number", "boolean"})

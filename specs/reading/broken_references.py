@@ -1,4 +1,4 @@
-"""Problems in the slices of a document: references that lead to no node, and nesting beyond the limit."""
+"""Problems in the slices of a document: references that lead to no node, nesting and lists beyond the limits."""
 
 import json
 import re
@@ -8,6 +8,7 @@ import msgspec
 
 from restgpt.specs.problem import BrokenReference, Problem
 from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.enumeration import enum_fault
 from restgpt.specs.reading.nesting import depth_fault
 from restgpt.specs.reading.pointer import format_pointer, parse_fragment
 from restgpt.specs.reading.references import resolve
@@ -17,10 +18,12 @@ REFERENCE = re.compile(rb'"\$ref"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
 def slice_problems(document: Document) -> Iterator[Problem]:
-    """Yield a problem for every slice that nests too deeply or has a broken reference, each reference once a slice."""
+    """Yield the problems of every slice: too deep nesting, a too long `enum`, broken references, each once a slice."""
     faults: dict[str, str] = {}
     for address, raw in _slices(document):
         if fault := depth_fault(raw):
+            yield Problem(format_pointer(address), fault)
+        if fault := enum_fault(raw):
             yield Problem(format_pointer(address), fault)
         found = {json.loads(text) for text in REFERENCE.findall(raw)}
         for reference in sorted(found):

@@ -13,8 +13,8 @@ from restgpt.specs.reading.pointer import format_pointer, parse_fragment, parse_
 from restgpt.specs.reading.references import follow
 from restgpt.specs.reading.slices import slice_object
 
-# Larger documents than any published one: the operations of a document, those of one path with methods of their own, the
-# tags of an operation, and the characters of its texts. What is beyond is left out, with a problem.
+# More than any published document has: the operations of a document, those of a path with methods of their own, and the
+# tags of an operation; then the characters of texts. What is beyond is left out, with a problem.
 OPERATIONS_MOST, OWN_METHODS_MOST, TAGS_MOST = 50_000, 100, 100
 PATH_MOST, NAME_MOST, SUMMARY_MOST, DESCRIPTION_MOST = 8000, 1000, 5000, 200_000
 # How many bytes of path items are read again because other path items refer to them.
@@ -63,7 +63,9 @@ def build_index(document: Document) -> Index:
     entries: list[Entry] = []
     for method, path, pointer, raw in _operations(document, problems):
         if len(entries) == OPERATIONS_MOST:
-            problems.append(Problem(pointer, f"this and later operations are left out: at most {OPERATIONS_MOST:,} are read"))
+            problems.append(
+                Problem(pointer, f"this and later operations are left out: at most {OPERATIONS_MOST:,} are read")
+            )
             break
         try:
             head = _HEAD.decode(raw)

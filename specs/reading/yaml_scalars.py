@@ -4,12 +4,15 @@ import re
 from typing import Any
 
 import yaml
+from yaml.constructor import ConstructorError
 
 try:
     from yaml import CSafeLoader as SafeLoader
 except ImportError:
     from yaml import SafeLoader  # type: ignore[assignment]
 
+# How many pairs the mappings of a document have together, counted again wherever they are merged.
+MERGED_MOST = 500_000
 RESOLVERS = (
     ("tag:yaml.org,2002:bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
     ("tag:yaml.org,2002:int", r"^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$", "-+0123456789"),
@@ -26,7 +29,15 @@ RESOLVERS = (
 class ScalarLoader(SafeLoader):
     """A safe loader without the dates, sexagesimal numbers, octals and yes/no booleans of YAML 1.1."""
 
+    merged = 0
     yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Put the pairs of merge keys into a mapping; raises ConstructorError if they are too many in the document."""
+        super().flatten_mapping(node)
+        self.merged += len(node.value)
+        if self.merged > MERGED_MOST:
+            raise ConstructorError(None, None, "the merge keys expand to too many pairs", node.start_mark)
 
     def construct_undefined(self, node: yaml.Node) -> Any:
         """Ignore the tag of a value if it is unknown."""

@@ -5,9 +5,20 @@ from typing import Any
 
 from restgpt.specs.problem import SpecError
 
-EXPANDED_NODES = 30_000_000
+# How many nodes and characters a document has when all its aliases are written out.
+EXPANDED_MOST = 30_000_000
+# How many characters PyYAML reads, which takes seconds for a megabyte.
+SLOW_MOST = 2_000_000
+# How many brackets and braces are open at once: libraries take time for each of them at each token.
+OPEN_MOST = 500
+# How many dashes or question marks open nested nodes on one line.
+DASHES = re.compile(r"(?:[-?][ \t]+){500}")
+BRACKET = re.compile(r"[\[\]{}]")
 # Merge keys belong to YAML 1.1, but documents that share parts by aliases rely on them.
-MERGE = re.compile(r"<<[ \t]*:")
+MERGE = re.compile(r"(?:^|[{,-])[ \t]*<<[ \t]*:", re.MULTILINE)
+# An alias where a value may stand; other libraries write out aliases before anybody can count.
+ALIAS = re.compile(r"(?:^|[:,\[-])[ \t]+\*[^\s*,\]}]+[ \t]*(?:[,\]}#]|$)|\[\*", re.MULTILINE)
+ANCHOR = re.compile(r"(?:^|[:,\[-])[ \t]*&\w", re.MULTILINE)
 
 
 def decode_yaml(text: bytes) -> Any:
@@ -18,20 +29,39 @@ def decode_yaml(text: bytes) -> Any:
         decoded = text.decode()
     except UnicodeDecodeError:
         decoded = text.decode("cp1252", "replace")
-    if MERGE.search(decoded):
-        return _decode_yaml_slowly(decoded)
+    _check_nesting(decoded)
+    if MERGE.search(decoded) or (ANCHOR.search(decoded) and ALIAS.search(decoded)):
+        return _decode_yaml_slowly(decoded, "it has aliases or merge keys: write them out")
     try:
         return ryaml.loads(decoded)  # type: ignore[attr-defined]
-    except (ValueError, RecursionError):
-        return _decode_yaml_slowly(decoded)
+    except (ValueError, RecursionError) as error:
+        return _decode_yaml_slowly(decoded, " ".join(str(error).split())[:300])
 
 
-def _decode_yaml_slowly(text: str) -> Any:
-    """Decode by PyYAML what ryaml refuses or lacks: integers beyond 64 bits, repeated keys, odd tags, merge keys."""
+def _check_nesting(text: str) -> None:
+    """Raise SpecError if many brackets or dashes are open at once, whether they are marks of YAML or not."""
+    if text.count("[") + text.count("{") > OPEN_MOST:
+        depth = 0
+        for match in BRACKET.finditer(text):
+            depth = depth + 1 if match[0] in "[{" else max(0, depth - 1)
+            if depth > OPEN_MOST:
+                line = text.count("\n", 0, match.start()) + 1
+                raise SpecError(f"in line {line}, {OPEN_MOST} brackets are open: the document is nested too deeply")
+    if DASHES.search(text):
+        raise SpecError("the document is nested too deeply: a line opens 500 lists")
+
+
+def _decode_yaml_slowly(text: str, reason: str) -> Any:
+    """Decode by PyYAML what ryaml refuses or lacks: integers beyond 64 bits, repeated keys, odd tags, merge keys.
+
+    A long text is refused for the `reason`.
+    """
     import yaml
 
     from restgpt.specs.reading.yaml_scalars import ScalarLoader
 
+    if len(text) > SLOW_MOST:
+        raise SpecError(f"the document cannot be read as YAML of more than {SLOW_MOST:,} characters: {reason}")
     try:
         document = yaml.load(text, Loader=ScalarLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -50,13 +80,13 @@ def _yaml_fault(error: Exception) -> str:
 
 
 def _check_expansion(document: Any) -> None:
-    """Raise SpecError if the aliases of a document contain themselves or expand to too many nodes."""
+    """Raise SpecError if the aliases of a document contain themselves or expand to too much."""
     sizes: dict[int, int] = {}
     open_nodes: set[int] = set()
 
     def size_of(node: Any) -> int:
         if not isinstance(node, dict | list):
-            return 1
+            return 1 + (len(node) if isinstance(node, str) else 0)
         known = sizes.get(id(node))
         if known is not None:
             return known
@@ -66,8 +96,8 @@ def _check_expansion(document: Any) -> None:
         children = node.values() if isinstance(node, dict) else node
         sizes[id(node)] = total = 1 + sum(size_of(child) for child in children)
         open_nodes.discard(id(node))
-        if total > EXPANDED_NODES:
-            raise SpecError(f"the aliases of the document expand to more than {EXPANDED_NODES:,} nodes")
+        if total > EXPANDED_MOST:
+            raise SpecError(f"the aliases of the document expand to more than {EXPANDED_MOST:,} nodes and characters")
         return total
 
     try:

@@ -9,7 +9,6 @@ from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import LONGEST_CHAIN, resolve
 from restgpt.specs.schemas.types import unique_texts
 
-
 # How many members and properties one merge reads.
 MERGED_MOST = 20_000
 

@@ -12,6 +12,7 @@ from restgpt.specs.effort import spend, within
 from restgpt.specs.problem import BrokenReference, TooComplex
 from restgpt.specs.reading.coercion import coerce
 from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.enumeration import ENUM_MOST
 from restgpt.specs.reading.references import LONGEST_CHAIN, follow_safely, resolve
 from restgpt.specs.schemas.all_of import merge_all_of
 from restgpt.specs.schemas.pattern import is_pattern, is_quick, plain_pattern
@@ -31,9 +32,6 @@ SIZES = (
     "maxContains",
 )
 LONGEST_NAME = 1000
-ENUM_MOST = 10_000
-"""The maximum number of enumerated values that a value is compared with; longer lists are left out."""
-
 # How many steps one conversion may take: a step is a schema, some properties, or a kilobyte that is decoded for it.
 CONVERTED_MOST = 60_000
 # How many steps all conversions took that are kept of one document.
@@ -56,9 +54,10 @@ def json_schema(
     """Convert a raw schema to JSON Schema 2020-12, with every definition that it refers to in `$defs`.
 
     With `request`, read-only properties are left out; without, write-only ones are not required. A broken reference
-    becomes a schema that accepts any value; so does a schema that takes too many steps, as `TOO_COMPLEX`. `oneOf` becomes `anyOf`, because alternatives overlap in real documents
-    and a value that fits two of them is valid. With `hints`, scalar examples and discriminators are kept, which
-    `docs/example.py` builds values from. Without `patterns`, regular expressions are left out.
+    becomes a schema that accepts any value; so does a schema that takes too many steps, as `TOO_COMPLEX`. `oneOf`
+    becomes `anyOf`, because alternatives overlap in real documents and a value that fits two of them is valid. With
+    `hints`, scalar examples and discriminators are kept, which `docs/example.py` builds values from. Without
+    `patterns`, regular expressions are left out.
     """
     raw = schema or {}
     known = _CONVERSIONS.setdefault(document, _Conversions())
@@ -294,8 +293,8 @@ class _Closure:
             out["items"] = self._convert(items)
             values = node.get("enum")
             # An `enum` beside `type: array` lists the items, unless it lists arrays.
-            listed = values if isinstance(values, list) and len(values) <= ENUM_MOST else None
-            if "array" in schema_types(node) and listed is not None and isinstance(out["items"], dict):
+            listed = values if isinstance(values, list) and len(values) <= ENUM_MOST else []
+            if "array" in schema_types(node) and listed and isinstance(out["items"], dict):
                 kept = fit_values([v for v in listed if not isinstance(v, list)], schema_types(items))
                 if kept and "$ref" not in out["items"]:
                     out["items"]["enum"] = kept

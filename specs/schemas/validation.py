@@ -61,7 +61,9 @@ def _keywords() -> dict[str, Keyword]:
     known: dict[str, Keyword] = {**Draft202012Validator.VALIDATORS, "pattern": _pattern}
     pairs = ("patternProperties", "uniqueItems")
     return {
-        name: _counted_by_pairs(keyword) if name in pairs else _counted(keyword, REFERENCE_STEPS if name == "$ref" else 1)
+        name: _counted_by_pairs(keyword)
+        if name in pairs
+        else _counted(keyword, REFERENCE_STEPS if name == "$ref" else 1)
         for name, keyword in known.items()
     }
 

@@ -1,0 +1,167 @@
+"""Guards against hostile documents: what takes too long is refused, or left out with a problem that names the place."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from restgpt.bench.rigs.attacks import ATTACKS, EXPONENTIAL, Attack
+from restgpt.bench.rigs.hostile_documents import attempt, stages
+from restgpt.specs import Api, SpecError, load_api
+from restgpt.specs.docs.example import minimal_arguments
+from restgpt.specs.effort import within
+from restgpt.specs.reading.index import OPERATIONS_MOST
+from restgpt.specs.schemas.all_of import merge_all_of
+from restgpt.specs.schemas.json_schema import TOO_COMPLEX
+from restgpt.tools.request.build import build_request
+from restgpt.tools.response.content import Content
+from restgpt.tools.response.store import response_warnings
+
+STEPS = 400_000
+BY_NAME = {attack.name: attack for attack in ATTACKS}
+
+
+def api_of(name: str, size: int = 0) -> Api:
+    attack = BY_NAME[name]
+    return load_api(attack.build(size or attack.quick))
+
+
+def messages(api: Api) -> str:
+    return "\n".join(map(str, api.problems))
+
+
+def described(attack: Attack) -> str:
+    return attack.name.replace(" ", "-")
+
+
+def test_the_attacks_are_many_and_of_many_kinds() -> None:
+    assert len(ATTACKS) >= 48
+    assert len(BY_NAME) == len(ATTACKS)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("anyOf doubled", 60), ("required fields doubled", 60), ("a complete graph of fields", 40)]
+)
+def test_a_schema_of_exponential_size_takes_a_bounded_number_of_steps(name: str, size: int, tmp_path: Path) -> None:
+    source = tmp_path / "openapi.json"
+    source.write_bytes(BY_NAME[name].build(size))
+    told: dict[str, Any] = {}
+    with within(10 * STEPS) as effort:
+        for _, stage in stages(source, BY_NAME[name].values, told):
+            stage()
+    assert told["operations"] == 5
+    assert 0 < effort.granted - effort.left < STEPS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attack", ATTACKS, ids=described)
+def test_a_hostile_document_stays_within_time_and_memory(attack: Attack) -> None:
+    assert attempt(attack, attack.full).fault == ""
+
+
+@pytest.mark.parametrize("attack", EXPONENTIAL[:3], ids=described)
+def test_arguments_of_a_schema_that_is_too_complex_are_sent(attack: Attack) -> None:
+    operation = load_api(attack.build(60)).operation("GET /things")
+    assert build_request(operation, {"query": {"filter": 7}}).url == "https://api.example.com/things?filter=7"
+
+
+def test_an_answer_that_is_not_compared_with_its_schema_has_a_notice() -> None:
+    operation = api_of("anyOf doubled", 60).operation("GET /things")
+    found = response_warnings(operation, 200, Content("json", b'"x"'), "application/json")
+    assert found == ["the answer was not compared with its documented schema, which is too complex"]
+
+
+def test_a_schema_that_is_too_complex_is_a_problem_of_the_operation() -> None:
+    operation = api_of("a complete graph of fields", 300).operation("GET /things")
+    assert operation.json_schema(operation.parameters[0].schema) == TOO_COMPLEX
+    found = [problem for problem in operation.problems if "too complex" in problem.message]
+    assert [problem.pointer for problem in found] == [
+        "/paths/~1things/get/parameters (filter)",
+        "/paths/~1things/get/responses/200",
+    ]
+
+
+def test_members_of_all_of_merge_as_often_as_they_are_named_but_are_read_once() -> None:
+    schemas = {f"S{n}": {"allOf": [{"$ref": f"#/components/schemas/S{n + 1}"}] * 2} for n in range(25)}
+    schemas["S25"] = {"properties": {"a": {}}}  # type: ignore[dict-item]
+    api = load_api({"openapi": "3.1.0", "paths": {"/a": {"get": {}}}, "components": {"schemas": schemas}})
+    with within(1000) as effort:
+        assert merge_all_of(api.document, schemas["S0"]) == {"properties": {"a": {}}}
+    assert not effort.is_spent
+
+
+def test_a_document_that_reaches_limits_gets_smaller_ones() -> None:
+    api = api_of("required fields doubled", 60)
+    granted = []
+    for _ in range(3):
+        with within(64, api.document.allowance) as effort:
+            granted.append(effort.granted)
+            effort.left = -1
+    assert granted == [64, 32, 16]
+
+
+def test_a_value_that_an_example_repeats_stays_small() -> None:
+    arguments = minimal_arguments(api_of("least items doubled", 60).operation("POST /things"))
+    assert len(json.dumps(arguments)) < 10_000_000
+
+
+def test_operations_beyond_the_limit_are_left_out_with_a_problem() -> None:
+    api = api_of("many paths", OPERATIONS_MOST + 2)
+    assert len(api.operations) == OPERATIONS_MOST
+    assert f"/paths/~1thing{OPERATIONS_MOST}/get: this and later operations are left out" in messages(api)
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "problem"),
+    [
+        ("many tags of an operation", 101, "/paths/~1things/get/tags: of 101 tags, 100 are read"),
+        ("many methods", 101, "/paths/~1things/additionalOperations: of 101 methods, 100 are read"),
+        ("a long operationId", 251, "/paths/~1things/get/operationId: the text is cut"),
+        ("a description of letters", 200_001, "/paths/~1things/post/description: the text is cut"),
+        ("a description of letters", 5001, "/paths/~1things/post/summary: the text is cut"),
+        ("one very long path", 8001, "the path is left out: it is longer than 8,000 characters"),
+        ("many enumerated numbers", 10_001, "/paths/~1things/post: an enum of 10,001 values is left out"),
+    ],
+)
+def test_what_is_left_out_is_a_problem_that_names_the_place(name: str, size: int, problem: str) -> None:
+    assert problem in messages(api_of(name, size))
+
+
+def test_an_enum_beyond_the_limit_accepts_every_value() -> None:
+    operation = api_of("many enumerated texts", 10_001).operation("GET /things")
+    assert "filter=other" in build_request(operation, {"query": {"filter": "other"}}).url
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "message"),
+    [
+        ("YAML of opening brackets", 501, "in line 5, 500 brackets are open"),
+        ("YAML of opening braces", 501, "in line 5, 500 brackets are open"),
+        ("YAML of dashes", 501, "a line opens 500 lists"),
+        ("a YAML bomb", 12, "the aliases of the document expand to more than"),
+        ("a YAML bomb of texts", 5000, "the aliases of the document expand to more than"),
+        ("a YAML bomb of merges", 8, "the merge keys expand to too many pairs"),
+        ("a YAML alias in itself", 1, "a YAML alias that contains itself"),
+        ("YAML of colons", 350_000, "cannot be read as YAML of more than 2,000,000 characters"),
+    ],
+)
+def test_yaml_that_takes_too_long_is_refused(name: str, size: int, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        api_of(name, size)
+
+
+@pytest.mark.parametrize(
+    "numbered",
+    [lambda n: "same", lambda n: "same" * 30, lambda n: "same." + "." * (n % 50)],
+    ids=["equal", "long", "dots"],
+)
+def test_equal_operation_ids_are_numbered_in_order(numbered: Callable[[int], str]) -> None:
+    api = load_api(
+        {"openapi": "3.1.0", "paths": {f"/a{n}": {"get": {"operationId": numbered(n)}} for n in range(3000)}}
+    )
+    names = [operation.name for operation in api.operations]
+    assert len(set(names)) == 3000
+    assert names[1].endswith("_2")
+    assert names[2999].endswith("_3000")
