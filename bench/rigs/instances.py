@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 import urllib.request
@@ -15,8 +16,8 @@ from urllib.error import URLError
 from restgpt.bench.rigs.lots import API_URL
 from restgpt.bench.rigs.port import held_port
 
-ENVIRONMENT = Path(__file__).resolve().parents[2] / ".aegra"
-"""The environment that `make aegra` makes."""
+PACKAGES = Path(__file__).resolve().parents[2] / ".aegra"
+"""The folder of `make aegra`: the packages that aegra needs beside those of the project's environment."""
 
 PATIENCE_S = 180.0
 """How long an instance may take to start, in seconds."""
@@ -58,8 +59,7 @@ class Instance:
 
     def start(self) -> None:
         """Start the process; it takes requests some seconds later."""
-        python = ENVIRONMENT / "bin" / "python"
-        command = [python, "-m", "uvicorn", "aegra_api.main:app", "--host", "127.0.0.1", "--port", str(self._port)]
+        command = [sys.executable, "-m", "uvicorn", "aegra_api.main:app", "--host", "127.0.0.1", "--port", str(self._port)]
         with self._lock, self.log.open("ab") as output:
             self.starts += 1
             self._process = subprocess.Popen(
@@ -123,7 +123,7 @@ class Instance:
 @contextmanager
 def instances(count: int, *, database: str, api_url: str, folder: Path) -> Iterator[list[Instance]]:
     """Start instances that share a database and serve lots; raises `NoAegraError` and `InstanceError`."""
-    if not (ENVIRONMENT / "bin" / "python").exists():
+    if not (PACKAGES / "aegra_api").exists():
         raise NoAegraError("Aegra is not installed. Install it with: make aegra")
     (folder / "served.py").write_text(SERVED, encoding="utf-8")
     (folder / "aegra.json").write_text(json.dumps({"graphs": {"restgpt": "./served.py:graph"}}), encoding="utf-8")
@@ -135,6 +135,7 @@ def instances(count: int, *, database: str, api_url: str, folder: Path) -> Itera
         "ENV_MODE": "PRODUCTION",
         "LANGSMITH_TRACING": "false",
         "LOG_LEVEL": "WARNING",
+        "PYTHONPATH": str(PACKAGES),
         "RESTGPT_HOME": str(folder / "home"),
         "SQLALCHEMY_POOL_SIZE": "8",
     }
