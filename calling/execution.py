@@ -1,10 +1,11 @@
 """Carrying a call out: each change exactly once, each list page by page, and every reply kept."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, cast
 
 from restgpt.calling.call import Ask, Done, Draft, Held, Ready, Refused
+from restgpt.calling.claim import LostClaimError
 from restgpt.calling.decision import EDITED, decide
 from restgpt.calling.idempotency import with_key
 from restgpt.calling.journal import Entry, entry_id
@@ -63,7 +64,10 @@ def carry_out(
 def _change(session: Session, ready: Ready, deadline: float | None, touched: set[str]) -> Done | Ask | Held | Refused:
     """Send a change with its intent noted before and its outcome after, so that no crash can double it."""
     draft, journal = ready.draft, session.journal
-    entry = journal.look_up(draft.id, draft.fingerprint)
+    # Before the look-up: an earlier attempt either noted its intent by now, or loses its claim before it sends.
+    claim = journal.claim(draft.id, draft.fingerprint)
+    attempt = claim.number
+    entry = journal.look_up(draft.id, draft.fingerprint, claim=claim)
     if entry.known == "answered":
         touched |= {ready.target.reader} if ready.note != EDITED else set()
         return _answered(draft, entry)
@@ -80,28 +84,32 @@ def _change(session: Session, ready: Ready, deadline: float | None, touched: set
     earlier = cast(Earlier, entry.earlier or UNREAD) if entry.tries else now.earlier
     # A copy that lost something in keeping would restore something else.
     kept = earlier if storable_value(earlier) == earlier else UNREAD
-    journal.intend(draft.id, draft.fingerprint, session.shown(draft.request), earlier=kept)
+    journal.intend(draft.id, draft.fingerprint, session.shown(draft.request), earlier=kept, attempt=attempt)
     made = Made()
     try:
-        reply = session.send(draft.request, draft.operation, deadline=deadline)
+        reply = session.send(draft.request, draft.operation, deadline=deadline, before_send=claim.begin)
     except HttpFault as fault:
         if isinstance(fault, UNREACHABLE) or not fault.repairable:
             if not fault.outcome_unknown:
-                journal.retract(draft.id, draft.fingerprint)
+                journal.retract(draft.id, draft.fingerprint, attempt=attempt)
             raise
         done = Done(draft, "failed", f"{fault} {UNSURE}" if fault.outcome_unknown else str(fault))
-    except StoppingError:
-        journal.retract(draft.id, draft.fingerprint)
+    except StoppingError as error:
+        # A claim that was lost between two tries of a request leaves the outcome of the first one unknown.
+        if not (isinstance(error, LostClaimError) and claim.has_begun):
+            journal.retract(draft.id, draft.fingerprint, attempt=attempt)
         raise
     else:
         # The question about a proposed read names its further pages, so the approval covers them.
-        replies, rest = _pages(session, draft, reply, deadline) if draft.effect.is_proposed else ([reply], None)
+        is_list = draft.effect.is_proposed
+        replies, rest = _pages(session, draft, reply, deadline, claim.begin) if is_list else ([reply], None)
         done = Done(draft, "sent", response=_kept(session, draft.operation, replies, rest), reply=reply)
         made = _made(reply)
     # Before the remedy is looked for, so that no error in that can lose the outcome.
-    journal.conclude(draft.id, draft.fingerprint, done.outcome())
+    journal.conclude(draft.id, draft.fingerprint, done.outcome(), attempt=attempt)
     if done.succeeded:
-        journal.note(entry_id(draft.id, draft.fingerprint), undo=_undo(session, draft, earlier, made))
+        entry_name = entry_id(draft.id, draft.fingerprint)
+        journal.note(entry_name, attempt=attempt, undo=_undo(session, draft, earlier, made))
     return done
 
 
@@ -176,7 +184,13 @@ class Rest(NamedTuple):
     notice: str
 
 
-def _pages(session: Session, draft: Draft, first: Reply, deadline: float | None) -> tuple[list[Reply], Rest | None]:
+def _pages(
+    session: Session,
+    draft: Draft,
+    first: Reply,
+    deadline: float | None,
+    before_send: Callable[[], None] | None = None,
+) -> tuple[list[Reply], Rest | None]:
     """The first page and those after it as far as wanted, and why the list is not whole, if it is not."""
     operation = draft.operation
     asked: list[Mapping[str, Any]] = [draft.arguments]
@@ -187,7 +201,8 @@ def _pages(session: Session, draft: Draft, first: Reply, deadline: float | None)
         asked.append(arguments)
         # A page is another request than the first, so it needs an idempotency key of its own.
         request = build_request(operation, with_key(operation, arguments, f"{draft.id} page {len(asked)}"))
-        reply = session.send(request, operation, deadline=deadline, is_read=draft.effect.is_read)
+        is_read = draft.effect.is_read
+        reply = session.send(request, operation, deadline=deadline, is_read=is_read, before_send=before_send)
         failed = "" if reply.is_success else f"status {reply.status}"
         return reply
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from langgraph.store.base import BaseStore, SearchItem
 
+from restgpt.calling.claim import Claim, claims_of, take_claim
 from restgpt.tools.storable import storable_value
 
 Known = Literal["new", "answered", "unknown"]
@@ -44,56 +45,79 @@ class Entry:
 
 
 class Journal:
-    """The changes of one thread, by call id and fingerprint."""
+    """The changes of one thread, by call id and fingerprint.
+
+    Each attempt to send a change writes an item of its own, so an attempt that was overtaken can neither replace nor
+    delete what the newer one wrote. Readers get the attempts at one call as one entry.
+    """
 
     def __init__(self, store: BaseStore, thread: str, *, clock: Callable[[], float] = time.time) -> None:
         self._store = store
         self._clock = clock
         # Stores refuse some characters in a namespace, and hosts name their threads as they like.
-        self._namespace = (*NAMESPACE, sha256(thread.encode("utf-8", "surrogatepass")).hexdigest())
+        self._thread = sha256(thread.encode("utf-8", "surrogatepass")).hexdigest()
+        self._namespace = (*NAMESPACE, self._thread)
 
-    def look_up(self, request_id: str, fingerprint: str) -> Entry:
-        """The entry of this very call; another fingerprint under the same id counts as new."""
-        item = self._store.get(self._namespace, entry_id(request_id, fingerprint))
-        if item is None:
+    def claim(self, request_id: str, fingerprint: str) -> Claim:
+        """Take the right to send a call from every earlier attempt at it; look the call up after that."""
+        entry = entry_id(request_id, fingerprint)
+        claim = take_claim(self._store, self._thread, entry)
+        # In a database that was put together from parts, the journal may have attempts that the claims do not count.
+        highest = max(self._attempts(entry), default=0) if claim.number == 1 else 0
+        while claim.number <= highest:
+            if claim.number == highest:
+                claim.begin()
+            claim = take_claim(self._store, self._thread, entry)
+        return claim
+
+    def look_up(self, request_id: str, fingerprint: str, *, claim: Claim | None = None) -> Entry:
+        """The entry of this very call; another fingerprint under the same id counts as new.
+
+        With the caller's claim, the attempts that did not begin to send do not count: they lost their claims to it.
+        """
+        attempts = self._attempts(entry_id(request_id, fingerprint), is_first=claim is not None and claim.number == 1)
+        if claim is not None:
+            attempts = {number: value for number, value in attempts.items() if number <= claim.before}
+        if not attempts:
             return Entry("new", {})
-        outcome, tries, earlier = (item.value.get(key) for key in ("outcome", "tries", "earlier"))
-        known: Known = "unknown" if outcome is None else "answered"
-        return Entry(known, outcome or {}, tries or 1, earlier)
+        value = _merged(attempts)
+        known: Known = "unknown" if value["outcome"] is None else "answered"
+        return Entry(known, value["outcome"] or {}, value["tries"], value["earlier"])
 
-    def intend(self, request_id: str, fingerprint: str, shown: dict[str, Any], *, earlier: Any = None) -> None:
+    def intend(
+        self, request_id: str, fingerprint: str, shown: dict[str, Any], *, earlier: Any = None, attempt: int = 0
+    ) -> None:
         """Note that a call is about to be sent: its redacted request, and its target before the change.
 
-        A request that was about to be sent before keeps what was noted of its target then.
+        `attempt` is the number of the claim, 0 without one, as in earlier versions. An attempt that was about to be
+        sent before keeps what was noted of its target then.
         """
-        before = self.look_up(request_id, fingerprint)
+        entry = entry_id(request_id, fingerprint)
+        before = self._get(entry, attempt)
         value = {
             "fingerprint": fingerprint,
             "request": shown,
             "begun": self._now(),
-            "tries": before.tries + 1,
-            "earlier": before.earlier if before.tries else earlier,
+            "tries": _tries(before) + 1 if before else 1,
+            "earlier": before.get("earlier") if before else earlier,
             "outcome": None,
         }
-        self._put(entry_id(request_id, fingerprint), value)
+        self._put(entry, attempt, value)
 
-    def retract(self, request_id: str, fingerprint: str) -> None:
-        """Take back the newest intent, because the request was certainly not sent."""
+    def retract(self, request_id: str, fingerprint: str, *, attempt: int = 0) -> None:
+        """Take back the newest intent of an attempt, because the request was certainly not sent."""
         entry = entry_id(request_id, fingerprint)
-        item = self._store.get(self._namespace, entry)
-        tries = self.look_up(request_id, fingerprint).tries - 1
-        if item is not None and tries > 0:
-            self._put(entry, {**item.value, "tries": tries})
+        value = self._get(entry, attempt)
+        if value is not None and _tries(value) > 1:
+            self._put(entry, attempt, {**value, "tries": _tries(value) - 1})
         else:
-            self.withdraw(entry)
+            self._store.delete(self._namespace, _key(entry, attempt))
 
-    def conclude(self, request_id: str, fingerprint: str, outcome: dict[str, Any]) -> None:
-        """Note the answer, or that none came; `note` adds the reversing call later."""
+    def conclude(self, request_id: str, fingerprint: str, outcome: dict[str, Any], *, attempt: int = 0) -> None:
+        """Note the answer to an attempt, or that none came; `note` adds the reversing call later."""
         entry = entry_id(request_id, fingerprint)
-        item = self._store.get(self._namespace, entry)
-        begun = item.value if item else {"request": {}, "begun": self._now()}
-        value = {**begun, "fingerprint": fingerprint, "outcome": outcome}
-        self._put(entry, value)
+        begun = self._get(entry, attempt) or {"request": {}, "begun": self._now()}
+        self._put(entry, attempt, {**begun, "fingerprint": fingerprint, "outcome": outcome})
 
     def _now(self) -> float:
         """The time, but later than every entry, so that a clock that was set back does not change their order."""
@@ -101,29 +125,71 @@ class Journal:
         later = _items(self._store, self._namespace, filter={"begun": {"$gte": now}})
         return max([now, *(float(item.value["begun"]) + TICK_S for item in later)])
 
-    def note(self, entry: str, **facts: Any) -> None:
-        """Add facts to an entry that is there, such as that it was undone."""
-        item = self._store.get(self._namespace, entry)
-        if item is not None:
-            self._put(entry, {**item.value, **facts})
+    def note(self, entry: str, *, attempt: int | None = None, **facts: Any) -> None:
+        """Add facts to an entry that is there, such as that it was undone; by default to the attempt that counts."""
+        if attempt is None and (attempts := self._attempts(entry)):
+            attempt, _ = _counting(attempts)
+        if attempt is not None and (value := self._get(entry, attempt)) is not None:
+            self._put(entry, attempt, {**value, **facts})
 
-    def _put(self, entry: str, value: dict[str, Any]) -> None:
-        """Write an entry. The answer is made storable first: characters that stores refuse must not lose the entry."""
-        self._store.put(self._namespace, entry, storable_value(value), index=False)
+    def _attempts(self, entry: str, *, is_first: bool = False) -> dict[int, dict[str, Any]]:
+        """The attempts at a call by their numbers, the oldest first; before the first claim only those without one."""
+        found = {} if (first := self._get(entry, 0)) is None else {0: first}
+        if is_first:
+            return found
+        others = _items(self._store, self._namespace, filter={"of": entry})
+        return found | dict(sorted((item.value["attempt"], item.value) for item in others))
+
+    def _get(self, entry: str, attempt: int) -> dict[str, Any] | None:
+        item = self._store.get(self._namespace, _key(entry, attempt))
+        return item.value if item else None
+
+    def _put(self, entry: str, attempt: int, value: dict[str, Any]) -> None:
+        """Write an attempt. It is made storable first: characters that stores refuse must not lose the entry."""
+        if attempt:
+            value = {**value, "of": entry, "attempt": attempt}
+        self._store.put(self._namespace, _key(entry, attempt), storable_value(value), index=False)
 
     def withdraw(self, entry: str) -> None:
         """Delete an entry."""
-        self._store.delete(self._namespace, entry)
+        for attempt in self._attempts(entry):
+            self._store.delete(self._namespace, _key(entry, attempt))
 
     def entries(self) -> list[dict[str, Any]]:
         """All changes of the thread, the oldest first, with their requests redacted."""
-        items = sorted(_items(self._store, self._namespace), key=lambda item: item.value["begun"])
-        return [{"id": item.key, **item.value} for item in items]
+        attempts: dict[str, dict[int, dict[str, Any]]] = {}
+        for item in _items(self._store, self._namespace):
+            attempts.setdefault(item.value.get("of", item.key), {})[item.value.get("attempt", 0)] = item.value
+        merged = [{"id": entry, **_merged(dict(sorted(found.items())))} for entry, found in attempts.items()]
+        return sorted(merged, key=lambda entry: entry["begun"])
 
     def clear(self) -> None:
-        """Delete all entries of the thread."""
-        for entry in self.entries():
-            self.withdraw(entry["id"])
+        """Delete all entries and claims of the thread."""
+        for item in _items(self._store, self._namespace):
+            self._store.delete(self._namespace, item.key)
+        claims_of(self._store).clear(self._thread)
+
+
+def _key(entry: str, attempt: int) -> str:
+    """The key of an attempt; in earlier versions, all attempts shared one key."""
+    return f"{entry}~{attempt}" if attempt else entry
+
+
+def _tries(value: dict[str, Any]) -> int:
+    return value.get("tries") or 1
+
+
+def _counting(attempts: dict[int, dict[str, Any]]) -> tuple[int, dict[str, Any]]:
+    """The attempt that tells the outcome of a call: the newest with an outcome, or else the newest."""
+    answered = {number: value for number, value in attempts.items() if value["outcome"] is not None}
+    return max((answered or attempts).items(), key=lambda item: item[0])
+
+
+def _merged(attempts: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """The attempts at a call as one entry, with all tries, and with the target as it was before the first."""
+    first = next(iter(attempts.values()))
+    value = {name: fact for name, fact in _counting(attempts)[1].items() if name not in ("of", "attempt")}
+    return {**value, "tries": sum(map(_tries, attempts.values())), "earlier": first.get("earlier")}
 
 
 def journals(store: BaseStore) -> list[dict[str, Any]]:

@@ -49,11 +49,17 @@ class Session:
     requests: int = 0
 
     def send(
-        self, request: PreparedRequest, operation: Operation, *, deadline: float | None = None, is_read: bool = False
+        self,
+        request: PreparedRequest,
+        operation: Operation,
+        *,
+        deadline: float | None = None,
+        is_read: bool = False,
+        before_send: Callable[[], None] | None = None,
     ) -> Reply:
         """Send one request and count it; raises as `HttpClient.send`, and RefusedCredentialError."""
         self.requests += 1
-        reply = self.http.send(request, operation, deadline=deadline, is_read=is_read)
+        reply = self.http.send(request, operation, deadline=deadline, is_read=is_read, before_send=before_send)
         if refused := refused_credential(operation, reply, self.http.credentials):
             raise refused
         return reply

@@ -172,6 +172,7 @@ def cut_off_before_its_outcome(cli: Cli, thread: str) -> None:
     with open_persistence(Settings(home=cli.home)) as persistence:
         journal = Journal(persistence.store, thread)
         [entry] = journal.entries()
+        journal.withdraw(entry["id"])
         journal.intend(entry["id"].rpartition("-")[0], entry["fingerprint"], entry["request"])
 
 

@@ -133,9 +133,12 @@ class HttpClient:
         *,
         deadline: float | None = None,
         is_read: bool | None = None,
+        before_send: Callable[[], None] | None = None,
     ) -> Reply:
         """Send a request and return the reply, whatever its status.
 
+        `before_send` is called before each attempt, when the connection is open and no byte of the request was sent;
+        what it raises ends the `send`.
         `is_read` says whether it only reads, so that it may be repeated; without it, the method decides. `deadline` is
         the moment on the client's clock (`time.monotonic`) by which `send` ends, waits included. Raises a subclass of
         HttpFault if no usable reply comes, MissingCredentialError if the operation needs a credential that is not
@@ -143,7 +146,8 @@ class HttpClient:
         """
         limit = self._clock() + self.limits.total_seconds
         limit = min(limit, deadline) if deadline is not None else limit
-        loop = _RetryLoop(self, request, operation, limit, is_read=operation.is_safe if is_read is None else is_read)
+        only_reads = operation.is_safe if is_read is None else is_read
+        loop = _RetryLoop(self, request, operation, limit, is_read=only_reads, before_send=before_send)
         with span("restgpt.request", {**node_context(), "api": request.api, "operation": request.operation}) as current:
             outcome = loop.run()
             current.set_attribute("restgpt.outcome", _outcome_of(outcome))
@@ -182,12 +186,20 @@ class _RetryLoop:
     """The attempts, redirects and waits of one `send`, until a reply, a fault or the deadline ends it."""
 
     def __init__(
-        self, client: HttpClient, request: PreparedRequest, operation: Operation, deadline: float, *, is_read: bool
+        self,
+        client: HttpClient,
+        request: PreparedRequest,
+        operation: Operation,
+        deadline: float,
+        *,
+        is_read: bool,
+        before_send: Callable[[], None] | None = None,
     ) -> None:
         self._client = client
         self._request = request
         self._operation = operation
         self._is_read = is_read
+        self._before_send = before_send
         self._deadline = deadline
         self._clock = client._clock
         self._started = self._clock()
@@ -275,11 +287,13 @@ class _RetryLoop:
 
     def _send_once(self, request: PreparedRequest, origin: Origin) -> _Response:
         """Send one request and read its response; a timer aborts the exchange at the deadline."""
-        exchange = Exchange(self._policy, origin, self._deadline, self._clock)
+        exchange = Exchange(self._policy, origin, self._deadline, self._clock, self._before_send)
         left = exchange.remaining(float("inf"))
         adapter = self._client._adapter
         if isinstance(adapter, GuardedAdapter):
             adapter.exchange = exchange
+        elif self._before_send is not None:
+            self._before_send()
         watchdog = threading.Timer(left, exchange.abort)
         watchdog.daemon = True
         watchdog.start()

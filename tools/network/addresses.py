@@ -205,9 +205,19 @@ def resolve(host: str, port: int) -> list[str]:
 
 
 class Exchange:
-    """One HTTP exchange (request and response) in this thread: its address policy, its deadline and its socket."""
+    """One HTTP exchange (request and response) in this thread: its address policy, its deadline and its socket.
 
-    def __init__(self, policy: AddressPolicy, origin: Origin, deadline: float, clock: Callable[[], float]) -> None:
+    `before_send` is called before the first byte of the request; the request is not sent if it raises an exception.
+    """
+
+    def __init__(
+        self,
+        policy: AddressPolicy,
+        origin: Origin,
+        deadline: float,
+        clock: Callable[[], float],
+        before_send: Callable[[], None] | None = None,
+    ) -> None:
         self.policy = policy
         self.origin = origin
         self.was_sent = False
@@ -215,6 +225,13 @@ class Exchange:
         self._deadline = deadline
         self._clock = clock
         self._socket: socket.socket | None = None
+        self._before_send = before_send
+
+    def begin(self) -> None:
+        """Call `before_send` once, and note that bytes of the request may go out from now on."""
+        if not self.was_sent and self._before_send is not None:
+            self._before_send()
+        self.was_sent = True
 
     def remaining(self, most: float) -> float:
         """The seconds left, at most `most`; raises TimeoutFault if the deadline has passed."""
@@ -368,4 +385,4 @@ def _open(exchange: Exchange, connection: HTTPConnection) -> None:
     if connection.sock is None:
         connection.connect()
         exchange.use_socket(connection.sock)
-    exchange.was_sent = True
+    exchange.begin()
