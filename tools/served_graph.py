@@ -7,19 +7,14 @@ with all the settings of the run.
 from collections.abc import Mapping
 from typing import Any
 
-from langgraph.graph.state import CompiledStateGraph
 from langgraph_sdk.runtime import ServerRuntime
 
+from restgpt.tools.durable_graph import DurableGraph
 from restgpt.tools.run_settings import checked_settings
 
 
-class ServedGraph(CompiledStateGraph[Any, Any, Any, Any]):
+class ServedGraph(DurableGraph):
     """A compiled graph that is its own factory; its context schema is a pydantic model."""
-
-    @classmethod
-    def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any]) -> "ServedGraph":
-        """The same graph as a served one."""
-        return cls(**{name: value for name, value in vars(graph).items() if name != "__orig_class__"})
 
     def __call__(self, runtime: ServerRuntime[Any]) -> "ServedGraph":
         """Give the graph for one request of the server; raises `SettingsError` if a run's settings cannot be used."""

@@ -59,7 +59,16 @@ class Instance:
 
     def start(self) -> None:
         """Start the process; it takes requests some seconds later."""
-        command = [sys.executable, "-m", "uvicorn", "aegra_api.main:app", "--host", "127.0.0.1", "--port", str(self._port)]
+        command = [
+            sys.executable,
+            "-m",
+            "uvicorn",
+            "aegra_api.main:app",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(self._port),
+        ]
         with self._lock, self.log.open("ab") as output:
             self.starts += 1
             self._process = subprocess.Popen(

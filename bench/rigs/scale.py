@@ -151,7 +151,9 @@ class Clients:
         }
         for number, instance in enumerate(self._served):
             thread = uuid5(SPACE, f"warm-up {number}")
-            requests.post(f"{instance.url}/threads/{thread}/runs/wait", json=body, timeout=PATIENCE_S).raise_for_status()
+            requests.post(
+                f"{instance.url}/threads/{thread}/runs/wait", json=body, timeout=PATIENCE_S
+            ).raise_for_status()
 
     def _submit(self, number: int, given: Mapping[str, Any], *, again: bool) -> dict[str, Any] | None:
         """Return the output of a run, or None if the instance is gone, refuses the run or does not answer in time."""
@@ -258,8 +260,10 @@ def progress(plan: Plan, clients: Clients, world: World[Any], say: Callable[[str
     def tell() -> None:
         while not over.wait(10.0):
             made = len(arrivals(world))
-            say(f"  {time.monotonic() - started:.0f} s: {made} of {plan.runs * CHANGES} changes, "
-                f"{clients.submissions} submissions, {clients.questions} questions")
+            say(
+                f"  {time.monotonic() - started:.0f} s: {made} of {plan.runs * CHANGES} changes, "
+                f"{clients.submissions} submissions, {clients.questions} questions"
+            )
 
     thread = threading.Thread(target=tell, daemon=True)
     thread.start()
@@ -318,7 +322,7 @@ def _refused(database: str) -> int:
     import psycopg
 
     with psycopg.connect(database) as connection:
-        found = connection.execute("SELECT count(*) FROM runs WHERE error_message ILIKE '%claim%'").fetchone()
+        found = connection.execute("SELECT count(*) FROM runs WHERE error_message LIKE '%taken over%'").fetchone()
     return int(found[0]) if found else 0
 
 

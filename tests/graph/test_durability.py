@@ -75,6 +75,9 @@ def test_a_host_can_still_choose_another_durability(board: Board) -> None:
     resources = Resources([board.api], model=by_role({"express": [program(CODE)]}), http=http, settings=Settings())
     graph = build_graph(resources=resources, checkpointer=saver)
     graph.invoke(
-        {"instruction": "Create Moss"}, CONFIG, context={"writes": "allow"}, durability="exit"  # type: ignore[arg-type]
+        {"instruction": "Create Moss"},
+        CONFIG,
+        context={"writes": "allow"},
+        durability="exit",  # type: ignore[arg-type]
     )
     assert http.seen == [False]
