@@ -97,9 +97,14 @@ class Claim:
             raise LostClaimError
         self.has_begun = True
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether another attempt has taken a newer claim."""
+        return self.claims.find(self.thread, self.name).number != self.number
+
     def check(self) -> None:
         """Raise LostClaimError if the claim is lost."""
-        if self.claims.find(self.thread, self.name).number != self.number:
+        if self.is_lost:
             raise LostClaimError
 
 

@@ -48,12 +48,16 @@ class Journal:
     """The changes of one thread, by call id and fingerprint.
 
     Each attempt to send a change writes an item of its own, so an attempt that was overtaken can neither replace nor
-    delete what the newer one wrote. Readers get the attempts at one call as one entry.
+    delete what the newer one wrote. Readers get the attempts at one call as one entry. No call can be claimed once the
+    claim `run` is lost.
     """
 
-    def __init__(self, store: BaseStore, thread: str, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, store: BaseStore, thread: str, *, clock: Callable[[], float] = time.time, run: Claim | None = None
+    ) -> None:
         self._store = store
         self._clock = clock
+        self._run = run
         # Stores refuse some characters in a namespace, and hosts name their threads as they like.
         self._thread = sha256(thread.encode("utf-8", "surrogatepass")).hexdigest()
         self._namespace = (*NAMESPACE, self._thread)
@@ -61,14 +65,24 @@ class Journal:
     def claim(self, request_id: str, fingerprint: str) -> Claim:
         """Take the right to send a call from every earlier attempt at it; look the call up after that."""
         entry = entry_id(request_id, fingerprint)
-        claim = take_claim(self._store, self._thread, entry)
+        claim = take_claim(self._store, self._thread, entry, within=self._run)
         # In a database that was put together from parts, the journal may have attempts that the claims do not count.
         highest = max(self._attempts(entry), default=0) if claim.number == 1 else 0
         while claim.number <= highest:
             if claim.number == highest:
                 claim.begin()
-            claim = take_claim(self._store, self._thread, entry)
+            claim = take_claim(self._store, self._thread, entry, within=self._run)
         return claim
+
+    def run_claim(self, place: str, number: int | None = None) -> Claim:
+        """Return the claim of a run of the thread: the next one, or the one of a number that was taken before.
+
+        `place` tells the subgraphs of one thread apart.
+        """
+        name = f"run {place}"
+        if number is None:
+            return take_claim(self._store, self._thread, name)
+        return Claim(claims_of(self._store), self._thread, name, number, before=0)
 
     def look_up(self, request_id: str, fingerprint: str, *, claim: Claim | None = None) -> Entry:
         """The entry of this very call; another fingerprint under the same id counts as new.

@@ -9,6 +9,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
+from restgpt.graph.fence import fenced
 from restgpt.graph.routes import (
     after_approval,
     after_caller,
@@ -67,15 +68,19 @@ def build_graph(
     check_store(checkpointer, store)
     resources = make_resources(apis, model=model, models=models, context=context, store=store, resources=resources)
     builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
-    builder.add_node("intake", observed("intake", intake), metadata=_about("Opens a turn with the instruction."))
+    builder.add_node(
+        "intake",
+        observed("intake", fenced(lambda state, runtime, config: intake(state), resources)),
+        metadata=_about("Opens a turn with the instruction."),
+    )
     builder.add_node(
         "planner",
-        observed("planner", make_planner(resources)),
+        observed("planner", fenced(make_planner(resources), resources)),
         metadata=_about("Writes a program, or decides the next sub-task or the answer."),
     )
     builder.add_node(
         "selector",
-        observed("selector", make_selector(resources)),
+        observed("selector", fenced(make_selector(resources), resources)),
         metadata=_about("Chooses operations for the sub-task."),
     )
     add_executor(builder, resources)
@@ -130,13 +135,13 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources, 
     """
     builder.add_node(
         "caller",
-        observed("caller", make_caller(resources, programs=programs)),
+        observed("caller", fenced(make_caller(resources, programs=programs), resources)),
         metadata=_about("Writes a program that makes the planned calls, or their arguments."),
     )
     add_sending(builder, resources, after="parser")
     builder.add_node(
         "parser",
-        observed("parser", make_parser(resources)),
+        observed("parser", fenced(make_parser(resources), resources)),
         metadata=_about("Runs a program up to its next calls, or reads responses."),
     )
 
@@ -145,11 +150,13 @@ def add_sending(builder: StateGraph[Any, Any, Any, Any], resources: Resources, *
     """Add approval and sender to a builder with `State`; the node `after` gets the requests that are over."""
     builder.add_node(
         "approval",
-        observed("approval", make_approval(resources)),
+        observed("approval", fenced(make_approval(resources), resources)),
         metadata=_about("Pauses before a change, if policy asks."),
     )
     builder.add_node(
-        "sender", observed("sender", make_sender(resources)), metadata=_about("Sends requests; changes exactly once.")
+        "sender",
+        observed("sender", fenced(make_sender(resources), resources, parallel=True)),
+        metadata=_about("Sends requests; changes exactly once."),
     )
     builder.add_conditional_edges(
         "approval", after_approval, {"asked": "approval", "approved": "sender", "not approved": after}

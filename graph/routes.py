@@ -54,7 +54,8 @@ def after_approval(state: State) -> list[Send] | Literal["asked", "not approved"
     batches = [[request] for request in approved] if are_reads else [approved]
     began = state["usage"]["seconds"]
     seconds = spent_since(state["baseline"] or no_usage(), state["usage"])["seconds"]
-    return [Send("sender", {"requests": batch, "seconds": seconds, "began": began}) for batch in batches]
+    kept = {"seconds": seconds, "began": began, "claim": state.get("claim")}
+    return [Send("sender", {"requests": batch, **kept}) for batch in batches]
 
 
 @on_loop

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from langchain_core.messages import AnyMessage
+from langgraph.channels import UntrackedValue
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
@@ -33,7 +34,8 @@ class State(TypedDict):
     sub-tasks of the turn, `round` the API plans of the thread. `plan` is the current sub-task p_t, `api_plan` is a_t,
     `program` is the program of the current round, empty for a round that makes its calls one by one.
     `steps` are the finished (p, a, r). `hint` is the caller's message to the selector about an unknown value.
-    `baseline` is the usage before this turn; budgets count the usage since then.
+    `baseline` is the usage before this turn; budgets count the usage since then. `claim` is the number of the run,
+    which no checkpoint holds.
     """
 
     format: Annotated[int, FormatChannel]
@@ -53,3 +55,4 @@ class State(TypedDict):
     answer: Text
     usage: Annotated[Usage, Aggregate(Usage, add_usage)]
     baseline: Annotated[Usage, Checked]
+    claim: Annotated[int, UntrackedValue(int, guard=False)]

@@ -1,8 +1,9 @@
 """The graph that reverses the changes of a thread, with the agent's approval, sender and journal, without a model."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
+from langgraph.channels import UntrackedValue
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -12,6 +13,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.reversal import Reversal
 from restgpt.graph.channels import Aggregate, FormatChannel
+from restgpt.graph.fence import fenced
 from restgpt.graph.routes import after_sender
 from restgpt.nodes.approval import make_approval
 from restgpt.nodes.context import Context
@@ -29,6 +31,7 @@ class UndoState(TypedDict):
     round: int
     requests: Annotated[list[Request], Aggregate(list[Request], merge_requests)]
     usage: Annotated[Usage, Aggregate(Usage, add_usage)]
+    claim: NotRequired[Annotated[int, UntrackedValue(int, guard=False)]]
 
 
 UndoGraph = CompiledStateGraph[UndoState, Context, UndoState, UndoState]
@@ -49,8 +52,8 @@ def undo_thread(thread: str) -> str:
 def build_undo(resources: Resources, *, checkpointer: BaseCheckpointSaver[Any], store: BaseStore) -> UndoGraph:
     """Build the graph that asks for approval of the reversing requests and sends them in order."""
     builder = StateGraph(UndoState, context_schema=Context)
-    builder.add_node("approval", observed("approval", make_approval(resources)))
-    builder.add_node("sender", observed("sender", make_sender(resources)))
+    builder.add_node("approval", observed("approval", fenced(make_approval(resources), resources)))
+    builder.add_node("sender", observed("sender", fenced(make_sender(resources), resources, parallel=True)))
     builder.add_edge(START, "approval")
     builder.add_conditional_edges(
         "approval", _after_approval, {"asked": "approval", "approved": "sender", "not approved": END}
@@ -66,4 +69,4 @@ def _after_approval(state: UndoState) -> list[Send] | Literal["asked", "not appr
     if any(request["status"] == "asked" for request in state["requests"]):
         return "asked"
     approved = [request for request in state["requests"] if request["status"] == "approved"]
-    return [Send("sender", {"requests": approved})] if approved else "not approved"
+    return [Send("sender", {"requests": approved, "claim": state.get("claim")})] if approved else "not approved"

@@ -18,6 +18,7 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel
 
+from restgpt.calling.claim import Claim
 from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.journal import Journal
 from restgpt.calling.policy import Rules
@@ -47,6 +48,12 @@ from restgpt.tools.settings import ApiEntry, Settings
 Answer = TypeVar("Answer", bound=BaseModel)
 
 SECONDS_PER_DAY = 86_400
+
+RUN_CLAIM = "restgpt_claim"
+"""The key in a node's `configurable` under which it finds the claim of its run."""
+
+MOST_SHARED = 1000
+"""How many claims that parallel nodes share are kept."""
 
 MOST_LEARNED = 1_000_000
 """The maximum size of a response whose shape is learned, in bytes."""
@@ -101,6 +108,7 @@ class Resources:
         self.bodies = BodyCache()
         self._lock = Lock()
         self._catalogues: dict[tuple[str, ...], Catalogue] = {}
+        self._shared: dict[tuple[str, str, str], Claim] = {}
 
     def with_defaults(self, **settings: Any) -> "Resources":
         """Return the same resources with other default settings of runs."""
@@ -118,10 +126,37 @@ class Resources:
         if isinstance(runtime.context, Context):
             context = context.model_copy(update=runtime.context.model_dump(exclude_unset=True))
         configured = config.get("configurable", {})
-        store = runtime.store or self._store
-        check_store(configured.get("__pregel_checkpointer"), store)
+        check_store(configured.get("__pregel_checkpointer"), runtime.store or self._store)
         thread = str(configured.get("thread_id") or "no-thread")
-        return Run(self, context, locked(store) if store else self._memory, thread, started=self.clock())
+        claim = configured.get(RUN_CLAIM)
+        return Run(self, context, self._store_of(runtime), thread, started=self.clock(), claim=claim)
+
+    def _store_of(self, runtime: Runtime[Context]) -> BaseStore:
+        store = runtime.store or self._store
+        return locked(store) if store else self._memory
+
+    def run_claim(
+        self, number: int | None, runtime: Runtime[Context], config: RunnableConfig, *, parallel: bool = False
+    ) -> Claim | None:
+        """Return the claim of a run: that of its `number`, or the next one of its thread; None without checkpoints.
+
+        A subgraph claims for itself: two of them may run at once in one thread. `parallel` nodes that have no number
+        share the claim of the one that is first.
+        """
+        configured = config.get("configurable", {})
+        thread, place = configured.get("thread_id"), str(configured.get("checkpoint_ns", "")).rpartition("|")[0]
+        if not thread or not configured.get("__pregel_checkpointer"):
+            return None
+        journal = Journal(self._store_of(runtime), str(thread))
+        if number is not None or not parallel:
+            return journal.run_claim(place, number)
+        key = (str(thread), place, runtime.execution_info.checkpoint_id if runtime.execution_info else "")
+        with self._lock:
+            if key not in self._shared or self._shared[key].is_lost:
+                self._shared[key] = journal.run_claim(place)
+                for oldest in list(self._shared)[:-MOST_SHARED]:
+                    del self._shared[oldest]
+            return self._shared[key]
 
     @property
     def settings(self) -> Settings:
@@ -168,6 +203,7 @@ class Run:
     store: BaseStore
     thread: str
     started: float
+    claim: Claim | None = None
     _spent: dict[str, ModelUsage] = field(default_factory=dict)
     _session: Session | None = None
 
@@ -194,7 +230,7 @@ class Run:
                 catalogue=self.catalogue,
                 http=self.resources.http,
                 responses=ResponseStore(self.store, cache=self.resources.bodies),
-                journal=Journal(self.store, self.thread),
+                journal=Journal(self.store, self.thread, run=self.claim),
                 rules=self.rules,
                 keep_earlier=self.context.undo,
             )
