@@ -7,6 +7,7 @@ with all the settings of the run.
 from collections.abc import Mapping
 from typing import Any
 
+from langgraph.types import Durability
 from langgraph_sdk.runtime import ServerRuntime
 
 from restgpt.tools.durable_graph import DurableGraph
@@ -22,3 +23,7 @@ class ServedGraph(DurableGraph):
         if execution is not None and isinstance(execution.context, Mapping) and schema is not None:
             checked_settings(schema, execution.context)
         return self
+
+    def _durability(self, given: Durability | None, config: Mapping[str, Any] | None) -> Durability | None:
+        # LangGraph's server passes `async` for a client that chose nothing.
+        return super()._durability(None if given == "async" else given, config)
