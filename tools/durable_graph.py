@@ -1,19 +1,28 @@
-"""A graph that keeps each checkpoint before its next node starts, unless its host chooses another durability.
+"""A graph that is safe on any server: its checkpoints are kept in time and in order, whatever the server passes.
 
-LangGraph's own default keeps a checkpoint while the next node runs already, and servers such as aegra pass no other.
-A run that is killed in between would draft a call again that it has sent, and the write journal would not know it.
+LangGraph's default keeps a checkpoint while the next node runs already, and makes its id from the clock of the machine.
+A run that is killed in between would draft a call again that it has sent, and a machine whose clock is behind would
+write checkpoints that count as old. Servers such as aegra pass no other durability, and checkpointers of their own.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import aclosing
 from typing import Any, Self
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Durability
 
+from restgpt.tools.checkpoint_id import continue_after
+
 
 class DurableGraph(CompiledStateGraph[Any, Any, Any, Any]):
-    """A compiled graph whose default durability is `sync`, if it has a checkpointer."""
+    """A compiled graph with a checkpointer of any kind; without one it runs as usual.
+
+    Its default durability is `sync`, and its checkpoints get greater ids than those that the thread has.
+    """
 
     @classmethod
     def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any]) -> Self:
@@ -24,16 +33,40 @@ class DurableGraph(CompiledStateGraph[Any, Any, Any, Any]):
         self, input: Any, config: Any = None, *, durability: Durability | None = None, **options: Any
     ) -> Iterator[Any]:
         """Run the graph as `CompiledStateGraph.stream` does."""
-        return super().stream(input, config, durability=self._durability(durability, config), **options)
+        if place := self._place(config):
+            _continue(self._saver.get_tuple(place))
+        yield from super().stream(input, config, durability=self._durability(durability, config), **options)
 
-    def astream(  # type: ignore[override]
+    async def astream(  # type: ignore[override]
         self, input: Any, config: Any = None, *, durability: Durability | None = None, **options: Any
     ) -> AsyncIterator[Any]:
         """Run the graph as `CompiledStateGraph.astream` does."""
-        return super().astream(input, config, durability=self._durability(durability, config), **options)
+        if place := self._place(config):
+            _continue(await self._saver.aget_tuple(place))
+        parts: Any = super().astream(input, config, durability=self._durability(durability, config), **options)
+        async with aclosing(parts) as opened:
+            async for part in opened:
+                yield part
+
+    @property
+    def _saver(self) -> BaseCheckpointSaver[Any]:
+        saver: Any = self.checkpointer
+        return saver
+
+    def _place(self, config: Mapping[str, Any] | None) -> RunnableConfig | None:
+        """Return the thread whose newest id has to be known; one in this process's memory has only ids of its own."""
+        thread = ((config or {}).get("configurable") or {}).get("thread_id")
+        saver: Any = self.checkpointer
+        is_outside = isinstance(saver, BaseCheckpointSaver) and not isinstance(saver, InMemorySaver)
+        return {"configurable": {"thread_id": thread, "checkpoint_ns": ""}} if is_outside and thread else None
 
     def _durability(self, given: Durability | None, config: Mapping[str, Any] | None) -> Durability | None:
         # LangGraph fails with durability and no checkpointer, and a subgraph inherits what its parent's host chose.
         is_kept = isinstance(self.checkpointer, BaseCheckpointSaver)
         inherits = "__pregel_durability" in ((config or {}).get("configurable") or {})
         return "sync" if given is None and is_kept and not inherits else given
+
+
+def _continue(newest: CheckpointTuple | None) -> None:
+    if newest is not None:
+        continue_after(str(newest.config["configurable"]["checkpoint_id"]))

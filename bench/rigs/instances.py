@@ -33,6 +33,16 @@ graph = serve_lots()
 '''
 
 
+RUN = """
+import sys
+from restgpt.bench.rigs.machine import set_clock
+set_clock(float(sys.argv[1]))
+import uvicorn
+uvicorn.run("aegra_api.main:app", host="127.0.0.1", port=int(sys.argv[2]))
+"""
+"""The program of an instance; its clock is set before anything else is imported."""
+
+
 class NoAegraError(Exception):
     """Aegra is not installed; the message says how to install it."""
 
@@ -44,15 +54,17 @@ class InstanceError(Exception):
 class Instance:
     """One process of the server, with its sandbox workers in a process group of its own.
 
-    `starts`, `kills` and `stops` count the signals. All methods may be called from several threads.
+    Its clock is `ahead` by some seconds. `starts`, `kills` and `stops` count the signals. All methods may be called
+    from several threads.
     """
 
-    def __init__(self, folder: Path, port: int, environment: dict[str, str]) -> None:
+    def __init__(self, folder: Path, port: int, environment: dict[str, str], *, ahead: float = 0.0) -> None:
         self.url = f"http://127.0.0.1:{port}"
         self.log = folder / f"instance-{port}.log"
         self.starts = self.kills = self.stops = 0
         self._folder = folder
         self._port = port
+        self._ahead = ahead
         self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
@@ -130,8 +142,10 @@ class Instance:
 
 
 @contextmanager
-def instances(count: int, *, database: str, api_url: str, folder: Path) -> Iterator[list[Instance]]:
-    """Start instances that share a database and serve lots; raises `NoAegraError` and `InstanceError`."""
+def instances(
+    count: int, *, database: str, api_url: str, folder: Path, behind: float = 0.0
+) -> Iterator[list[Instance]]:
+    """Start instances that share a database and serve lots; the clock of the last one is `behind`. Raises `NoAegraError` and `InstanceError`."""
     if not (PACKAGES / "aegra_api").exists():
         raise NoAegraError("Aegra is not installed. Install it with: make aegra")
     (folder / "served.py").write_text(SERVED, encoding="utf-8")
@@ -150,8 +164,9 @@ def instances(count: int, *, database: str, api_url: str, folder: Path) -> Itera
     }
     with ExitStack() as stack:
         started = []
-        for _ in range(count):
-            instance = Instance(folder, stack.enter_context(held_port()), environment)
+        for number in range(count):
+            ahead = -behind if number == count - 1 else 0.0
+            instance = Instance(folder, stack.enter_context(held_port()), environment, ahead=ahead)
             stack.callback(instance.end)
             instance.start()
             if not started:

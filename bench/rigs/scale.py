@@ -3,7 +3,7 @@
 Each run makes two changes, and a person approves both. A client submits the runs to the instances in turn; if one is
 gone or does not answer, the client submits the same run to another one, as the server has no queue. One instance is
 killed again and again; another one is stopped with SIGSTOP, and continues later with runs that others have finished
-in the meantime. The world's log says what arrived.
+in the meantime. The clock of the last one is an hour behind. The world's log says what arrived.
 """
 
 import argparse
@@ -40,6 +40,9 @@ UNKNOWN = "may not have been"
 PATIENCE_S = 180.0
 """How long the first run of an instance may take, in seconds."""
 
+REST_S = 5.0
+"""How long clients leave an instance alone that was gone or did not answer, in seconds."""
+
 MOST_SUBMISSIONS = 200
 """How often a client submits one run before the rig gives it up."""
 
@@ -63,6 +66,7 @@ class Plan:
     kill_every: float = 3.0
     stop_for: float = 60.0
     patience: float = 15.0
+    behind: float = 3600.0
     writes: Literal["ask", "allow"] = "ask"
     person: Person = "careful"
     seed: int = 0
@@ -119,6 +123,7 @@ class Clients:
         self._served = served
         self._world = world
         self._turn = count()
+        self._rests: dict[str, float] = {}
         self._lock = threading.Lock()
         self.submissions = self.resubmissions = self.questions = 0
         self.unknown: Counter[Change] = Counter()
@@ -157,7 +162,7 @@ class Clients:
 
     def _submit(self, number: int, given: Mapping[str, Any], *, again: bool) -> dict[str, Any] | None:
         """Return the output of a run, or None if the instance is gone, refuses the run or does not answer in time."""
-        instance = self._served[next(self._turn) % len(self._served)]
+        instance = self._next()
         with self._lock:
             self.submissions += 1
             self.resubmissions += again
@@ -171,12 +176,21 @@ class Clients:
         try:
             answer = requests.post(url, json=body, timeout=(2.0, self._plan.patience))
         except requests.RequestException:
+            self._rests[instance.url] = time.monotonic() + REST_S
             time.sleep(0.1)
             return None
         if answer.status_code != 200:
             return None
         found: dict[str, Any] = answer.json()
         return found
+
+    def _next(self) -> Instance:
+        """Return the next instance in turn, but one that answered lately, if there is one."""
+        for _ in self._served:
+            instance = self._served[next(self._turn) % len(self._served)]
+            if self._rests.get(instance.url, 0.0) < time.monotonic():
+                break
+        return instance
 
     def _decide(self, number: int, pauses: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the decisions by the id of the pause, so that a late submission cannot answer another question."""
@@ -281,7 +295,9 @@ def scale(plan: Plan, *, say: Callable[[str], None] = lambda text: None, keep: P
         folder.mkdir(parents=True, exist_ok=True)
         database = stack.enter_context(postgres_server())
         server = stack.enter_context(serve(open_world(WORLD)))
-        served = stack.enter_context(instances(plan.count, database=database, api_url=server.url, folder=folder))
+        served = stack.enter_context(
+            instances(plan.count, database=database, api_url=server.url, folder=folder, behind=plan.behind)
+        )
         say(f"{plan.count} instances are up")
         clients = Clients(plan, served, server.world)
         clients.warm_up()
@@ -359,6 +375,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--kill-every", type=float, default=plan.kill_every, help="seconds up before a kill; 0: never")
     parser.add_argument("--stop-for", type=float, default=plan.stop_for, help="seconds of a stop; 0: never")
     parser.add_argument("--patience", type=float, default=plan.patience, help="seconds that a client waits")
+    parser.add_argument("--behind", type=float, default=plan.behind, help="seconds of the last instance's clock")
     parser.add_argument("--writes", choices=["ask", "allow"], default=plan.writes)
     parser.add_argument("--person", choices=["careful", "careless"], default=plan.person)
     parser.add_argument("--seed", type=int, default=plan.seed)
