@@ -7,7 +7,7 @@ write checkpoints that count as old. Servers such as aegra pass no other durabil
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
@@ -16,6 +16,13 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Durability
 
 from restgpt.tools.checkpoint_id import continue_after
+
+
+class _Outside(NamedTuple):
+    """A thread in a database, and its checkpointer."""
+
+    saver: BaseCheckpointSaver[Any]
+    place: RunnableConfig
 
 
 class DurableGraph(CompiledStateGraph[Any, Any, Any, Any]):
@@ -29,36 +36,32 @@ class DurableGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Return the same graph as one of this class."""
         return cls(**{name: value for name, value in vars(graph).items() if name != "__orig_class__"})
 
-    def stream(  # type: ignore[override]
+    def stream(
         self, input: Any, config: Any = None, *, durability: Durability | None = None, **options: Any
     ) -> Iterator[Any]:
         """Run the graph as `CompiledStateGraph.stream` does."""
-        if place := self._place(config):
-            _continue(self._saver.get_tuple(place))
+        if outside := self._outside(config):
+            _continue(outside.saver.get_tuple(outside.place))
         yield from super().stream(input, config, durability=self._durability(durability, config), **options)
 
-    async def astream(  # type: ignore[override]
+    async def astream(
         self, input: Any, config: Any = None, *, durability: Durability | None = None, **options: Any
     ) -> AsyncIterator[Any]:
         """Run the graph as `CompiledStateGraph.astream` does."""
-        if place := self._place(config):
-            _continue(await self._saver.aget_tuple(place))
+        if outside := self._outside(config):
+            _continue(await outside.saver.aget_tuple(outside.place))
         parts: Any = super().astream(input, config, durability=self._durability(durability, config), **options)
         async with aclosing(parts) as opened:
             async for part in opened:
                 yield part
 
-    @property
-    def _saver(self) -> BaseCheckpointSaver[Any]:
-        saver: Any = self.checkpointer
-        return saver
-
-    def _place(self, config: Mapping[str, Any] | None) -> RunnableConfig | None:
-        """Return the thread whose newest id has to be known; one in this process's memory has only ids of its own."""
+    def _outside(self, config: Mapping[str, Any] | None) -> "_Outside | None":
+        """Return the thread if others may have written it; in this process's memory, it has only ids of its own."""
         thread = ((config or {}).get("configurable") or {}).get("thread_id")
         saver: Any = self.checkpointer
-        is_outside = isinstance(saver, BaseCheckpointSaver) and not isinstance(saver, InMemorySaver)
-        return {"configurable": {"thread_id": thread, "checkpoint_ns": ""}} if is_outside and thread else None
+        if not thread or not isinstance(saver, BaseCheckpointSaver) or isinstance(saver, InMemorySaver):
+            return None
+        return _Outside(saver, {"configurable": {"thread_id": thread, "checkpoint_ns": ""}})
 
     def _durability(self, given: Durability | None, config: Mapping[str, Any] | None) -> Durability | None:
         # LangGraph fails with durability and no checkpointer, and a subgraph inherits what its parent's host chose.

@@ -145,7 +145,10 @@ class Instance:
 def instances(
     count: int, *, database: str, api_url: str, folder: Path, behind: float = 0.0
 ) -> Iterator[list[Instance]]:
-    """Start instances that share a database and serve lots; the clock of the last one is `behind`. Raises `NoAegraError` and `InstanceError`."""
+    """Start instances that share a database and serve lots; the clock of the last one is `behind` by some seconds.
+
+    Raises `NoAegraError` and `InstanceError`.
+    """
     if not (PACKAGES / "aegra_api").exists():
         raise NoAegraError("Aegra is not installed. Install it with: make aegra")
     (folder / "served.py").write_text(SERVED, encoding="utf-8")
@@ -163,7 +166,7 @@ def instances(
         "SQLALCHEMY_POOL_SIZE": "8",
     }
     with ExitStack() as stack:
-        started = []
+        started: list[Instance] = []
         for number in range(count):
             ahead = -behind if number == count - 1 else 0.0
             instance = Instance(folder, stack.enter_context(held_port()), environment, ahead=ahead)

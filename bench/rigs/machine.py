@@ -43,7 +43,10 @@ def run_on(machine: Machine, call: bytes, told: Connection) -> None:
 
 
 def set_clock(ahead: float) -> None:
-    """Shift the wall clock of this process by some seconds; the monotonic clocks of two machines have nothing in common anyway."""
+    """Shift the wall clock of this process by some seconds.
+
+    Monotonic clocks stay as they are: those of two machines have nothing in common anyway.
+    """
     seconds, nanoseconds = time.time, time.time_ns
     clock: Any = time
     clock.time = lambda: seconds() + ahead
