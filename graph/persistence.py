@@ -1,12 +1,13 @@
 """Saves threads between runs in a SQLite file or PostgreSQL, and locks a thread for one run at a time."""
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -149,16 +150,31 @@ def _serializer() -> JsonPlusSerializer:
 
 @contextmanager
 def _file_lock(folder: Path, thread: str) -> Iterator[None]:
-    """Hold an advisory file lock, which the operating system releases when the process ends for any reason."""
+    """Hold an advisory file lock, which the operating system releases when the process ends for any reason.
+
+    If somebody deletes the file meanwhile, another process can lock the thread too; then the fence of the runs holds.
+    """
     import fcntl
 
     path = folder / f"{sha256(thread.encode()).hexdigest()[:32]}.lock"
-    with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ThreadBusyError(thread) from None
-        yield
+    while True:
+        with path.open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ThreadBusyError(thread) from None
+            if _is_open_file(path, file):
+                yield
+                return
+            # The file was deleted before it was locked: another process may have locked the next one.
+
+
+def _is_open_file(path: Path, file: IO[str]) -> bool:
+    """Return whether a path still leads to an open file."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager

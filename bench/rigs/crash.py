@@ -3,7 +3,8 @@
 A child process carries out a task on a simulated API, its threads in SQLite or PostgreSQL: an errand with five changes
 call by call, or a job by a program. The rig kills it with SIGKILL at random moments, after every node, and right before
 and after each request; then another child resumes the thread, in a part of the trials on a machine with another clock
-or another version. The rig answers questions about changes of unknown outcome from the world's own log.
+or another version. In other trials it stops the child instead, and lets it go on after another child has finished the
+run. The rig answers questions about changes of unknown outcome from the world's own log.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -35,6 +36,7 @@ from restgpt.bench.rigs.job import Job, JobModel, make_jobs
 from restgpt.bench.rigs.ledger import Ledger, ledger
 from restgpt.bench.rigs.machine import DAY_S, HERE, HOUR_S, Machine, run_on
 from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
+from restgpt.calling.claim import LostClaimError
 from restgpt.graph.build import Graph, build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.nodes.resources import Resources
@@ -49,11 +51,12 @@ PATIENCE_S = 120.0
 MOST_QUESTIONS = 100
 """The maximum number of questions that a run may ask before the rig calls it endless."""
 
+STOPPED = "stopped"
 UNKNOWN = "may not have been"
 CHANGED = "The target has changed"
 OTHER_VERSION = "99.0"
 
-Moment = Literal["never", "after", "node", "send", "answer", "question"]
+Moment = Literal["never", "after", "node", "send", "answer", "question", "store"]
 Writes = Literal["ask", "allow"]
 Task = Errand | Job
 
@@ -62,14 +65,19 @@ Task = Errand | Job
 class Kill:
     """The moment when a child dies, and the machine that it runs on.
 
-    It dies `after` some seconds, after the nth `node`, before or after the nth request, or at the nth `question`.
+    It dies `after` some seconds, after the nth `node`, before or after the nth request, at the nth `question`, or
+    before the nth time that it uses the `store`, which must be in SQLite. With `stops` it is stopped instead, and goes
+    on after the trial's last child has ended.
     """
 
     moment: Moment = "never"
     number: float = 0
     machine: Machine = HERE
+    stops: bool = False
 
     def __str__(self) -> str:
+        if self.stops:
+            return f"stopped, not killed, {replace(self, stops=False)}"
         when = f"{self.moment} {self.number:.3g}" if self.moment != "never" else "never"
         return f"{when}{self.machine}"
 
@@ -107,6 +115,7 @@ class Outcome:
     """What came of a trial, and what its children told while they ran.
 
     `asked` counts the questions that were answered, by request; `again` has those that came again without a reason.
+    `uses` counts the uses of the store, and `fenced` the stopped children that went on and then lost their claims.
     """
 
     answer: str = ""
@@ -114,6 +123,8 @@ class Outcome:
     nodes: int = 0
     requests: int = 0
     killed: int = 0
+    uses: int = 0
+    fenced: int = 0
     seconds: float = 0.0
     unknown: int = 0
     changed: int = 0
@@ -135,6 +146,10 @@ class Outcome:
             case ("answered", request):
                 # An answer counts once its effect is saved: one that dies with its process has to be given again.
                 self.asked[request] += 1
+            case ("uses", number):
+                self.uses = number
+            case "lost":
+                self.fenced += 1
             case ("end", answer, nodes, version):
                 self.answer, self.nodes, self.version = answer, nodes, version
 
@@ -163,6 +178,7 @@ class Tally:
 
     trials: int = 0
     killed: int = 0
+    fenced: int = 0
     moved: int = 0
     questions: int = 0
     asked: int = 0
@@ -174,6 +190,7 @@ class Tally:
         """Count a trial."""
         self.trials += 1
         self.killed += bool(outcome.killed)
+        self.fenced += outcome.fenced
         self.moved += any(machine != HERE for machine in [trial.last, *(kill.machine for kill in trial.kills)])
         self.questions += outcome.unknown
         self.asked += sum(outcome.asked.values())
@@ -183,6 +200,7 @@ class Tally:
         return Tally(
             self.trials + other.trials,
             self.killed + other.killed,
+            self.fenced + other.fenced,
             self.moved + other.moved,
             self.questions + other.questions,
             self.asked + other.asked,
@@ -193,7 +211,8 @@ class Tally:
 
     def __str__(self) -> str:
         return (
-            f"{self.trials} trials, {self.killed} killed in the middle, {self.moved} went on with another clock or "
+            f"{self.trials} trials, {self.killed} killed or stopped in the middle, {self.fenced} of them refused when "
+            f"they went on; {self.moved} went on with another clock or "
             f"version; {self.asked} approvals asked for, {self.questions} of unknown outcome, {self.changed} because "
             f"the target had changed; {len(self.wrong)} wrong; {self.seconds:.0f} s"
         )
@@ -202,22 +221,39 @@ class Tally:
 class _DeadlyAdapter(GuardedAdapter):
     """Kills its own process at the nth request: before it goes out, or once its answer is there."""
 
-    def __init__(self, kill: Kill) -> None:
+    def __init__(self, kill: Kill, told: Connection) -> None:
         super().__init__(resolver=resolve, connect_seconds=10.0)
         self._kill = kill
+        self._told = told
         self._count = 0
 
     def send(self, *args: Any, **kwargs: Any) -> requests.Response:
         self._count += 1
-        _die_at(self._kill, "send", self._count)
+        _die_at(self._kill, "send", self._count, self._told)
         response = super().send(*args, **kwargs)
-        _die_at(self._kill, "answer", self._count)
+        _die_at(self._kill, "answer", self._count, self._told)
         return response
 
 
-def _die_at(kill: Kill, moment: Moment, number: int) -> None:
+class _DeadlyStore:
+    """Kills its own process before the nth time that it uses the store, which is when SQLite begins a transaction."""
+
+    def __init__(self, kill: Kill, told: Connection) -> None:
+        self._kill = kill
+        self._told = told
+        self.uses = 0
+
+    def __call__(self, statement: str) -> None:
+        if statement.startswith("BEGIN"):
+            self.uses += 1
+            _die_at(self._kill, "store", self.uses, self._told)
+
+
+def _die_at(kill: Kill, moment: Moment, number: int, told: Connection) -> None:
     if (kill.moment, kill.number) == (moment, number):
-        os.kill(os.getpid(), signal.SIGKILL)
+        if kill.stops:
+            told.send(STOPPED)
+        os.kill(os.getpid(), signal.SIGSTOP if kill.stops else signal.SIGKILL)
 
 
 def carry_out(
@@ -232,15 +268,22 @@ def carry_out(
 ) -> None:
     """Carry the task out as the child, from the last checkpoint of its thread, and tell the parent what happens."""
     settings = Settings(home=Path(home), database_url=Secret(database) if database else None)
-    http = HttpClient(settings=settings, adapter=_DeadlyAdapter(kill))
+    http = HttpClient(settings=settings, adapter=_DeadlyAdapter(kill, told))
     model = JobModel.over(task) if isinstance(task, Job) else ErrandModel.over(task)
     resources = Resources([served_api(task.world, url)], model=model, settings=settings, http=http)
     # PostgreSQL's locks are those of a database, and the trials that run side by side share one.
     thread = f"trial.{Path(home).name}"
-    with open_persistence(settings) as kept, kept.lock(thread):
+    with open_persistence(settings) as kept, nullcontext() if kill.stops else kept.lock(thread):
+        uses = _DeadlyStore(kill, told)
+        if database is None:
+            kept.store.conn.set_trace_callback(uses)  # type: ignore[attr-defined]
         graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
         told.send("ready")
-        _drive(graph, thread, task, writes, control_url, kill, told)
+        try:
+            _drive(graph, thread, task, writes, control_url, kill, told)
+        except LostClaimError:
+            told.send("lost")
+        told.send(("uses", uses.uses))
 
 
 def settings_of(task: Task, writes: Writes) -> dict[str, Any]:
@@ -266,13 +309,13 @@ def _drive(
         waiting: list[str] = []
         if snapshot.interrupts:
             waiting = _tell(told, snapshot.interrupts)
-            _die_at(kill, "question", pauses)
+            _die_at(kill, "question", pauses, told)
             given = Command(resume={pause.id: _decide(pause.value, control_url) for pause in snapshot.interrupts})
         for _ in graph.stream(given, config, **options):
             while waiting:
                 told.send(("answered", waiting.pop()))
             nodes += 1
-            _die_at(kill, "node", nodes)
+            _die_at(kill, "node", nodes, told)
     told.send(("end", f"no end after {MOST_QUESTIONS} questions", nodes, restgpt.__version__))
 
 
@@ -326,11 +369,18 @@ class Driver:
         world = self.stage.servers[trial.task.world].world
         world.reset()
         home = f"{self.stage.home}/{uuid4().hex}"
-        outcome = Outcome()
+        outcome, stopped = Outcome(), list[_Stopped]()
         for kill in [*trial.kills, Kill(machine=trial.last)]:
-            if self._child(trial.task, kill, home, outcome):
+            if self._child(trial.task, kill, home, outcome, stopped):
                 break
             outcome.killed += 1
+        for child in stopped:
+            outcome.fenced += child.go_on().fenced
+        if stopped:
+            # The thread must be where the last child left it, so that there is nothing to do any more.
+            self.stage.servers[trial.task.world].settle()
+            outcome.answer = ""
+            self._child(trial.task, Kill(machine=trial.last), home, outcome, [])
         outcome.requests, outcome.made, outcome.state = len(world.log), _changes(world), world.snapshot()
         outcome.ledger = ledger(world)
         return outcome
@@ -348,8 +398,8 @@ class Driver:
             self._wanted[task.instruction] = outcome
         return self._wanted[task.instruction]
 
-    def _child(self, task: Task, kill: Kill, home: str, outcome: Outcome) -> bool:
-        """Run a child until it ends or is killed; returns whether it ended."""
+    def _child(self, task: Task, kill: Kill, home: str, outcome: Outcome, stopped: "list[_Stopped]") -> bool:
+        """Run a child until it ends, is killed or is among the `stopped`; returns whether it ended."""
         server, stage = self.stage.servers[task.world], self.stage
         ours, theirs = self._context.Pipe(duplex=False)
         database = None if stage.database is None else self._database(home)
@@ -360,8 +410,14 @@ class Driver:
         if not ours.poll(PATIENCE_S) or _received(ours) != "ready":
             raise RuntimeError("a child did not start")
         if kill.moment == "after" and not _listen(ours, kill.number, outcome):
-            child.kill()
-        is_over = _listen(ours, PATIENCE_S, outcome)
+            os.kill(child.pid, signal.SIGSTOP if kill.stops else signal.SIGKILL)
+            is_stopped = kill.stops
+        else:
+            is_stopped = False
+        is_over = is_stopped or _listen(ours, PATIENCE_S, outcome)
+        if is_stopped or (kill.stops and not outcome.answer):
+            stopped.append(_Stopped(child, ours))
+            return False
         child.kill()
         child.join(PATIENCE_S)
         if not is_over:
@@ -389,6 +445,25 @@ class Driver:
         return f"{url}?options=-csearch_path%3D{schema}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Stopped:
+    """A child that was stopped, and the end of its pipe."""
+
+    child: Any
+    told: Connection
+
+    def go_on(self) -> Outcome:
+        """Let the child go on until it ends; returns what it told."""
+        outcome = Outcome()
+        os.kill(self.child.pid, signal.SIGCONT)
+        is_over = _listen(self.told, PATIENCE_S, outcome)
+        self.child.kill()
+        self.child.join(PATIENCE_S)
+        if not is_over:
+            raise RuntimeError(f"a stopped child did not end within {PATIENCE_S:.0f} s after it went on")
+        return outcome
+
+
 def _received(connection: Connection) -> Any:
     """Return the next message, or None after the last one."""
     try:
@@ -398,11 +473,11 @@ def _received(connection: Connection) -> Any:
 
 
 def _listen(connection: Connection, seconds: float, outcome: Outcome) -> bool:
-    """Note what a child tells for some seconds; returns whether it has ended."""
+    """Note what a child tells for some seconds; returns whether it has ended or stopped itself."""
     ends = time.monotonic() + seconds
     while connection.poll(max(0.0, ends - time.monotonic())):
         message = _received(connection)
-        if message is None:
+        if message in (None, STOPPED):
             return True
         outcome.hear(message)
     return False
@@ -468,6 +543,18 @@ def border_trials(task: Task, nodes: int, requests: int) -> list[Trial]:
     kills = [Kill("node", number) for number in range(1, nodes + 1)]
     kills += [Kill(moment, number) for number in range(1, requests + 1) for moment in moments]
     return [Trial(task, (kill,)) for kill in kills]
+
+
+def stop_trials(task: Task, found: Outcome, *, every: int = 1) -> list[Trial]:
+    """Stop at every nth of: after each node, before and after each request, and before each use of the store."""
+    counts: list[tuple[Moment, int]] = [
+        ("node", found.nodes),
+        ("send", found.requests),
+        ("answer", found.requests),
+        ("store", found.uses),
+    ]
+    kills = [Kill(moment, number, stops=True) for moment, count in counts for number in range(1, count + 1)]
+    return [Trial(task, (kill,)) for kill in kills[::every]]
 
 
 def pause_trials(tasks: Sequence[Task]) -> Iterator[Trial]:
