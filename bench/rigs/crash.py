@@ -572,6 +572,8 @@ def _program_trials(driver: Driver, jobs: Sequence[Job], given: argparse.Namespa
     for job in [job for job in short if job in mine]:
         found = driver.undisturbed(job)
         yield from border_trials(job, found.nodes, found.requests)
+        if given.stops:
+            yield from stop_trials(job, found, every=given.stops)
     if driver.stage.writes == "ask":
         yield from pause_trials([job for job in jobs[: given.pauses] if job in mine])
     # The databases and policies share the random moments.
@@ -614,6 +616,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--programs", type=int, default=50, help="how many different programs")
     parser.add_argument("--borders", type=int, default=2, help="how many of these are killed at every position")
     parser.add_argument("--pauses", type=int, default=10, help="how many are paused and resumed a day later")
+    parser.add_argument("--stops", type=int, default=10, help="stop these at every nth position too; 0 for none")
     parser.add_argument("--only", choices=["calls", "programs"], help="leave the other trials out")
     parser.add_argument("--databases", nargs="+", default=["sqlite", "postgresql"], choices=["sqlite", "postgresql"])
     parser.add_argument("--writes", nargs="+", default=["ask", "allow"], choices=["ask", "allow"])

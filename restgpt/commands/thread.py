@@ -63,9 +63,15 @@ class Threads:
         return found
 
     def keep(self, record: ThreadRecord) -> None:
-        """Write a record with its creation time, because some stores reset `created_at` at each write."""
+        """Write a record with its creation time, because some stores reset `created_at` at each write.
+
+        The number `written` gives the order of the records, because a clock can be set back.
+        """
+        from restgpt.calling.claim import claims_of
+
         earlier = self.find(record.thread)
-        value = {**asdict(record), "created": earlier.created if earlier else ""}
+        written = claims_of(self._store).take("threads", "written").number
+        value = {**asdict(record), "created": earlier.created if earlier else "", "written": written}
         del value["updated"]
         self._store.put(NAMESPACE, record.thread, value, index=False)
 
@@ -82,7 +88,9 @@ class Threads:
     def newest(self) -> list[ThreadRecord]:
         """Return all records, the most recently updated first."""
         items = self._store.search(NAMESPACE, limit=MOST_LISTED)
-        return sorted((_record(item) for item in items), key=lambda record: record.updated, reverse=True)
+        # Records of earlier versions have no number; they are older than those that have one.
+        ordered = sorted(items, key=lambda item: (item.value.get("written", 0), item.updated_at), reverse=True)
+        return [_record(item) for item in ordered]
 
 
 def is_older(record: ThreadRecord, days: float, *, now: datetime) -> bool:

@@ -66,3 +66,15 @@ def test_a_thread_keeps_the_time_at_which_it_began(tmp_path: Path) -> None:
             threads.mark(record, status)
         assert threads.get("mine").created == "2020-02-29T12:00:00"
         assert threads.get("mine").updated > "2020-02-29T12:00:00"
+
+
+def test_threads_are_listed_in_the_order_in_which_they_were_used_though_the_clock_was_set_back(tmp_path: Path) -> None:
+    with open_persistence(Settings(home=tmp_path)) as persistence:
+        threads = Threads(persistence.store)
+        for name in ("one", "two", "one", "three", "two"):
+            threads.keep(ThreadRecord(name, "How many?", Sources(specs=("toy.yaml",))))
+            ahead = {"one": "+5 hours", "two": "-5 hours"}.get(name, "+0 hours")
+            persistence.store.conn.execute(  # type: ignore[attr-defined]
+                "UPDATE store SET updated_at = datetime('now', ?) WHERE key = ?", (ahead, name)
+            )
+        assert [record.thread for record in threads.newest()] == ["two", "three", "one"]

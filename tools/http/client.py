@@ -510,7 +510,17 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         moment = email.utils.parsedate_to_datetime(text) if text else None
     except ValueError:
         moment = None
-    return max(0.0, moment.timestamp() - time.time()) if moment is not None else None
+    if moment is None:
+        return None
+    return max(0.0, moment.timestamp() - _time_of(headers))
+
+
+def _time_of(headers: Mapping[str, str]) -> float:
+    """The time of an answer by the server's clock, from its Date header; else by the clock of this machine."""
+    try:
+        return email.utils.parsedate_to_datetime(headers.get("date", "")).timestamp()
+    except (ValueError, OverflowError):
+        return time.time()
 
 
 def _outcome_of(outcome: Reply | HttpFault) -> str:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,11 +21,12 @@ from restgpt.bench.rigs.crash import (
     open_stage,
     pause_trials,
     random_trials,
+    stop_trials,
     trials,
 )
 from restgpt.bench.rigs.job import make_jobs
 from restgpt.bench.rigs.ledger import Ledger
-from restgpt.bench.rigs.machine import HERE, HOUR_S, Machine
+from restgpt.bench.rigs.machine import DAY_S, HERE, HOUR_S, Machine
 from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
 from restgpt.commands.agent import Agent
 from restgpt.graph.build import build_graph
@@ -84,6 +86,26 @@ def test_a_program_goes_on_after_the_clock_was_set_back(trusting: Driver) -> Non
 
 
 @pytest.mark.slow
+def test_a_program_goes_on_between_clocks_that_are_hours_ahead_and_behind(trusting: Driver) -> None:
+    kills = (Kill("node", 5, Machine(ahead=3 * HOUR_S)), Kill("answer", 3, Machine(ahead=-3 * HOUR_S)))
+    tally = trials(trusting, [Trial(JOBS[1], kills, last=Machine(ahead=-DAY_S))])
+    assert tally.wrong == []
+    assert tally.moved == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "stop",
+    [Kill("store", 1), Kill("store", 60), Kill("node", 4), Kill("send", 6), Kill("answer", 6)],
+    ids=["before its claim", "in the middle", "between nodes", "before a request", "after a request"],
+)
+def test_a_program_that_was_stopped_and_goes_on_later_doubles_nothing(trusting: Driver, stop: Kill) -> None:
+    tally = trials(trusting, [Trial(JOBS[1], (replace(stop, stops=True),))])
+    assert tally.wrong == []
+    assert tally.fenced == 1
+
+
+@pytest.mark.slow
 def test_a_program_answered_a_day_later_by_another_version_completes(driver: Driver) -> None:
     tally = trials(driver, pause_trials(JOBS[:1]))
     assert tally.wrong == []
@@ -101,6 +123,12 @@ def test_the_borders_are_all_nodes_and_both_sides_of_all_requests() -> None:
     borders = border_trials(JOBS[0], nodes=3, requests=2)
     assert len(borders) == 3 + 2 * 2
     assert Trial(JOBS[0], (Kill("answer", 2),)) in borders
+
+
+def test_the_stops_are_all_nodes_requests_and_uses_of_the_store() -> None:
+    stops = stop_trials(JOBS[0], Outcome(nodes=3, requests=2, uses=5))
+    assert len(stops) == 3 + 2 * 2 + 5
+    assert Trial(JOBS[0], (Kill("store", 5, stops=True),)) in stops
 
 
 @pytest.mark.slow

@@ -635,3 +635,32 @@ def test_a_moment_that_has_passed_is_not_blamed_on_the_rate_limit(echo: EchoServ
     with pytest.raises(TimeoutFault, match="the time is used up, so it was not sent"):
         send(operation(echo.url), client, deadline=clock.time - 1)
     assert echo.arrived == []
+
+
+def test_a_date_to_retry_after_is_read_by_the_clock_of_the_server() -> None:
+    clock = Clock()
+    head = {"Date": "Wed, 21 Oct 2015 07:28:00 GMT", "Retry-After": "Wed, 21 Oct 2015 07:28:07 GMT"}
+    client = HttpClient(adapter=Recorder([(429, head), (200, {})]), clock=clock.now, sleep=clock.sleep)  # type: ignore[arg-type]
+    assert send(operation("https://t.example"), client).status == 200
+    assert sum(clock.slept) == 7
+
+
+class RefusedError(Exception):
+    """The caller does not want the request to be sent any more."""
+
+
+def test_the_caller_is_asked_right_before_each_attempt_and_may_stop_it(echo: EchoServer) -> None:
+    echo.script([Canned(status=503), Canned()])
+    arrived: list[int] = []
+
+    def before_send() -> None:
+        arrived.append(len(echo.arrived))
+        if len(arrived) == 2:
+            raise RefusedError
+
+    found = operation(echo.url)
+    client = HttpClient(sleep=lambda seconds: None)
+    with pytest.raises(RefusedError):
+        client.send(build_request(found, {}), found, before_send=before_send)
+    assert arrived == [0, 1]
+    assert len(echo.arrived) == 1
