@@ -163,7 +163,7 @@ def instances(
         "LOG_LEVEL": "WARNING",
         "PYTHONPATH": str(PACKAGES),
         "RESTGPT_HOME": str(folder / "home"),
-        "SQLALCHEMY_POOL_SIZE": "8",
+        "SQLALCHEMY_POOL_SIZE": "20",
     }
     with ExitStack() as stack:
         started: list[Instance] = []
