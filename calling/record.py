@@ -18,9 +18,9 @@ class Place(TypedDict):
 class Provenance(TypedDict):
     """The origin of one argument; `pointer` is its JSON pointer in the grouped arguments.
 
-    `handle`, `at` and `api` name the kept response, the JSON pointer in it and the API that answered. "model" is what no source holds as such,
-    "program" what a program computed: no source and no literal of its code holds it. `parts` are the places of
-    response values that a computed text contains.
+    `handle`, `at` and `api` name the kept response, the JSON pointer in it and the API that answered. "model" is what
+    no source holds as such, "program" what a program computed: no source and no literal of its code holds it. `parts`
+    are the places of response values that a computed text contains.
     """
 
     pointer: str
