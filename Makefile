@@ -67,6 +67,20 @@ $(KINTO): bench/real/kinto/constraints.txt | $(READY)
 	.kinto/bin/python -m pip install --quiet --disable-pip-version-check kinto --constraint $<
 	@touch $(KINTO)
 
+AEGRA := .aegra/.ready
+
+.PHONY: aegra
+aegra: $(AEGRA) ## install the server aegra for `make scale-test`, in a folder of its own beside the packages of .venv
+
+$(AEGRA): bench/rigs/aegra.txt | $(READY)
+	rm -rf .aegra
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .aegra --requirement $<
+	@touch $(AEGRA)
+
+.PHONY: scale-test
+scale-test: $(READY) $(AEGRA) ## kill and stop servers on one PostgreSQL during 500 runs: no change lost, none made twice unasked
+	$(BIN)/python -m restgpt.bench.rigs.scale
+
 REQUIRE ?= langgraph kinto
 
 .PHONY: real
@@ -111,7 +125,7 @@ constraints: $(READY) ## write constraints.txt from the packages installed in .v
 
 .PHONY: clean
 clean: ## remove .venv, build output and caches
-	rm -rf $(VENV) .kinto build dist *.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .kinto .aegra build dist *.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 METHOD ?= restgpt

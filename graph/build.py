@@ -31,6 +31,7 @@ from restgpt.nodes.selection import MAX_CALLS
 from restgpt.nodes.selector import make_selector
 from restgpt.nodes.sender import make_sender
 from restgpt.specs import Api
+from restgpt.tools.durable_graph import DurableGraph
 from restgpt.tools.telemetry import observed
 from restgpt.tools.thread_pool import run_in_threads
 
@@ -100,7 +101,7 @@ def build_graph(
         {"calls": "approval", "next call, repair or program": "caller", "result": "planner", "answer": END},
     )
     run_in_threads(builder, concurrency)
-    graph = builder.compile(checkpointer=checkpointer, store=store, name=name)
+    graph = DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name=name))
     return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
 
 

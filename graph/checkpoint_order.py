@@ -10,7 +10,8 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
-from langgraph.checkpoint.base import id as checkpoint_id
+
+from restgpt.tools.checkpoint_id import continue_after
 
 
 class OrderedSaver(BaseCheckpointSaver[Any]):
@@ -29,16 +30,3 @@ class OrderedSaver(BaseCheckpointSaver[Any]):
         if newest is not None:
             continue_after(str(newest.config["configurable"]["checkpoint_id"]))
         return found
-
-
-def continue_after(written: str) -> None:
-    """Let this process give greater ids to checkpoints than `written`, as LangGraph does after an id of its own."""
-    try:
-        newest = checkpoint_id.UUID(written)
-    except ValueError:
-        # The id of another version of LangGraph, which has another order.
-        return
-    if newest.version == 6:
-        # The time of the last id that this process gave; LangGraph has no public way to set it.
-        clock: Any = checkpoint_id
-        clock._last_v6_timestamp = max(clock._last_v6_timestamp or 0, newest.time)

@@ -7,19 +7,15 @@ with all the settings of the run.
 from collections.abc import Mapping
 from typing import Any
 
-from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Durability
 from langgraph_sdk.runtime import ServerRuntime
 
+from restgpt.tools.durable_graph import DurableGraph
 from restgpt.tools.run_settings import checked_settings
 
 
-class ServedGraph(CompiledStateGraph[Any, Any, Any, Any]):
+class ServedGraph(DurableGraph):
     """A compiled graph that is its own factory; its context schema is a pydantic model."""
-
-    @classmethod
-    def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any]) -> "ServedGraph":
-        """The same graph as a served one."""
-        return cls(**{name: value for name, value in vars(graph).items() if name != "__orig_class__"})
 
     def __call__(self, runtime: ServerRuntime[Any]) -> "ServedGraph":
         """Give the graph for one request of the server; raises `SettingsError` if a run's settings cannot be used."""
@@ -27,3 +23,7 @@ class ServedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if execution is not None and isinstance(execution.context, Mapping) and schema is not None:
             checked_settings(schema, execution.context)
         return self
+
+    def _durability(self, given: Durability | None, config: Mapping[str, Any] | None) -> Durability | None:
+        # LangGraph's server passes `async` for a client that chose nothing.
+        return super()._durability(None if given == "async" else given, config)

@@ -144,14 +144,19 @@ class JobModel(ScriptedChatModel):
     """
 
     keep: bool = False
-    _job: Job = PrivateAttr()
+    _job_of: Callable[[str], Job] = PrivateAttr()
     _prompts: list[str] = PrivateAttr(default_factory=list)
 
     @classmethod
     def over(cls, job: Job, *, keep: bool = False) -> "JobModel":
         """Return the model of a job."""
+        return cls.choosing(lambda prompt: job, keep=keep)
+
+    @classmethod
+    def choosing(cls, job_of: Callable[[str], Job], *, keep: bool = False) -> "JobModel":
+        """Return the model of many jobs; `job_of` finds the job of a prompt by the prompt's text."""
         model = cls(keep=keep)
-        model._job = job
+        model._job_of = job_of
         return model
 
     @property
@@ -161,14 +166,15 @@ class JobModel(ScriptedChatModel):
 
     def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
         """Return the program, or the end of the job."""
+        prompt = "\n".join(str(message.text) for message in messages)
         if self.keep:
-            self._prompts.append("\n".join(str(message.text) for message in messages))
+            self._prompts.append(prompt)
         results = [str(message.text) for message in messages[2:] if message.type == "human"]
         if results and DONE in results[-1]:
             return {"thought": "", "decision": "end", "text": DONE, "fulfilled": True}
         if not str(messages[0].text).startswith("You fulfil") or len(results) >= TRIES:
             return {"thought": "", "decision": "end", "text": UNDONE, "fulfilled": False}
-        return {"thought": "", "decision": "program", "text": self._job.code}
+        return {"thought": "", "decision": "program", "text": self._job_of(prompt).code}
 
 
 @dataclass(slots=True)

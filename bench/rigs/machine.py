@@ -34,7 +34,7 @@ def run_on(machine: Machine, call: bytes, told: Connection) -> None:
 
     The process must be new, since modules keep functions of `time` when they are imported.
     """
-    _set_clock(machine.ahead)
+    set_clock(machine.ahead)
     with tempfile.TemporaryDirectory(prefix="restgpt-version-") as folder:
         _set_version(machine.version, Path(folder))
         function: Callable[..., None]
@@ -42,8 +42,11 @@ def run_on(machine: Machine, call: bytes, told: Connection) -> None:
         function(*arguments, told)
 
 
-def _set_clock(ahead: float) -> None:
-    """Shift the wall clock of this process; the monotonic clocks of two machines have nothing in common anyway."""
+def set_clock(ahead: float) -> None:
+    """Shift the wall clock of this process by some seconds.
+
+    Monotonic clocks stay as they are: those of two machines have nothing in common anyway.
+    """
     seconds, nanoseconds = time.time, time.time_ns
     clock: Any = time
     clock.time = lambda: seconds() + ahead

@@ -21,6 +21,7 @@ from restgpt.nodes.context import MAX_STEPS, Context
 from restgpt.nodes.intake import intake
 from restgpt.nodes.resources import Resources, check_store
 from restgpt.specs import Api
+from restgpt.tools.durable_graph import DurableGraph
 from restgpt.tools.telemetry import observed
 from restgpt.tools.thread_pool import on_loop, run_in_threads
 
@@ -57,7 +58,7 @@ def build_method(
     builder.add_edge(START, "intake")
     wire(builder, resources)
     run_in_threads(builder, concurrency)
-    graph = builder.compile(checkpointer=checkpointer, store=store, name=method)
+    graph = DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name=method))
     return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
 
 

@@ -1,20 +1,24 @@
 """Guards the order of checkpoints if the clock was set back between two processes: the newest is the last written."""
 
+import asyncio
 import operator
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.base.id import UUID, uuid6
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
 from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
-from restgpt.graph.checkpoint_order import continue_after
 from restgpt.graph.persistence import Persistence, open_persistence
+from restgpt.tools.checkpoint_id import continue_after
+from restgpt.tools.durable_graph import DurableGraph
 from restgpt.tools.settings import Secret, Settings
 
 AN_HOUR = 3600 * 10**7 >> 12
@@ -96,3 +100,32 @@ def test_ids_of_another_kind_are_left_alone() -> None:
     continue_after("no id")
     continue_after("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
     assert before < str(uuid6())
+
+
+def _counted(saver: BaseCheckpointSaver[Any]) -> DurableGraph:
+    builder = StateGraph(Log)
+    builder.add_node("first", lambda state: {"lines": ["first"]})
+    builder.add_edge(START, "first")
+    builder.add_edge("first", END)
+    return DurableGraph.of(builder.compile(checkpointer=saver))
+
+
+def test_a_server_whose_clock_is_behind_goes_on_after_another_one(tmp_path: Path) -> None:
+    with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
+        ahead = {**empty_checkpoint(), "id": _later(hours=1)}
+        saver.put(THREAD, ahead, {"source": "loop", "step": 0, "parents": {}}, {})
+        graph = _counted(saver)
+        graph.invoke({"lines": []}, THREAD)
+        assert graph.get_state(THREAD).values == {"lines": ["first"]}
+
+
+def test_it_does_so_under_asyncio(tmp_path: Path) -> None:
+    async def run() -> dict[str, Any]:
+        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
+            ahead = {**empty_checkpoint(), "id": _later(hours=1)}
+            await saver.aput(THREAD, ahead, {"source": "loop", "step": 0, "parents": {}}, {})
+            graph = _counted(saver)
+            await graph.ainvoke({"lines": []}, THREAD)
+            return (await graph.aget_state(THREAD)).values
+
+    assert asyncio.run(run()) == {"lines": ["first"]}
