@@ -6,12 +6,13 @@ step, for all processes. Other stores have no such step: `StoreClaims` counts fo
 """
 
 import asyncio
+import os
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, NamedTuple, Protocol, TypeVar
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from langgraph.store.base import BaseStore
 
@@ -45,6 +46,16 @@ class LostClaimError(StoppingError):
         super().__init__(
             "Another run of this thread has taken over, so this run stopped without sending the request. Continue with "
             "the other run: its steps are saved in the thread."
+        )
+
+
+class RemovedDatabaseError(StoppingError):
+    """The database was removed or replaced, so what this run sends would not be known to any other run."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"The database {path} was removed or replaced while this run was using it, so this run stopped before its "
+            "next change. Put the file back and resume the thread, or look at what was changed before you start anew."
         )
 
 
@@ -171,6 +182,10 @@ Step = tuple[str, tuple[str | int, ...]]
 """A statement and its values."""
 
 
+_FILES: WeakKeyDictionary[Any, tuple[int, int]] = WeakKeyDictionary()
+"""The device and number of the file of each store's database in SQLite."""
+
+
 class SqliteClaims:
     """Claims in a table of the SQLite database of a `SqliteStore`."""
 
@@ -178,11 +193,13 @@ class SqliteClaims:
         self._store = store
 
     def take(self, thread: str, name: str) -> Counted:
-        """Count one more claim."""
+        """Count one more claim; raises RemovedDatabaseError."""
+        self._check_file()
         return _counted(self._run((TAKE, (thread, name)), (FIND, (thread, name))))
 
     def begin(self, thread: str, name: str, number: int) -> bool:
-        """Keep that the newest claim began to send."""
+        """Keep that the newest claim began to send; raises RemovedDatabaseError."""
+        self._check_file()
         return _counted(self._run((BEGIN, (thread, name, number)), (FIND, (thread, name)))).number == number
 
     def find(self, thread: str, name: str) -> Counted:
@@ -192,6 +209,18 @@ class SqliteClaims:
     def clear(self, thread: str) -> None:
         """Delete the numbers of a thread."""
         self._run((CLEAR, (thread,)))
+
+    def _check_file(self) -> None:
+        """Raise RemovedDatabaseError if the path of the database has no file, or another than at the first claim."""
+        path = self._run(("PRAGMA database_list", ()), is_read=True)[2]
+        if not path:
+            return
+        try:
+            status = os.stat(path)
+        except FileNotFoundError:
+            raise RemovedDatabaseError(path) from None
+        if _FILES.setdefault(self._store, (status.st_dev, status.st_ino)) != (status.st_dev, status.st_ino):
+            raise RemovedDatabaseError(path)
 
     def _run(self, *steps: Step, is_read: bool = False) -> Any:
         """Run statements in one transaction, which begins with the lock for writing; returns a row of the last one."""

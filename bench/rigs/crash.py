@@ -37,7 +37,7 @@ from restgpt.bench.rigs.job import Job, JobModel, make_jobs
 from restgpt.bench.rigs.ledger import Ledger, ledger
 from restgpt.bench.rigs.machine import DAY_S, HERE, HOUR_S, Machine, run_on
 from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
-from restgpt.calling.claim import LostClaimError
+from restgpt.calling.claim import LostClaimError, RemovedDatabaseError
 from restgpt.graph.build import Graph, build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.nodes.resources import Resources
@@ -72,8 +72,8 @@ Task = Errand | Job
 class Kill:
     """The moment when a child is killed, or stopped until the others have ended, and the machine that it runs on.
 
-    That is `after` some seconds, after the nth `node`, before or after the nth request, at the nth `question`, or before
-    the nth time that it uses the `store`, which must be in SQLite.
+    That is `after` some seconds, after the nth `node`, before or after the nth request, at the nth `question`, or
+    before the nth time that it uses the `store`, which must be in SQLite.
     """
 
     moment: Moment = "never"
@@ -179,9 +179,10 @@ class Outcome:
         """
         task, last = trial.task, trial.last
         lost, doubled = self.ledger.lost(wanted.ledger), self.ledger.doubled(wanted.ledger)
-        if trial.removed == "database" and self.withheld:
-            # What was not sent is not lost without a word.
-            return [f"doubled {change}" for change in doubled]
+        if trial.removed == "database":
+            # What was not sent is not lost without a word: the run ends with an error.
+            is_told = RemovedDatabaseError.__name__ in self.withheld or not lost
+            return [f"doubled {change}" for change in doubled] + ([] if is_told else ["it went on without database"])
         found = [] if self.answer.strip() == DONE else [f"it ended with {self.answer or self.withheld!r}"]
         found += [f"lost {change}" for change in lost]
         found += [f"doubled {change}" for change in doubled] if len(doubled) > self.risked else []

@@ -19,7 +19,7 @@ from requests.adapters import BaseAdapter
 
 from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
 from restgpt.calling.call import Ask, Decided, Done, Problems, Ready
-from restgpt.calling.claim import LostClaimError, StoreClaims, claims_of
+from restgpt.calling.claim import LostClaimError, RemovedDatabaseError, StoreClaims, claims_of, take_claim
 from restgpt.calling.draft import draft
 from restgpt.calling.execution import carry_out
 from restgpt.calling.journal import Journal, entry_id
@@ -360,3 +360,15 @@ def test_an_asynchronous_store_on_postgresql_counts_too(url: str, pool: Any) -> 
             await asyncio.to_thread(claims_of(store).clear, "t")
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["removed", "replaced"])
+def test_a_run_whose_database_is_gone_sends_nothing(tmp_path: Path, is_replaced: bool) -> None:
+    with open_persistence(Settings(home=tmp_path)) as kept:
+        claim = take_claim(kept.store, "thread", "call")
+        for file in tmp_path.glob("restgpt.db*"):
+            file.unlink()
+        if is_replaced:
+            (tmp_path / "restgpt.db").touch()
+        with pytest.raises(RemovedDatabaseError, match="removed or replaced"):
+            claim.begin()
