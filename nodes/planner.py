@@ -65,16 +65,16 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
         stuck = repeated(steps)
         over = used_up(run.context, len(steps), spent) or stuck
         if over and not allows_a_last_question(run.context, spent):
-            return ended(run, steps, _partial(over, steps), fulfilled=False)
+            return ended(run, state, steps, _partial(over, steps), fulfilled=False)
         if not over and is_open(run, state, steps):
             return _express(run, state, steps)
         prompt = _prompt(run, state, steps, over)
         schema = ProgramPlannerReply if uses_programs(run, state) else PlannerReply
         reply = run.ask("planner", prompt, schema)
         if reply.decision == "end":
-            return ended(run, steps, reply.text, fulfilled=reply.fulfilled and not stuck)
+            return ended(run, state, steps, reply.text, fulfilled=reply.fulfilled and not stuck)
         if over:
-            return ended(run, steps, _partial(over, steps), fulfilled=False)
+            return ended(run, state, steps, _partial(over, steps), fulfilled=False)
         if reply.decision == "continue" and steps:
             kind: Decision = {"kind": "continue", "text": reply.text, "thought": reply.thought, "last": reply.is_last}
             return _decided(run, kind)
@@ -87,7 +87,7 @@ def _express(run: Run, state: PlannerState, steps: Sequence[Step]) -> dict[str, 
     """Return the update of the planner's decision with the functions in view."""
     reply = ask_express(run, state, steps, _turn(run, state))
     if reply.decision == "end":
-        return ended(run, steps, reply.text, fulfilled=reply.fulfilled)
+        return ended(run, state, steps, reply.text, fulfilled=reply.fulfilled)
     if reply.decision == "program":
         return program_update(run, state, steps, reply)
     return _planned(run, state, reply.text, reply.thought)
