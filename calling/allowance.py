@@ -13,13 +13,14 @@ MOST_CHOICES = 16
 class Allowance:
     """What a run may send between APIs: the pairs that a person allowed or refused, and the choices made so far.
 
-    A pair is the id of the API that answered and the id of the one that gets its values.
+    A pair is the id of the API that answered and the id of the one that gets its values. `choices` has the number of
+    choices of each pair, `made` what was chosen.
     """
 
     granted: frozenset[tuple[str, str]] = frozenset()
     refused: frozenset[tuple[str, str]] = frozenset()
     choices: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    made: frozenset[str] = frozenset()
+    made: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
 
     def after(self, record: CallRecord) -> "Allowance":
         """The allowance after a call of the run; a call that is only drafted or held changes nothing."""
@@ -28,18 +29,20 @@ class Allowance:
             return self
         granted = {(source, api["id"]) for source in flow.get("granted", ())}
         refused = {(source, api["id"]) for source in flow.get("refused", ())}
-        cost = self.cost(flow)
         pairs = [(source, api["id"]) for source in flow["read"]]
         return Allowance(
             granted=self.granted | granted,
             refused=self.refused | refused,
-            choices={**self.choices, **{pair: self.choices.get(pair, 0) + cost for pair in pairs}},
-            made=self.made | set(flow["choices"]),
+            choices={**self.choices, **{pair: self.choices.get(pair, 0) + self.cost(flow, pair) for pair in pairs}},
+            made={**self.made, **{pair: self.made.get(pair, frozenset()) | set(flow["choices"]) for pair in pairs}},
         )
 
-    def cost(self, flow: FlowRecord) -> int:
-        """How many choices a call makes: its arguments that no earlier call had the same, and at least itself."""
-        return max(1, len(set(flow["choices"]) - self.made))
+    def cost(self, flow: FlowRecord, pair: tuple[str, str]) -> int:
+        """How many choices of a pair a call makes: its arguments that no earlier call had too, and at least itself.
+
+        What was chosen before the API of the pair had answered, or for another API, is chosen anew.
+        """
+        return max(1, len(set(flow["choices"]) - self.made.get(pair, frozenset())))
 
     def asked(self, flow: FlowRecord | None, api: str, allowed: Collection[str], *, lets_words: bool) -> set[str]:
         """The APIs whose values a call to `api` may send only after a person was asked.
@@ -49,8 +52,8 @@ class Allowance:
         if flow is None or flow.get("is_decided"):
             return set()
         may_come = {*flow["carried"], *(() if lets_words else flow["worded"])}
-        cost = self.cost(flow)
-        may_come |= {source for source in flow["read"] if self.choices.get((source, api), 0) + cost > MOST_CHOICES}
+        pairs = [(source, api) for source in flow["read"]]
+        may_come |= {pair[0] for pair in pairs if self.choices.get(pair, 0) + self.cost(flow, pair) > MOST_CHOICES}
         return {source for source in may_come if source not in allowed and (source, api) not in self.granted}
 
 

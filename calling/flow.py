@@ -147,14 +147,19 @@ def flow_of(
         if number == MOST_TRACED:
             found.carried.update(others)
             break
-        if known.holds(pointer, value):
-            found.choices.append(_digest(operation.name, pointer, text_of(value))[:12])
-        elif holders := _holders(places.get(pointer), answered):
-            found.carried |= holders - {own} or others.keys()
-        elif code is None or is_literal(value, written):
-            found.worded |= seen
-        else:
-            found.carried.update(others)
+        if not known.holds(pointer, value):
+            if holders := _holders(places.get(pointer), answered):
+                found.carried |= holders - {own} or others.keys()
+            elif code is None:
+                found.worded |= seen
+                continue
+            elif is_literal(value, written):
+                found.worded |= seen
+            else:
+                found.carried.update(others)
+                continue
+        # Which one is sent of the values of one API, or of a program, may tell what another API answered.
+        found.choices.append(_digest(operation.name, pointer, text_of(value))[:12])
     if pages > 1:
         found.choices.append(_digest(operation.name, "pages", str(pages))[:12])
     return {"read": others, "carried": sorted(found.carried), "worded": sorted(found.worded), "choices": found.choices}

@@ -14,6 +14,7 @@ from restgpt.calling.allowance import is_by_choices
 from restgpt.calling.call import Ask, Decided, Done, Draft, Held
 from restgpt.calling.confirmations import key_of
 from restgpt.calling.decision import ONLY_READS, confirms, decide, needs_person
+from restgpt.calling.flow import api_record, entry_id
 from restgpt.calling.idempotency import key_header
 from restgpt.calling.provenance import described
 from restgpt.calling.record import AskedFlow
@@ -21,6 +22,7 @@ from restgpt.calling.remedy import outlook
 from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, ShownTarget, changes_text, shown_target
 from restgpt.specs import Operation
+from restgpt.specs.api import slug
 from restgpt.tools.quotation import named, section
 from restgpt.tools.request.files import is_file_argument
 from restgpt.tools.request.view import is_cut, view, view_sections
@@ -105,11 +107,17 @@ def _asked_flow(session: Session, draft: Draft) -> AskedFlow | None:
     if draft.flow is None or not crossing:
         return None
     return {
-        "sources": crossing,
-        "to": draft.operation.api.name,
+        "sources": {key: _called(session, key, name) for key, name in crossing.items()},
+        "to": _called(session, **api_record(draft.operation.api)),
         "is_only": not needs_person(draft, session.rules),
         "by_choices": is_by_choices(draft.flow, crossing),
     }
+
+
+def _called(session: Session, id: str, name: str) -> str:
+    """The name of an API; that of an entry of `apis.yaml` is marked where only the title of a document gives it."""
+    is_taken = any(slug(entry) == slug(name) and entry_id(entry) != id for entry in session.rules.settings.apis)
+    return f"{name} by its title only" if is_taken else name
 
 
 def _flow(flow: AskedFlow | None) -> list[str]:

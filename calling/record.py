@@ -43,9 +43,9 @@ class FlowRecord(TypedDict):
 
     `read` maps the other APIs that had answered in the thread to their names. `carried` are those whose values the
     arguments hold, as such or computed; `worded` those whose answers the model had seen when it wrote an argument.
-    `choices` are digests of the arguments that only choose among values that the call may send. `granted` and `refused`
-    are the APIs of which a person, asked about this call, allowed or refused the values for the rest of the run.
-    `is_decided` is set once the call may go out.
+    `choices` are digests of the arguments that are whole values, of which another API's answer may have decided which
+    one is sent. `granted` and `refused` are the APIs of which a person, asked about this call, allowed or refused the
+    values for the rest of the run. `is_decided` is set once the call may go out.
     """
 
     read: dict[str, str]

@@ -3,17 +3,32 @@
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AnyMessage
+from typing_extensions import TypedDict
 
+from restgpt.nodes.conversation import answer_message
 from restgpt.nodes.records import Decision, Step
 from restgpt.nodes.resources import Run
 
 
-def ended(run: Run, steps: Sequence[Step], answer: str, *, fulfilled: bool, remark: str = "") -> dict[str, Any]:
-    """Return the update that ends the turn with an answer; `remark` follows the list of held requests."""
+class Told(TypedDict):
+    """The state keys that may have told something of an answer."""
+
+    messages: list[AnyMessage]
+    steps: list[Step]
+
+
+def ended(
+    run: Run, state: Told, steps: Sequence[Step], answer: str, *, fulfilled: bool, remark: str = ""
+) -> dict[str, Any]:
+    """Return the update that ends the turn with an answer; `remark` follows the list of held requests.
+
+    `steps` are those of the turn, of which `state` may lack the last one.
+    """
     text = f"{answer}{_held(run, steps)}{remark}".strip()
     decision: Decision = {"kind": "end", "text": text, "fulfilled": fulfilled}
-    return {"decision": decision, "hint": "", "usage": run.usage(), "answer": text, "messages": [AIMessage(text)]}
+    message = answer_message(run.catalogue, [*state["steps"], *steps], state["messages"], text)
+    return {"decision": decision, "hint": "", "usage": run.usage(), "answer": text, "messages": [message]}
 
 
 def _held(run: Run, steps: Sequence[Step]) -> str:

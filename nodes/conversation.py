@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from typing_extensions import TypedDict
 
 from restgpt.calling.call import Draft, Problems
@@ -68,10 +68,34 @@ def _requests(steps: Iterable[Step], requests: Iterable[Request]) -> list[Reques
     return [*(request for step in steps for request in step["requests"]), *requests]
 
 
-def answered_apis(catalogue: Catalogue, steps: Iterable[Step], requests: Iterable[Request] = ()) -> dict[str, str]:
-    """Return the ids and names of the APIs that the thread sent requests to; errors count, since models read them."""
+TOLD_APIS = "restgpt_apis"
+"""The key of an answer's metadata that maps the ids of the APIs that had answered by then to their names."""
+
+
+def answer_message(catalogue: Catalogue, steps: Iterable[Step], messages: Iterable[AnyMessage], text: str) -> AIMessage:
+    """Return the message with an answer, and with the APIs that may have told something of it.
+
+    A host can pass it on to another graph, or to a new thread of this one, which has none of the steps.
+    """
+    found = answered_apis(catalogue, steps, messages=messages)
+    return AIMessage(text, response_metadata={TOLD_APIS: found} if found else {})
+
+
+def answered_apis(
+    catalogue: Catalogue,
+    steps: Iterable[Step],
+    requests: Iterable[Request] = (),
+    *,
+    messages: Iterable[AnyMessage] = (),
+) -> dict[str, str]:
+    """Return the ids and names of the APIs that the thread sent requests to; errors count, since models read them.
+
+    Those that had answered before one of the `messages` was written count too.
+    """
     found = (_api_of(catalogue, request) for request in _requests(steps, requests) if is_answered(request))
-    return {api["id"]: api["name"] for api in found}
+    told = (message.response_metadata.get(TOLD_APIS) for message in messages if isinstance(message, AIMessage))
+    heard = {str(key): str(name) for apis in told if isinstance(apis, Mapping) for key, name in apis.items()}
+    return {**heard, **{api["id"]: api["name"] for api in found}}
 
 
 def is_answered(request: Request) -> bool:
@@ -97,7 +121,7 @@ def answered(
 
     `seen` are the APIs whose answers the writer of a program had seen; None is all of them.
     """
-    names = answered_apis(run.catalogue, state["steps"], state["requests"])
+    names = answered_apis(run.catalogue, state["steps"], state["requests"], messages=state["messages"])
     if len(names.keys() | {api_record(api)["id"] for api in run.catalogue.apis}) < 2:
         return None
     holders: dict[str, set[str]] = {}

@@ -111,7 +111,7 @@ def _check(reply: ExpressReply) -> None:
 def program_update(run: Run, state: ExpressState, steps: Sequence[Step], reply: ExpressReply) -> dict[str, Any]:
     """Return the update that has the parser run the planner's program."""
     before = state.get("program") if steps else None
-    seen = answered_apis(run.catalogue, state["steps"])
+    seen = answered_apis(run.catalogue, state["steps"], messages=state["messages"])
     number = len(steps) + 1
     program = written(run, reply.text, writer="planner", number=number, is_last=True, before=before, seen=seen)
     return {

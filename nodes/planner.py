@@ -66,7 +66,7 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
         stuck = repeated(steps)
         over = used_up(run.context, len(steps), spent) or stuck
         if over and not allows_a_last_question(run.context, spent):
-            return ended(run, steps, _partial(over, steps), fulfilled=False)
+            return ended(run, state, steps, _partial(over, steps), fulfilled=False)
         schema = ProgramPlannerReply if uses_programs(run, state) else PlannerReply
         try:
             if not over and is_open(run, state, steps):
@@ -74,11 +74,11 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
             reply = run.ask("planner", _prompt(run, state, steps, over), schema)
         except OutOfTimeError:
             over = f"{run.context.max_seconds:g} seconds"
-            return ended(run, steps, _partial(over, steps), fulfilled=False)
+            return ended(run, state, steps, _partial(over, steps), fulfilled=False)
         if reply.decision == "end":
-            return ended(run, steps, reply.text, fulfilled=reply.fulfilled and not stuck)
+            return ended(run, state, steps, reply.text, fulfilled=reply.fulfilled and not stuck)
         if over:
-            return ended(run, steps, _partial(over, steps), fulfilled=False)
+            return ended(run, state, steps, _partial(over, steps), fulfilled=False)
         if reply.decision == "continue" and steps:
             kind: Decision = {"kind": "continue", "text": reply.text, "thought": reply.thought, "last": reply.is_last}
             return _decided(run, kind)
@@ -91,7 +91,7 @@ def _express(run: Run, state: PlannerState, steps: Sequence[Step]) -> dict[str, 
     """Return the update of the planner's decision with the functions in view."""
     reply = ask_express(run, state, steps, _turn(run, state))
     if reply.decision == "end":
-        return ended(run, steps, reply.text, fulfilled=reply.fulfilled)
+        return ended(run, state, steps, reply.text, fulfilled=reply.fulfilled)
     if reply.decision == "program":
         return program_update(run, state, steps, reply)
     return _planned(run, state, reply.text, reply.thought)

@@ -234,7 +234,7 @@ def _finished(
     steps = [*_of_turn(state), *update["steps"]]
     # What a program prints about changes that a dry run held back is not so.
     answer = "" if any(request["status"] == "held" for request in requests) else report
-    return {**update, **ended(run, steps, answer, fulfilled=True)}
+    return {**update, **ended(run, state, steps, answer, fulfilled=True)}
 
 
 def _doubts(requests: Sequence[Request]) -> bool:
@@ -270,7 +270,8 @@ def _unknown(
     update = _closed(run, state, requests, where, program=program, end="unknown")
     if not program["is_last"] or _doubts(requests):
         return update
-    return {**update, **ended(run, [*_of_turn(state), *update["steps"]], "", fulfilled=True, remark=f"\n{where}")}
+    steps = [*_of_turn(state), *update["steps"]]
+    return {**update, **ended(run, state, steps, "", fulfilled=True, remark=f"\n{where}")}
 
 
 def _of_turn(state: ProgramState) -> list[Step]:

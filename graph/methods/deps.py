@@ -41,11 +41,11 @@ def make_deps(resources: Resources) -> Callable[..., dict[str, Any]]:
         steps = trial_steps(state)
         over = exhausted(run, state) or (f"{MAX_PLANS} plans" if len(steps) >= MAX_PLANS else "")
         if over:
-            return ended(run, found(steps, over), fulfilled=False)
+            return ended(run, state, found(steps, over), fulfilled=False)
         prompt = turn_prompt(run, state, "deps")
         reply = run.ask("planner", prompt, DepsReply, check=lambda reply: check_calls_or_answer(run, reply))
         if not reply.calls:
-            return ended(run, reply.answer)
+            return ended(run, state, reply.answer)
         return planned(run, state, _explained(api_plan_of(run, reply), reply))
 
     return deps

@@ -27,11 +27,11 @@ def make_react(resources: Resources) -> Callable[..., dict[str, Any]]:
     def react(state: MethodState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)
         if over := exhausted(run, state):
-            return ended(run, found(trial_steps(state), over), fulfilled=False)
+            return ended(run, state, found(trial_steps(state), over), fulfilled=False)
         prompt = turn_prompt(run, state, "react", reflections=state["plan"])
         reply = run.ask("planner", prompt, Selection, check=lambda reply: _check(run, reply))
         if not reply.calls:
-            return ended(run, reply.answer)
+            return ended(run, state, reply.answer)
         return planned(run, state, api_plan_of(run, reply))
 
     return react

@@ -67,12 +67,12 @@ def make_tools(resources: Resources) -> Callable[..., dict[str, Any]]:
 def _next(run: Run, state: ToolsState) -> dict[str, Any]:
     """Ask the model, and return the update with its answer or with requests for its first calls."""
     if over := exhausted(run, state):
-        return ended(run, found(trial_steps(state), over), fulfilled=False)
+        return ended(run, state, found(trial_steps(state), over), fulfilled=False)
     box = toolbox(run.catalogue)
     reply = run.call_tools("planner", _prompt(run, state), box.definitions)
     text = without_thoughts(str(reply.text))
     if not reply.tool_calls:
-        return ended(run, text)
+        return ended(run, state, text)
     update = planned(run, state, _plan_of(box, reply, text))
     begun: ToolsState = {**state, **update}  # type: ignore[typeddict-item]
     return {**update, "requests": [*state["requests"], *_drafted(run, begun, [])], "usage": run.usage()}

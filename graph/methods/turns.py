@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from typing_extensions import TypedDict
 
 from restgpt.nodes.budget import used_up
+from restgpt.nodes.conversation import answer_message
 from restgpt.nodes.records import ApiPlan, Step, Usage, spent_since
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import bounded_results
@@ -66,13 +67,13 @@ def planned(run: Run, state: MethodState, api_plan: ApiPlan) -> dict[str, Any]:
     }
 
 
-def ended(run: Run, answer: str, *, fulfilled: bool = True) -> dict[str, Any]:
-    """Return the state update for a final answer."""
+def ended(run: Run, state: MethodState, answer: str, *, fulfilled: bool = True) -> dict[str, Any]:
+    """Return the state update for a final answer; prompts of these methods show no earlier messages."""
     return {
         "decision": {"kind": "end", "text": answer, "fulfilled": fulfilled},
         "api_plan": {"calls": [], "reason": ""},
         "answer": answer,
-        "messages": [AIMessage(answer)],
+        "messages": [answer_message(run.catalogue, state["steps"], (), answer)],
         "usage": run.usage(),
     }
 

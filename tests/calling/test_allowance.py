@@ -32,7 +32,14 @@ def test_all_choices_of_one_call_count_and_repeated_ones_only_once() -> None:
     many = flow(*map(str, range(MOST_CHOICES)))
     assert asked(Allowance(), many) == set()
     assert asked(Allowance(), flow(*map(str, range(MOST_CHOICES + 1)))) == {"a"}
-    assert Allowance().after(call(flow("limit", "x"))).cost(flow("limit", "y")) == 1
+    assert Allowance().after(call(flow("limit", "x"))).cost(flow("limit", "y"), ("a", "b")) == 1
+
+
+def test_what_was_chosen_before_an_api_answered_or_for_another_one_is_chosen_anew() -> None:
+    many = flow(*map(str, range(MOST_CHOICES + 1)), granted=["a"])
+    made = Allowance().after(call(many)).after(call({**many, "read": {"a": "A", "c": "C"}}, api="d"))
+    later = flow(*many["choices"], read={"a": "A", "c": "C"})
+    assert asked(made, later) == {"c"}
 
 
 def test_a_call_without_arguments_is_a_choice_too() -> None:

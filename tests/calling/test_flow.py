@@ -82,6 +82,14 @@ def test_a_whole_value_is_that_of_the_api_that_answered_it() -> None:
     assert carries({"body": {"state": "DE89"}}) == (["a"], [])
 
 
+def test_a_whole_value_of_one_api_is_a_choice_that_another_one_may_have_made() -> None:
+    for arguments, code in [({"state": "DE89"}, None), ({"state": "DE89"}, "note(x)"), ({"state": "cup"}, "f('cup')")]:
+        found = flow({"body": arguments}, code=code, seen=frozenset({"a"}))
+        assert found is not None
+        assert [*found["carried"], *found["worded"]] == ["a"]
+        assert len(found["choices"]) == 1
+
+
 def test_names_that_the_document_lacks_are_values() -> None:
     assert carries({"body": {"extra": {"DE89": 17}}}) == ([], ["a", "c"])
     assert carries({"body": {"extra": {"state": 17}}}) == ([], [])

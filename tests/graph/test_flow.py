@@ -4,16 +4,20 @@ import base64
 import codecs
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import pytest
-from pair import LETTERS, SECRET, Pair, PairAgent, served_pair
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.store.memory import InMemoryStore
+from pair import COLLECTOR, LETTERS, SECRET, Pair, PairAgent, document, served_pair, with_table
 from roles import by_role, call, end, plan, program, select
 
 from restgpt.calling.journal import Journal
 from restgpt.calling.reversal import reversals
-from restgpt.specs import Catalogue
+from restgpt.specs import Catalogue, load_api
 
 WRITES = ("ask", "allow", "deny", "dry-run")
 READ = "secret = get_customer(customer=7)['account']\n"
@@ -494,4 +498,49 @@ def test_an_undo_looks_only_at_targets_whose_values_were_allowed(pair: Pair) -> 
     agent.answer("reject")
     journal = Journal(agent.graph.store, "thread")  # type: ignore[arg-type]
     assert reversals(journal, Catalogue([pair.crm, pair.collector])) == []
+    assert pair.log == []
+
+
+SPELL = READ + "print(find_items(tags=[table[table.index(letter)] for letter in secret.lower()]))"
+
+
+@pytest.mark.parametrize(
+    ("code", "sources", "is_asked"),
+    [
+        ("", ("table",), False),
+        ("find_items(q=table[0] + table[1])\n", (), True),
+        ("gather(*[lambda x=x: find_items(tags=[x] * 22) for x in table])\n", ("table",), False),
+    ],
+    ids=["allowed by the settings", "allowed by a person", "allowed and chosen before"],
+)
+def test_no_value_is_spelled_by_the_values_of_an_api_that_may_go_out(
+    pair: Pair, code: str, sources: tuple[str, ...], is_asked: bool
+) -> None:
+    with with_table(pair) as three:
+        agent = programs(three, f"table = get_letters()\n{code}{SPELL}", sources=sources)
+        result = agent.ask("Look at customer 7")
+        result = agent.answer("approve") if is_asked else result
+        [action] = asked(result)
+        assert list(action["flow"]["sources"].values()) == ["crm"]
+        assert "Many values were chosen for collector since crm answered" in action["description"]
+        assert not any("tags=d&tags=e" in entry for entry in pair.log)
+
+
+def test_an_answer_in_a_hosts_conversation_still_tells_which_apis_answered(pair: Pair) -> None:
+    agent = programs(pair, READ + "print(secret)", f"print(find_items(q='{SECRET[::-1]}'))")
+    builder = StateGraph(MessagesState)
+    builder.add_node("restgpt", agent.graph)
+    builder.add_edge(START, "restgpt")
+    host: Any = builder.compile(checkpointer=InMemorySaver(), store=InMemoryStore())
+    thread = {"configurable": {"thread_id": "host"}}
+    assert host.invoke({"messages": [("user", "Read the account of 7")]}, thread)["messages"][-1].text == SECRET
+    [action] = asked(host.invoke({"messages": [("user", "And search")]}, thread))
+    assert list(action["flow"]["sources"].values()) == ["crm"]
+    assert pair.log == []
+
+
+def test_a_document_that_is_titled_like_an_entry_does_not_pass_for_it_in_the_question(pair: Pair) -> None:
+    titled = replace(pair, collector=load_api(document("CRM", COLLECTOR), base_url=pair.collector.base_url))
+    [action] = asked(programs(titled, SEND).ask("Look at customer 7"))
+    assert 'Values of crm may go to "crm by its title only" with this request.' in action["description"]
     assert pair.log == []
