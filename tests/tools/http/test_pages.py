@@ -447,3 +447,22 @@ def test_following_ends_at_the_budget_an_error_or_a_circle() -> None:
 )
 def test_pages_are_presented_as_one(pages: list[Any], merged: Any) -> None:
     assert merge_pages(pages) == merged
+
+
+@pytest.mark.parametrize("answer", [{"next_cursor": "1999"}, {"after": "1999-01-01"}, {"next": "other"}])
+def test_no_cursor_replaces_a_date_of_the_first_page(answer: dict[str, str]) -> None:
+    assert following(operation("account", "after"), reply({**answer, "items": [1]}), after="2024-05-01") is None
+
+
+@pytest.mark.parametrize(("start", "end"), [("from", "to"), ("start", "end")])
+def test_the_start_of_a_range_is_no_offset(start: str, end: str) -> None:
+    answer = reply({"items": [1], "total": 9})
+    assert following(operation(start, end, "limit"), answer, **{start: 5, end: 9, "limit": 1}) is None
+    assert following(operation(start, "limit"), answer, **{start: 5, "limit": 1}) is not None
+
+
+@pytest.mark.parametrize("name", ["offset", "page"])
+def test_a_next_address_may_add_a_cursor_under_the_name_of_a_number(name: str) -> None:
+    answer = reply({"next": f"?{name}=itr/rec5", "items": [1]})
+    assert following(operation("account", name), answer, account="1") == {"query": {"account": "1", name: "itr/rec5"}}
+    assert following(operation("account", name), answer, **{name: "3"}) is None
