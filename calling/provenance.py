@@ -9,19 +9,25 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any
 
 from restgpt.calling.record import Place, Provenance
 from restgpt.specs import Operation
+from restgpt.specs.effort import within
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named
+from restgpt.tools.request.arguments import follow, is_open, properties_of
+from restgpt.tools.request.files import CONTENT_KEYS, FILE_KEYS
 from restgpt.tools.storable import storable_value
 
 _SCALARS = (str, int, float)
 _CONTAINER = object()
+_FIELD_NAME = re.compile(r"[\w$.:-]+")
 _ESCAPED_QUOTE = re.compile(r"\\(['\"])")
+
+MOST_STEPS = 200_000
+"""How many steps the schemas may take that tell the keys of maps from fields."""
 
 MOST_TRACED = 100
 """How many arguments of one call are traced."""
@@ -67,7 +73,8 @@ def trace(
     for pointer, value in islice(_traced(arguments), MOST_TRACED):
         place, _, name = pointer[1:].partition("/")
         if evidence.says(value):
-            found[pointer] = {"pointer": pointer, "origin": "user"}
+            is_said = all(map(evidence.says, _keys(operation, pointer)))
+            found[pointer] = {"pointer": pointer, "origin": "user" if is_said else "model"}
         elif value in fixed.get((place, _unescaped(name)), ()):
             found[pointer] = {"pointer": pointer, "origin": "document"}
         else:
@@ -81,6 +88,38 @@ def trace(
         elif pointer in computed:
             found[pointer] = {"pointer": pointer, "origin": "program", "parts": parts.of(computed[pointer])}
     return list(found.values())
+
+
+def _keys(operation: Operation, pointer: str) -> Iterator[str]:
+    """The names on the way to a value that are data, such as the keys of a map, and no fields of the document."""
+    place, *parts = map(_unescaped, pointer[1:].split("/"))
+    if place == "body":
+        schemas = [media.schema for media in operation.body.content.values()] if operation.body else []
+    else:
+        name, *parts = parts or [""]
+        schemas = [item.schema for item in operation.parameters if (item.location, item.name) == (place, name)]
+    if not parts or parts[-1] in FILE_KEYS or all(part.isdigit() for part in parts):
+        return
+    with within(MOST_STEPS, operation.document.allowance):
+        roots = [operation.json_schema(schema, request=True) for schema in schemas]
+        if len(roots) == 1:
+            yield from _keys_below(roots[0], parts)
+
+
+def _keys_below(root: Mapping[str, Any], parts: Sequence[str]) -> Iterator[str]:
+    node: Any = root
+    for part in parts:
+        node = follow(node, root)
+        node = node if isinstance(node, Mapping) else {}
+        known, more = properties_of(node, root), node.get("additionalProperties")
+        if part in known:
+            node = known[part]
+        elif part.isdigit():
+            node = node.get("items")
+        else:
+            if is_open(node, root) or not _FIELD_NAME.fullmatch(part):
+                yield part
+            node = more
 
 
 def _computed(values: Mapping[str, Any], code: str) -> dict[str, str]:
@@ -291,12 +330,22 @@ def foreign(
 
 def _fits(pointer: str, patterns: Sequence[str], *, is_text: bool) -> bool:
     parts = [_unescaped(part) for part in pointer[1:].split("/")]
+    if is_text and parts[-1] in CONTENT_KEYS:
+        # The content of a file is text at the place of the file.
+        return _fits(pointer.rpartition("/")[0], patterns, is_text=True)
     names = [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
     bare = [".".join(part for part in name.split(".") if not part.isdigit()) for name in names]
-    if any(fnmatchcase(name, pattern) for pattern in patterns for name in {*names, *bare}):
+    if any(_is_like(name, pattern) for pattern in patterns for name in {*names, *bare}):
         return True
     forms = (parts, [part for part in parts if not part.isdigit()])
     return is_text and any(_is_above(form, pattern) for pattern in patterns for form in forms)
+
+
+def _is_like(name: str, pattern: str) -> bool:
+    """Whether a name fits a pattern, in which `*` alone is special; names of headers ignore case (RFC 9110)."""
+    if name.startswith("header."):
+        name, pattern = name.lower(), pattern.lower()
+    return re.fullmatch(".*".join(map(re.escape, re.split(r"\*+", pattern))), name, re.DOTALL) is not None
 
 
 def _is_above(parts: Sequence[str], pattern: str) -> bool:
@@ -304,7 +353,7 @@ def _is_above(parts: Sequence[str], pattern: str) -> bool:
     above = pattern.split(".")[: len(parts)]
     if pattern.count(".") < len(parts) or (len(parts) > 1 and set(above) == {"*"}):
         return False
-    return all(fnmatchcase(part, wanted) for part, wanted in zip(parts, above, strict=True))
+    return all(_is_like(part, wanted) for part, wanted in zip(parts, above, strict=True))
 
 
 def described(item: Provenance) -> str:

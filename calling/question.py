@@ -17,7 +17,7 @@ from restgpt.calling.decision import ONLY_READS, confirms, decide, needs_person
 from restgpt.calling.flow import api_record, entry_id
 from restgpt.calling.idempotency import key_header
 from restgpt.calling.provenance import described
-from restgpt.calling.record import AskedFlow
+from restgpt.calling.record import AskedFlow, Provenance
 from restgpt.calling.remedy import outlook
 from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, ShownTarget, changes_text, shown_target
@@ -54,39 +54,41 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
     if not isinstance(decided, Ask):
         return decided
     if decided.action:
-        told = [*_unusable(decided.note), _without_note(str(decided.action["description"]))]
+        told = [*_unusable(session, decided.note), _without_note(str(decided.action["description"]))]
         return replace(decided, action={**decided.action, "description": "\n\n".join(told)})
     draft, target = decided.draft, decided.target
     flow = _asked_flow(session, draft)
     # A look would send the very values that the question is about.
     if not target.is_known and changed is None and not flow:
         target = session.look(draft.operation, draft.settled)
-    there = shown_target(draft.operation, draft.settled, target)
+    hidden = session.redactor()
+    there: ShownTarget | None = hidden.json(shown_target(draft.operation, draft.settled, target))
+    provenance: list[Provenance] = hidden.json(list(draft.provenance))
     offered = {} if draft.confirm or decided.unsure else _offered(session, draft.operation)
-    undo = outlook(draft.operation, draft.settled, target.earlier)
+    undo = hidden.text(outlook(draft.operation, draft.settled, target.earlier))
     sections = [
-        *_unusable(decided.note),
+        *_unusable(session, decided.note),
         *(_unsure(draft.operation) if decided.unsure else []),
-        *([] if changed is None else [_changed(draft.operation, changed)]),
-        *view_sections(draft.request, session.redactor()),
+        *([] if changed is None else [_changed(draft.operation, hidden.json(list(changed)))]),
+        *view_sections(draft.request, hidden),
         *([WHOLE] if is_cut(draft.request) else []),
-        *_files(draft),
+        *_files(session, draft),
         *_pages(draft.pages),
         *_flow(flow),
         *_purpose(draft.operation, with_description=bool(offered)),
         *_target(draft.operation, there),
         *_effect(draft, undo),
         *_why(session, draft),
-        *_origins(draft),
+        *_origins(provenance),
     ]
     action: dict[str, Any] = {
         "name": draft.name,
         "args": dict(draft.arguments),
         "description": "\n\n".join(sections),
-        "request": storable_value(view(draft.request, session.redactor())),
+        "request": storable_value(view(draft.request, hidden)),
         "target": there,
         "undo": undo,
-        "provenance": list(draft.provenance),
+        "provenance": provenance,
         **offered,
         **({"flow": flow} if flow else {}),
         **({"further_pages": draft.pages - 1} if draft.pages > 1 else {}),
@@ -145,8 +147,8 @@ UNUSABLE = "That decision cannot be used:"
 WHOLE = "`restgpt threads ID --request N` prints all of it; so does `request` of the call in the state of the thread."
 
 
-def _unusable(note: str) -> list[str]:
-    return [section(UNUSABLE, note)] if note else []
+def _unusable(session: Session, note: str) -> list[str]:
+    return [section(UNUSABLE, session.redacted(note))] if note else []
 
 
 def _without_note(description: str) -> str:
@@ -179,9 +181,9 @@ def _source(operation: Operation) -> str:
     return named(operation.api.entry or operation.api.name)
 
 
-def _files(draft: Draft) -> list[str]:
+def _files(session: Session, draft: Draft) -> list[str]:
     """The names of the files that a body is made of; the name of a file may not be in the request itself."""
-    names = [named(name) for name in islice(_file_names(draft.settled.get("body")), FILES_SHOWN)]
+    names = [named(session.redacted(name)) for name in islice(_file_names(draft.settled.get("body")), FILES_SHOWN)]
     return [section("Files that it sends:", "\n".join(names))] if names else []
 
 
@@ -239,9 +241,9 @@ def _why(session: Session, draft: Draft) -> list[str]:
     return [section(f"{author} says why:", session.redacted(draft.description), most=WHY_SHOWN)]
 
 
-def _origins(draft: Draft) -> list[str]:
+def _origins(provenance: Sequence[Provenance]) -> list[str]:
     """The origin of each value that the user did not say, a line each."""
-    told = [item for item in draft.provenance if item["origin"] in ("response", "model", "program")]
+    told = [item for item in provenance if item["origin"] in ("response", "model", "program")]
     lines = [described(item) for item in told[:ORIGINS_SHOWN]]
     more = [f"and {len(told) - ORIGINS_SHOWN} more"] if len(told) > ORIGINS_SHOWN else []
     return [section("Where values come from:", "\n".join([*lines, *more]), most=None)] if lines else []

@@ -22,11 +22,12 @@ _LONGEST_RUN = 8
 
 _LIST = re.compile(r"[,\s]+")
 _URI = re.compile(r"[:/]")
-_POSSESSIVE = re.compile(r"['’]s(?!\w)")
+_POSSESSIVE = re.compile(r"['’‘´]s(?!\w)")
 
 # A sign between a value and a word joins them to one word, of which the value is only a piece, except for these signs.
 _QUOTES = frozenset('"“”„«»‹›`「」『』')
-_CJK_SIGNS = frozenset("、。，；：！？・—―")
+_CJK_SIGNS = frozenset("、。，；：！？・—―（）【】")
+_MARKS = frozenset("•‣→⇒")
 _OPENING, _CLOSING = frozenset("([{<（【《〈"), frozenset(")]}>）】》〉")
 _BEFORE = frozenset("'’‘‚#@*~:¿¡")
 _AFTER = frozenset(".,:;!?…'’‘*~")
@@ -43,29 +44,36 @@ _SCRIPTS = (
 )
 _NO_SCRIPT = frozenset("ー々〆ヽヾゝゞ")
 
-_CURRENCY = "$€£¥¢₹₽₩₪₫₴₦₱฿₺₿元円원"
+_CURRENCY = "$€£¥¢₹₽₩₪₫₴₦₱฿₺₿￥元円원"
 _CODES = (
     *("EUR", "USD", "GBP", "JPY", "CHF", "CNY", "INR", "KRW", "MXN", "BRL", "PLN", "SEK", "NOK", "DKK", "CZK", "HUF"),
+    *("AED", "SAR", "ZAR", "TWD", "MYR", "VND", "ARS", "CLP", "COP"),
     *("RON", "BGN", "TRY", "RUB", "UAH", "ILS", "AUD", "NZD", "CAD", "SGD", "HKD", "THB", "IDR", "PHP"),
 )
 _UNITS = (
     *("kg", "mg", "lb", "lbs", "oz", "km", "cm", "mm", "mi", "ft", "in", "ml", "cl", "kWh", "kW", "px", "pt", "x", "×"),
     *("ms", "s", "sec", "min", "h", "hrs", "hr", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "°C", "°F", "°"),
+    *("Kč", "zł", "kr", "Ft", "ct", "Stk", "pts"),
 )
 # A number before one of these is another number, such as in "5 million".
 _SCALE = re.compile(
-    r"[ \u00a0\u202f]?[十百千万萬億亿兆십백천만억조]"
+    r"[ \u00a0\u202f]?[十百千万萬億亿兆십백천만억조½⅓⅔¼¾⅛]|[ \u00a0\u202f](?:k\b|[0-9]/[0-9])"
     r"|\s{1,3}(?:hundred|thousand|million|billion|trillion|dozen|lakh|crore|bn|mio|mrd|tausend|million(?:s|en)|milliarden?"
-    r"|mille|milliards?|mil|mill[oó]n(?:es)?|milhões|mila|milioni)\b",
+    r"|mille|milliards?|mil|mill[oó]n(?:es)?|milhões|mila|milioni|hundert|dutzend|tsd|mln|mlrd|douzaines?|docenas?"
+    r"|tys|tys[ią]c[ey]?|tis[ií]c|duizend|miljoen|tusen|miljon(?:er)?|milyon|juta|ribu|nghìn|triệu|тыс|тысяч[аи]?|млн|млрд)\b",
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"[0-9]+(?:[.,'’_\u00a0\u2009\u202f][0-9]+)*")
 _SPACED = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}(?: [0-9]{3})+(?![0-9])(?:[.,][0-9]{1,2}(?![0-9]))?")
 _PHONE = re.compile(r"(?<!\w)(?:\+|00)[1-9][0-9 ()./\-\u00a0]{5,}[0-9]")
-_SIGN = re.compile(rf"([-−]?)(?:(?<![A-Za-z])(?:{'|'.join(_CODES)}|[A-Z]{{0,2}}[{_CURRENCY}]))?([-−+]?)$")
-_UNIT = re.compile(
-    rf"[{_CURRENCY}%‰]|{'|'.join(map(re.escape, sorted((*_UNITS, *_CODES), key=lambda unit: -len(unit))))}"
+_SIGN = re.compile(
+    rf"([-−]?)(?:(?<![A-Za-z])(?:(?:No|Nr|Rs|Fr)\.|{'|'.join(_CODES)}|[A-Z]{{0,2}}[{_CURRENCY}]))?([-−+]?)$"
 )
+_UNIT = re.compile(
+    rf"(?:[{_CURRENCY}%‰]|{'|'.join(map(re.escape, sorted((*_UNITS, *_CODES), key=lambda unit: -len(unit))))})"
+    r"(?:/[^\W\d_]{1,8})?|[.,](?:--?|[–—])"
+)
+_IN_NUMBER = re.compile(r"，[0-9]{3}(?![0-9])|：[0-9]{2}(?![0-9])")
 _AMBIGUOUS = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
 _PLAIN = re.compile(r"(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _BY_COMMAS = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]+)?")
@@ -80,6 +88,7 @@ class Evidence:
 
     def __init__(self, *texts: str) -> None:
         self._text = "\n".join(texts).replace("\r\n", "\n")
+        self._known: dict[tuple[bool, str], bool] = {}
 
     def says(self, value: Any) -> bool:
         """Whether the texts say a value, whole: not as a piece of a longer word, number, address or date.
@@ -92,6 +101,12 @@ class Evidence:
         """
         text = text_of(value)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        known = self._known.get((is_number, text))
+        if known is None:
+            known = self._known[is_number, text] = self._says(text, is_number=is_number)
+        return known
+
+    def _says(self, text: str, *, is_number: bool) -> bool:
         if len(text) <= _LONGEST_NUMBER and (is_number or _DECIMAL.fullmatch(text)):
             return self._says_number(text, is_text=not is_number)
         return self._says_text(text.replace("\r\n", "\n").rstrip("\n"))
@@ -197,11 +212,19 @@ def text_of(value: Any) -> str:
 
 def _found(sought: str, text: str) -> Iterator[re.Match[str]]:
     """All places of a text in another one, as group 1, overlapping ones too; a space is any white space of a line."""
-    pattern = r"[^\S\n]+".join(map(re.escape, sought.split(" ")))
+    parts = sought.split(" ")
+    if any(part not in text for part in parts):
+        return
     # These edges are only for speed.
     before = r"(?<![a-zA-Z0-9_])" if re.match(r"[a-zA-Z0-9]", sought) else ""
     after = r"(?![a-zA-Z0-9_])" if re.match(r"[a-zA-Z0-9]", sought[-1]) else ""
-    return re.finditer(f"{before}(?=({pattern}){after})", text)
+    inner = r"[^\S\n]+".join(map(re.escape, parts))
+    pattern = re.compile(f"{before}({inner}){after}")
+    at = text.find(parts[0])
+    while at >= 0:
+        if match := pattern.match(text, at):
+            yield match
+        at = text.find(parts[0], at + 1)
 
 
 def _folded(text: str) -> str:
@@ -258,9 +281,11 @@ def _ends(text: str, end: int) -> bool:
 def _separates(text: str, at: int) -> bool:
     """Whether the sign at this place separates what stands on its sides, also without a space."""
     sign = text[at]
-    if sign.isspace() or sign in _QUOTES or sign in _CJK_SIGNS or (category(sign) == "So"):
+    if sign.isspace() or sign in _QUOTES or sign in _MARKS or category(sign) == "So":
         return True
-    if sign != "," or not 0 < at < len(text) - 1:
+    if sign in _CJK_SIGNS:
+        return not _IN_NUMBER.match(text, at) or not text[at - 1 : at].isdigit()
+    if sign not in ",;" or not 0 < at < len(text) - 1:
         return False
     before, after = text[at - 1], text[at + 1]
     # Not in a number, and not in an address, whose query may have commas.
@@ -279,7 +304,7 @@ def _is_word(char: str) -> bool:
 
 def _is_other_script(outer: str, inner: str) -> bool:
     """Whether a word begins between two characters of two scripts of which one has no spaces, or at an emoji."""
-    if not inner.isalnum() and category(inner) not in ("Sc", "So"):
+    if not inner.isalnum() and category(inner) not in ("Sc", "So") and inner not in "%‰":
         return False
     if {outer, inner} & _NO_SCRIPT or not outer.isalnum():
         return False

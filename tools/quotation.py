@@ -171,7 +171,8 @@ def _end_of_piece(line: str, start: int) -> int:
 def _columns(char: str) -> int:
     if _is_combining(char) or char == _JOINER:
         return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    # Terminals differ about symbols and about the characters that Unicode calls ambiguous; the wider one counts.
+    return 2 if unicodedata.east_asian_width(char) in "WFA" or unicodedata.category(char) == "So" else 1
 
 
 def one_line(text: str) -> str:

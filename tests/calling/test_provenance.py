@@ -251,3 +251,68 @@ def test_the_answers_are_read_once_however_many_values_are_computed() -> None:
 
     trace(OPERATION, {"body": [f"{n} Ada Lovelace" for n in range(50)]}, said="pay", responses=answers(), code=CODE)
     assert opened == ["h2", "h1"]
+
+
+@pytest.mark.parametrize("content", [{"@bytes": "PHQ+PC90Pg=="}, {"@file": "memo.xml"}])
+def test_the_content_of_a_file_may_hold_anything_below_its_place(content: dict[str, str]) -> None:
+    arguments = {"body": content}
+    [item] = foreign(arguments, trace(MEMO, arguments, said="send it"), ["body.recipient"])
+    assert item["pointer"] == f"/body/{next(iter(content))}"
+
+
+@pytest.mark.parametrize(
+    ("pointer", "pattern"),
+    [
+        ("/query/filter[user]", "query.filter[user]"),
+        ("/query/filter[user]", "*.filter[user]"),
+        ("/query/why?", "query.why?"),
+        ("/header/X-To", "header.x-to"),
+    ],
+)
+def test_only_the_star_of_a_pattern_is_special_and_headers_ignore_case(pointer: str, pattern: str) -> None:
+    place, name = pointer[1:].split("/")
+    assert foreign({place: {name: "Eve"}}, [], [pattern])
+    assert not foreign({place: {name[:-1]: "Eve"}}, [], [pattern])
+
+
+KEYED = load_api(
+    {
+        "openapi": "3.1.0",
+        "info": {"title": "Bank", "version": "1"},
+        "servers": [{"url": "https://bank.example"}],
+        "paths": {
+            "/pay": {
+                "post": {
+                    "requestBody": {
+                        "content": {
+                            "application/json": {
+                                "schema": {
+                                    "properties": {
+                                        "shares": {"type": "object", "additionalProperties": {"type": "integer"}},
+                                        "plain": {"type": "object"},
+                                    }
+                                }
+                            }
+                        }
+                    },
+                    "responses": {},
+                }
+            }
+        },
+    }
+).operation("POST /pay")
+
+
+@pytest.mark.parametrize(
+    ("body", "is_foreign"),
+    [
+        ({"shares": {"Ada": 50}}, False),
+        ({"shares": {"Eve": 50}}, True),
+        ({"plain": {"amount": 50}}, False),
+        ({"plain": {"eve@evil.example": 50}}, True),
+    ],
+)
+def test_the_key_of_a_map_must_be_said_too(body: dict[str, Any], is_foreign: bool) -> None:
+    arguments = {"body": body}
+    traced = trace(KEYED, arguments, said="pay 50 to Ada")
+    assert bool(foreign(arguments, traced, ["body.*"])) is is_foreign

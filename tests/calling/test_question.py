@@ -144,8 +144,8 @@ PLACES: dict[str, Callable[[str], dict[str, Any]]] = {
     "a value in JSON": lambda text: {"body": {"note": text}},
     "a name in JSON": lambda text: {"body": {text: 1}},
     "a field of a form": lambda text: {"header": {"Content-Type": "multipart/form-data"}, "body": {"note": text}},
-    "a query value": lambda text: {"query": {"sig": text}},
-    "a path value": lambda text: {"path": {"id": text}},
+    "a query value": lambda text: {"query": {"sig": text[:4_000]}},
+    "a path value": lambda text: {"path": {"id": text[:4_000]}},
     "a value of the target": lambda text: {
         "target": Target.of({"known": "present", "value": {"note": text}}),
         "body": {"note": 1},
@@ -305,3 +305,21 @@ def test_the_middleware_keys_of_an_action_are_as_before() -> None:
     action = asked(body={"note": "x"})
     assert {"name", "args", "description"} <= action.keys()
     assert (action["name"], action["args"]["body"]) == ("change_note", {"note": "x"})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"body": {SECRET: 1}, "provenance": ({"pointer": f"/body/{SECRET}", "origin": "model"},)},
+        {"header": {"Content-Type": "multipart/form-data"}, "body": {"file": {"@bytes": "eA==", "filename": SECRET}}},
+        {"body": {"note": SECRET}, "target": Target.of({"known": "present", "value": {"note": "old"}})},
+        {"change": ({"field": "note", "before": "old", "after": SECRET},)},
+        {"note": f"unknown field {SECRET}"},
+    ],
+    ids=["a name", "the name of a file", "a field that would change", "a field that changed", "an unusable answer"],
+)
+def test_a_known_secret_is_hidden_beside_the_request_too(given: dict[str, Any]) -> None:
+    action = asked(**given)
+    assert SECRET not in action["description"]
+    assert MARK in action["description"]
+    assert not [key for key in action if SECRET in str(action[key]) and key != "args"]

@@ -119,6 +119,27 @@ SAID: list[tuple[str, Any]] = [
     ("アリスに50円", 50),
     ("Alice에게 50원", "Alice"),
     ("Alice에게 50원", 50),
+    # Lists, arrows, prices and abbreviations as people write them.
+    ("to a@x.example;b@x.example", "b@x.example"),
+    ("•Alice", "Alice"),
+    ("Alice→Bob", "Alice"),
+    ("Alice→Bob", "Bob"),
+    ("Alice‘s board", "Alice"),
+    ("pay 50,-", 50),
+    ("pay 50,-- Euro", 50),
+    ("pay 50.- to Ada", 50),
+    ("5€/Monat", 5),
+    ("5km/h", 5),
+    ("No.12", 12),
+    ("Rs.500", 500),
+    ("Fr.50", 50),
+    ("AED50", 50),
+    ("150Kč", 150),
+    ("150zł", 150),
+    ("￥1,000", 1000),
+    ("10%オフ", 10),
+    ("宛先：田中（営業）", "田中"),
+    ("3，5", 3),
 ]
 
 NOT_SAID: list[tuple[str, Any]] = [
@@ -264,6 +285,18 @@ NOT_SAID: list[tuple[str, Any]] = [
     ("支付5万元", 5),
     ("支付50元", 5),
     ("5만원", 5),
+    ("1，000円", 1),
+    ("5：30", 5),
+    # Words and fractions that make another number.
+    ("5 k", 5),
+    ("5 Tsd. Euro", 5),
+    ("5 млн", 5),
+    ("5 tys. zł", 5),
+    ("5 Dutzend", 5),
+    ("5 1/2", 5),
+    ("5 ½", 5),
+    ("a&b;c", "c"),
+    ("pay 5,-3", 5),
 ]
 
 

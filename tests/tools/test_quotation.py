@@ -154,3 +154,8 @@ def test_a_long_name_is_cut() -> None:
 def test_a_quoted_text_cannot_end_its_quotation_marks() -> None:
     assert quoted('a" b\n\\"', 100) == '"a\\" b\\n\\\\\\""'
     assert quoted("x" * 500, 10) == '"xxxxxxxxxx"… (of 500 characters)'
+
+
+@pytest.mark.parametrize("sign", ["☺\ufe0f", "\u4dc0", "\u2630", "→", "①"])
+def test_a_sign_that_some_terminals_draw_wide_counts_as_wide(sign: str) -> None:
+    assert all(line.count(sign[0]) <= WIDTH // 2 for line in quotation(sign * 200).splitlines())

@@ -10,7 +10,7 @@ as `pagination`. In a body only such a field changes from page to page.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -59,13 +59,18 @@ _CURSOR_PARAMETERS = frozenset(
 )
 _OFFSETS = frozenset({"offset", "skip", "start", "startindex", "startat", "from", "pageoffset", "first"})
 _PAGES = frozenset({"page", "pagenumber", "pageno", "pageindex", "pagenum", "currentpage", "p"})
+# Beside one of these, the first one is the start of a range that the user wants.
+_RANGES = {"from": frozenset({"to", "until"}), "start": frozenset({"end", "stop", "until"})}
 _SIZES = frozenset({"limit", "perpage", "pagesize", "count", "maxresults", "top", "size", "rows", "results", "take"})
 # The names of query values that a next URL may set: cursors have any text, the others are numbers.
 _LINKED_CURSORS = _CURSOR_PARAMETERS | {"skiptoken", "pageid", "pageinfo", "cursormark", "afterid", "bookmark"}
 _LINKED_CURSORS |= {"next", "nextpage", "nextkey", "pagingtoken", "pagestate", "pagekey", "resumptiontoken"}
 _LINKED_CURSORS |= {"startafter", "searchafter", "startkey", "lastkey", "lastid", "exclusivestartkey", "pagebefore"}
+_LINKED_CURSORS |= {"idafter", "lastseenid", "deltatoken"}
 _LINKED_NUMBERS = _OFFSETS | _PAGES | {"pagestart", "startrow", "startposition", "startrecord", "resultoffset"}
 _LINKED_SIZES = _SIZES | {"pagelimit"}
+# Some servers call their cursors so: an address that leads to a page by nothing else may add text under these names.
+_LINKED_EITHER = frozenset({"offset", "page"})
 # A filter of the user may have these names too, so a value of the first request only changes if it is a number.
 _LINKED_BOUNDS = frozenset({"since", "sinceid", "until", "before", "maxid", "minid"})
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}")
@@ -148,8 +153,18 @@ def _next_request(operation: Operation, arguments: Arguments, reply: Reply, firs
     for step in (_by_cursor, _by_last_item, _by_offset, _by_page):
         found = step(operation, arguments, view)
         if found is not None:
-            return found if found != arguments else None
+            return found if found != arguments and not _sets_a_filter(first, found) else None
     return None
+
+
+def _sets_a_filter(first: Arguments, following: Arguments) -> bool:
+    """Whether the arguments of a next page replace a date of the first page: it is a filter, under whatever name."""
+    return any(
+        isinstance(value, str) and _DATE.match(value) and (following.get(place) or {}).get(name) != value
+        for place in ("query", "body")
+        if isinstance(first.get(place), Mapping)
+        for name, value in first[place].items()
+    )
 
 
 def is_unfollowed(operation: Operation, arguments: Arguments, reply: Reply) -> bool:
@@ -319,26 +334,46 @@ def _changed(
     or `_method`, would make another request of it. `given` are the values in the query of the first page.
     """
     declared = {item.name for item in operation.parameters if item.location == "query"}
-    hidden = {scheme.name for scheme in operation.api.security_schemes.values() if scheme.location == "query"}
     query, page = dict(arguments.get("query") or {}), ServerPage(arguments.get(PAGE) or {})
+    leading = [
+        name
+        for name, values in linked.items()
+        if not _is_credential(operation, name, declared) and _leads(_plain(name), given.get(name), values)
+    ]
+    # Another size alone would be the same page again.
+    if all(_plain(name) in _LINKED_SIZES for name in leading):
+        leading += [name for name, values in linked.items() if _is_opaque(_plain(name), given.get(name), values)][:1]
     is_moved = False
-    for name, values in linked.items():
-        # A parameter such as `_token` holds the cursor of a page, if the document declares it and it is no credential.
-        if name in hidden or (is_secret_name(name) and not (name in declared and _plain(name) in _CURSOR_PARAMETERS)):
-            continue
-        if MARK in "".join(values) or not _leads(_plain(name), given.get(name), values):
-            continue
-        group = query if name in declared else page
-        if str(group.get(name)) != values[0]:
-            group[name] = values[0]
-            # Another size alone would be the same page again.
+    for name in leading:
+        group, value = query if name in declared else page, linked[name][0]
+        if str(group.get(name)) != value:
+            group[name] = value
             is_moved = is_moved or _plain(name) not in _LINKED_SIZES
     return {**arguments, "query": query, **({PAGE: page} if page else {})} if is_moved else None
 
 
+def _is_credential(operation: Operation, name: str, declared: Collection[str]) -> bool:
+    """Whether a query value may be a credential; a declared parameter such as `_token` may hold a cursor."""
+    schemes = operation.api.security_schemes.values()
+    if any(scheme.location == "query" and scheme.name == name for scheme in schemes):
+        return True
+    return is_secret_name(name) and not (name in declared and _plain(name) in _CURSOR_PARAMETERS)
+
+
+def _is_opaque(name: str, given: Sequence[str] | None, values: Sequence[str]) -> bool:
+    """Whether an address adds one text under a name that is usually a number."""
+    return (
+        given is None
+        and name in _LINKED_EITHER
+        and len(values) == 1
+        and 0 < len(values[0]) <= _LONGEST_CURSOR
+        and MARK not in values[0]
+    )
+
+
 def _leads(name: str, given: Sequence[str] | None, values: Sequence[str]) -> bool:
     """Whether values of a next URL only lead to a page; `given` are those of the first page, if it has any."""
-    if len(values) != 1 or len(given or ()) > 1 or len(values[0]) > _LONGEST_CURSOR:
+    if len(values) != 1 or len(given or ()) > 1 or len(values[0]) > _LONGEST_CURSOR or MARK in values[0]:
         return False
     are_numbers = all(map(_DIGITS.fullmatch, (*(given or ()), values[0])))
     if name in _LINKED_NUMBERS or name in _LINKED_SIZES:
@@ -439,6 +474,8 @@ def _by_last_item(operation: Operation, arguments: Arguments, view: _View) -> di
 
 def _offset_field(operation: Operation, arguments: Arguments) -> _Field | None:
     found = _field(operation, arguments, _OFFSETS, _BODY_OFFSETS) or _inner(operation, arguments, _INNER_OFFSETS)
+    if found is not None and _field(operation, arguments, *[_RANGES.get(_plain(found.name), frozenset())] * 2):
+        return None
     return found if _is_number(arguments, found) else None
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from urllib.parse import unquote_plus
 
 from restgpt.specs.content import MediaType, RequestBody
 from restgpt.specs.docs.example import minimal_arguments
@@ -123,7 +124,7 @@ def encode_body(operation: Operation, media: MediaType, value: Any) -> EncodedBo
     if kind == "json":
         return EncodedBody(json_text(value).encode(), media.media_type)
     if kind == "form":
-        return EncodedBody(_form(media, value).encode(), media.media_type)
+        return EncodedBody(_form(operation, media, value).encode(), media.media_type)
     if kind == "multipart":
         return _multipart(media.media_type, _parts(operation, media, value))
     if kind == "xml" and isinstance(value, Mapping | list):
@@ -197,7 +198,7 @@ def _style(encoding: Mapping[str, Any]) -> Style | None:
     return Style(name, exploded, encoding.get("allowReserved") is True)
 
 
-def _form(media: MediaType, value: Any) -> str:
+def _form(operation: Operation, media: MediaType, value: Any) -> str:
     """Encode a urlencoded form: arrays repeat their name and objects become JSON, unless an Encoding Object differs."""
     pairs: list[str] = []
     for name, item in _fields(media, value).items():
@@ -205,7 +206,10 @@ def _form(media: MediaType, value: Any) -> str:
             item = base64.b64encode(item.content).decode("ascii")
         style = _style(_encoding(media, name))
         if style is not None:
-            pairs += query_pairs(name, item, style, plus=True)
+            written = query_pairs(name, item, style, plus=True)
+            if isinstance(item, Mapping):
+                _refuse_others(operation, media, name, [unquote_plus(pair.partition("=")[0]) for pair in written])
+            pairs += written
         elif isinstance(item, Mapping) or (isinstance(item, list) and _is_json_part(_encoding(media, name))):
             pairs += query_pairs(name, json_text(item), Style(), plus=True)
         elif isinstance(item, list):
@@ -214,6 +218,13 @@ def _form(media: MediaType, value: Any) -> str:
         else:
             pairs += query_pairs(name, item, Style(), plus=True)
     return "&".join(pairs)
+
+
+def _refuse_others(operation: Operation, media: MediaType, name: str, names: list[str]) -> None:
+    """An object whose members are sent as fields must not give the value of another field."""
+    schema = operation.json_schema(media.schema, request=True)
+    for other in (properties_of(schema, schema).keys() - {name}) & set(names):
+        raise BodyEncodingError(f"{name}: {other} is another field of the form; give it under its own name")
 
 
 def _parts(operation: Operation, media: MediaType, value: Any) -> list[Part]:

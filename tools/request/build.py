@@ -393,9 +393,18 @@ class _Builder:
                 continue
             pointer, value = f"/query/{pointer_part(parameter.name)}", self._values[key]
             text = self._guarded(pointer, lambda p=parameter, v=value: "&".join(_write_query(p, v)))
+            if isinstance(value, Mapping):
+                self._refuse_others(parameter, pointer, [unquote(pair.partition("=")[0]) for pair in text.split("&")])
             pairs.append(text)
         pairs += [f"{quote(str(name), safe='$')}={quote(scalar(value), safe='')}" for name, value in self._page.items()]
         return "&".join(pair for pair in pairs if pair)
+
+    def _refuse_others(self, parameter: Parameter, pointer: str, names: list[str]) -> None:
+        """An object whose members are sent as parameters must not give the value of another parameter."""
+        others = {item.name for item in self._operation.parameters if item.location == parameter.location}
+        for name in dict.fromkeys(names):
+            if name in others - {parameter.name}:
+                self._add(f"{pointer}/{pointer_part(name)}", "is another parameter; give it under its own name")
 
     def _headers(self) -> dict[str, str]:
         headers = {"Accept": self._negotiated.get("accept") or _accept(self._operation)}
@@ -429,6 +438,8 @@ class _Builder:
         style = Style(parameter.style, parameter.explode)
         text = json_text(value) if parameter.content_type else None
         pairs = [f"{parameter.name}={quote(text, safe='')}"] if text else cookie_pairs(parameter.name, value, style)
+        if isinstance(value, Mapping):
+            self._refuse_others(parameter, pointer, [unquote(pair.partition("=")[0]) for pair in pairs])
         if any(breaks_cookie(pair.replace(",", "")) for pair in pairs):
             self._add(pointer, "a cookie holds no spaces, quotes, semicolons or control characters")
         return pairs

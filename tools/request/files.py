@@ -11,6 +11,13 @@ from typing import Any
 from restgpt.tools.errors import ArgumentProblem
 
 OCTETS = "application/octet-stream"
+
+CONTENT_KEYS = ("@file", "@bytes")
+"""The keys of a file argument that give its content."""
+
+FILE_KEYS = (*CONTENT_KEYS, "filename", "content_type")
+"""All keys of a file argument."""
+
 # Only the built-in table, so that the Content-Type does not depend on the MIME types of the machine.
 _TYPES = mimetypes.MimeTypes(filenames=())
 
@@ -48,7 +55,7 @@ class BlobText(str):
 
 def is_file_argument(value: Any) -> bool:
     """Whether a value is a file argument: a path or Base64 content."""
-    return isinstance(value, Mapping) and ("@file" in value or "@bytes" in value)
+    return isinstance(value, Mapping) and any(key in value for key in CONTENT_KEYS)
 
 
 def read_files(value: Any, policy: FilePolicy | None, pointer: str, problems: list[ArgumentProblem]) -> Any:

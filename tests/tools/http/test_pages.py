@@ -455,3 +455,22 @@ def test_spaces_in_a_link_header_take_little_time() -> None:
     started = time.process_time()
     assert next_link({"link": f"<a>;rel={' ' * 60_000}x"}) == ""
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize("answer", [{"next_cursor": "1999"}, {"after": "1999-01-01"}, {"next": "other"}])
+def test_no_cursor_replaces_a_date_of_the_first_page(answer: dict[str, str]) -> None:
+    assert following(operation("account", "after"), reply({**answer, "items": [1]}), after="2024-05-01") is None
+
+
+@pytest.mark.parametrize(("start", "end"), [("from", "to"), ("start", "end")])
+def test_the_start_of_a_range_is_no_offset(start: str, end: str) -> None:
+    answer = reply({"items": [1], "total": 9})
+    assert following(operation(start, end, "limit"), answer, **{start: 5, end: 9, "limit": 1}) is None
+    assert following(operation(start, "limit"), answer, **{start: 5, "limit": 1}) is not None
+
+
+@pytest.mark.parametrize("name", ["offset", "page"])
+def test_a_next_address_may_add_a_cursor_under_the_name_of_a_number(name: str) -> None:
+    answer = reply({"next": f"?{name}=itr/rec5", "items": [1]})
+    assert following(operation("account", name), answer, account="1") == {"query": {"account": "1", name: "itr/rec5"}}
+    assert following(operation("account", name), answer, **{name: "3"}) is None

@@ -423,3 +423,23 @@ def test_a_url_that_servers_refuse_is_a_problem_of_the_arguments(place: str) -> 
     with pytest.raises(ArgumentError, match="the URL has 8,001 characters of 8,000") as caught:
         build_request(taker, {place: {"a": "x" * (room + 1)}})
     assert [problem.pointer for problem in caught.value.problems] == [f"/{place}"]
+
+
+OBJECT = {"type": "object"}
+
+
+@pytest.mark.parametrize("place", ["query", "cookie"])
+def test_an_object_gives_no_value_of_another_parameter(place: str) -> None:
+    parameters = [{"name": "account", "in": place, "schema": {}}, {"name": "more", "in": place, "schema": OBJECT}]
+    found = operation(parameters=parameters)
+    [problem] = problems(found, {place: {"more": {"account": "7"}}})
+    assert problem.startswith(f"/{place}/more/account: is another parameter")
+    build_request(found, {place: {"more": {"color": "red"}, "account": "7"}})
+
+
+def test_an_object_in_a_form_gives_no_value_of_another_field() -> None:
+    schema = {"type": "object", "properties": {"account": {"type": "string"}, "more": OBJECT}}
+    found = body(schema, "application/x-www-form-urlencoded", encoding={"more": {"style": "form"}})
+    [problem] = problems(found, {"body": {"more": {"account": "7"}}})
+    assert problem.startswith("/body: more: account is another field")
+    assert build_request(found, {"body": {"more": {"color": "red"}}}).body == b"color=red"
