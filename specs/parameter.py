@@ -11,6 +11,8 @@ from restgpt.specs.reading.names import VARIABLE
 from restgpt.specs.reading.references import follow
 
 LOCATIONS = ("path", "query", "header", "cookie", "querystring")
+# How many parameters of an operation are read, many more than any published one has.
+PARAMETERS_MOST = 1000
 STYLES = {"query": "form", "cookie": "form", "path": "simple", "header": "simple", "querystring": "form"}
 # RFC 9110 and OpenAPI: other keywords describe these header parameters, and they are ignored here.
 IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
@@ -52,6 +54,10 @@ def read_parameters(
             problems.append(Problem(f"{place}/parameters", "the parameters are not a list"))
             continue
         for number, raw in enumerate(items or ()):
+            if len(found) == PARAMETERS_MOST:
+                left_out = f"this and later parameters are left out: at most {PARAMETERS_MOST:,} are read"
+                problems.append(Problem(f"{place}/parameters/{number}", left_out))
+                break
             try:
                 node = follow(document, raw)
                 fault = _fault(node, path)

@@ -62,10 +62,10 @@ def stages(source: Path, values: Sequence[Any], told: dict[str, Any]) -> Iterato
 
     api = load_api(source, base_url="https://api.example.com")
     told["operations"] = len(api.operations)
-    yield "load", lambda: load_api(source).servers
+    yield "servers", lambda: api.servers
 
     def problems() -> None:
-        found = load_api(source).problems
+        found = api.problems
         told["problems"], told["cut"] = len(found), str(found[0])[:200] if found else ""
 
     yield "problems", problems

@@ -14,19 +14,25 @@ from restgpt.specs.reading.pointer import format_pointer, parse_fragment
 from restgpt.specs.reading.references import resolve
 from restgpt.specs.reading.slices import DEPTHS, Tokens
 
+# How many slices are searched, more than any published document has.
+SLICES_MOST = 100_000
 REFERENCE = re.compile(rb'"\$ref"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
 def slice_problems(document: Document) -> Iterator[Problem]:
     """Yield the problems of every slice: too deep nesting, a too long `enum`, broken references, each once a slice."""
     faults: dict[str, str] = {}
-    for address, raw in _slices(document):
+    for number, (address, raw) in enumerate(_slices(document)):
+        if number == SLICES_MOST:
+            found = f"this and later parts are not searched for problems: at most {SLICES_MOST:,} are"
+            yield Problem(format_pointer(address), found)
+            return
         if fault := depth_fault(raw):
             yield Problem(format_pointer(address), fault)
         if fault := enum_fault(raw):
             yield Problem(format_pointer(address), fault)
-        found = {json.loads(text) for text in REFERENCE.findall(raw)}
-        for reference in sorted(found):
+        references = {json.loads(text) for text in REFERENCE.findall(raw)}
+        for reference in sorted(references):
             if reference not in faults:
                 faults[reference] = _fault(document, reference)
             if faults[reference]:

@@ -113,6 +113,14 @@ def test_operations_beyond_the_limit_are_left_out_with_a_problem() -> None:
     assert f"/paths/~1thing{OPERATIONS_MOST}/get: this and later operations are left out" in messages(api)
 
 
+def test_parameters_beyond_the_limit_are_left_out_with_a_problem() -> None:
+    operation = api_of("many parameters", 1001).operations[0]
+    assert len(operation.parameters) == 1000
+    assert [str(problem) for problem in operation.problems] == [
+        "/paths/~1things/get/parameters/1000: this and later parameters are left out: at most 1,000 are read"
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "size", "problem"),
     [
