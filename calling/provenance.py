@@ -15,6 +15,7 @@ from typing import Any
 
 from restgpt.calling.record import Place, Provenance
 from restgpt.specs import Operation
+from restgpt.specs.reading.pointer import format_pointer, parse_pointer
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named
 from restgpt.tools.storable import storable_value
@@ -60,15 +61,16 @@ def trace(
     they are only taken as far as needed. The user goes before the document and the document before responses. `code` is
     the text of the program that makes the call: what it does not contain either, it computed.
     """
-    fixed = {(item.location, item.name): _documented(item.schema) for item in operation.parameters}
+    fixed: dict[tuple[str, ...], Sequence[Any]] = {
+        (item.location, item.name): documented(item.schema) for item in operation.parameters
+    }
     evidence = Evidence(said)
     found: dict[str, Provenance] = {}
     open_ends: dict[str, Any] = {}
     for pointer, value in islice(_traced(arguments), MOST_TRACED):
-        place, _, name = pointer[1:].partition("/")
         if evidence.says(value):
             found[pointer] = {"pointer": pointer, "origin": "user"}
-        elif value in fixed.get((place, _unescaped(name)), ()):
+        elif value in fixed.get(parse_pointer(pointer), ()):
             found[pointer] = {"pointer": pointer, "origin": "document"}
         else:
             found[pointer] = {"pointer": pointer, "origin": "model"}
@@ -155,7 +157,8 @@ def _traced(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield pointer, value
 
 
-def _documented(schema: Any) -> Sequence[Any]:
+def documented(schema: Any) -> Sequence[Any]:
+    """The values that a schema fixes: those of its `enum`, its default and its constant, which may be None."""
     if not isinstance(schema, Mapping):
         return ()
     values = schema.get("enum")
@@ -258,15 +261,7 @@ def _walked(value: Any) -> Iterator[tuple[list[Any], Any]]:
 
 
 def _pointer(path: Sequence[Any]) -> str:
-    return "".join(f"/{_escaped(str(key))}" for key in path[1:])
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
-
-
-def _unescaped(name: str) -> str:
-    return name.replace("~1", "/").replace("~0", "~")
+    return format_pointer(map(str, path[1:]))
 
 
 def foreign(
@@ -290,7 +285,7 @@ def foreign(
 
 
 def _fits(pointer: str, patterns: Sequence[str], *, is_text: bool) -> bool:
-    parts = [_unescaped(part) for part in pointer[1:].split("/")]
+    parts = parse_pointer(pointer)
     names = [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
     bare = [".".join(part for part in name.split(".") if not part.isdigit()) for name in names]
     if any(fnmatchcase(name, pattern) for pattern in patterns for name in {*names, *bare}):
@@ -309,7 +304,7 @@ def _is_above(parts: Sequence[str], pattern: str) -> bool:
 
 def described(item: Provenance) -> str:
     """One argument and its origin, as a person reads it; names that the program did not choose are quoted."""
-    name = named(".".join(_unescaped(part) for part in item["pointer"][1:].split("/")))
+    name = named(".".join(parse_pointer(item["pointer"])))
     origin = {
         "user": "you said it",
         "document": "the API's document fixes it",
