@@ -181,7 +181,6 @@ class StoreClaims:
 Step = tuple[str, tuple[str | int, ...]]
 """A statement and its values."""
 
-
 _FILES: WeakKeyDictionary[Any, tuple[int, int]] = WeakKeyDictionary()
 """The device and number of the file of each store's database in SQLite."""
 
@@ -239,7 +238,7 @@ class SqliteClaims:
 
 
 class AsyncSqliteClaims(SqliteClaims):
-    """The same of an `AsyncSqliteStore`, for code in other threads than its event loop's."""
+    """Claims in the database of an `AsyncSqliteStore`, for code in other threads than its event loop's."""
 
     def _run(self, *steps: Step, is_read: bool = False) -> Any:
         return _on_loop(self._store, lambda: self._within(steps, "BEGIN" if is_read else "BEGIN IMMEDIATE"))
@@ -260,7 +259,7 @@ class AsyncSqliteClaims(SqliteClaims):
 
 
 def _sqlite_steps(steps: Sequence[Step]) -> list[Step]:
-    """The statements with SQLite's placeholders, after the one that creates the table; that writes only once."""
+    """The statements with SQLite's placeholders, after the one that creates the table if it does not exist."""
     return [(CREATE, ()), *((statement.replace("%s", "?"), values) for statement, values in steps)]
 
 
@@ -320,7 +319,7 @@ class PostgresClaims:
 
 
 class AsyncPostgresClaims(PostgresClaims):
-    """The same of an `AsyncPostgresStore`, for code in other threads than its event loop's."""
+    """Claims in the database of an `AsyncPostgresStore`, for code in other threads than its event loop's."""
 
     def _execute(self, statement: str, values: tuple[str | int, ...]) -> Any:
         return _on_loop(self._store, lambda: self._aexecute(statement, values))
@@ -365,7 +364,7 @@ def _on_loop(store: Any, work: Callable[[], Coroutine[Any, Any, Result]]) -> Res
     except RuntimeError:
         is_same = False
     if is_same:
-        # It would wait for itself for ever.
+        # The loop would wait for itself and never end.
         raise asyncio.InvalidStateError(
             f"{type(store).__name__} was used on its own event loop. Call the graph with ainvoke or astream."
         )

@@ -42,10 +42,9 @@ def draft(
     `id` names the call in the write journal; an idempotency key is made from it where the document has a header for
     one. `said` is what the user said and `found` gives kept responses by handle, the newest first: every argument is
     traced to one of them, unless `said` is None. `code` is the program that makes the call, `answered` the APIs that
-    gave the responses, if there are several. With `is_own` all arguments
-    are the user's own. `effect` is that of the rules, where they were asked, else that of the document. Only an
-    operation that reads, or seems to, has more than one of its `pages` read. Raises `SpecError` where the document
-    names no host.
+    gave the responses, if there are several. With `is_own` all arguments are the user's own. `effect` is that of the
+    rules, where they were asked, else that of the document. Only an operation that reads, or seems to, has more than
+    one of its `pages` read. Raises `SpecError` if the document names no host.
     """
     effect = effect or effect_of(operation)
     given = with_key(operation, arguments, id)

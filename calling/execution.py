@@ -49,17 +49,15 @@ NOT_CERTAIN = (
 UNSURE = "Whether the API carried it out is not known: look before it is done again."
 
 
-def carry_out(
-    session: Session, ready: Ready, *, deadline: float | None = None, touched: set[str] | None = None
-) -> Done | Ask | Held | Refused:
+def carry_out(session: Session, ready: Ready, *, touched: set[str] | None = None) -> Done | Ask | Held | Refused:
     """Send a call and keep what came of it; it comes back as an Ask where a person has to decide again.
 
     That is a change whose earlier try has no known outcome, and a change whose target is not any more what the person
     saw. What the rules bar by now is not sent: a run may have been killed between the decision and the sending. Nor is
     what was to be sent unasked because it only reads, if that is not certain any more.
     `touched` are the readers of targets that the same approval let other calls change in the meantime: these are not
-    compared, and the reader of what this call changes is added. `deadline` is a moment of the session's clock. Raises
-    `HttpFault` where nothing that a model could say would help, and `StoppingError`; both leave the journal true.
+    compared, and the reader of what this call changes is added. Raises `HttpFault` where nothing that a model could say
+    would help, and `StoppingError`; both leave the journal true.
     """
     done: Done | Ask | Held | Refused
     ready = replace(ready, draft=replace(ready.draft, effect=session.rules.effect(ready.draft.operation)))
@@ -70,13 +68,13 @@ def carry_out(
             return Refused(ready.draft, NOT_CERTAIN) if isinstance(decided, Ask) else decided
         ready = decided
     if ready.draft.effect.is_read:
-        done = _read(session, ready, deadline)
+        done = _read(session, ready)
     else:
-        done = _change(session, ready, deadline, set() if touched is None else touched)
+        done = _change(session, ready, set() if touched is None else touched)
     return replace(done, note=ready.note) if isinstance(done, Done) and not done.note else done
 
 
-def _change(session: Session, ready: Ready, deadline: float | None, touched: set[str]) -> Done | Ask | Held | Refused:
+def _change(session: Session, ready: Ready, touched: set[str]) -> Done | Ask | Held | Refused:
     """Send a change with its intent noted before and its outcome after, so that no crash can double it."""
     draft, journal = ready.draft, session.journal
     # Before the look-up: an earlier attempt either noted its intent by now, or loses its claim before it sends.
@@ -91,7 +89,7 @@ def _change(session: Session, ready: Ready, deadline: float | None, touched: set
         return checked
     if entry.known == "unknown" and entry.tries >= ready.sends:
         return present(session, Ask(draft, unsure=entry.tries))
-    now = _look(session, ready, deadline, is_first=not entry.tries)
+    now = _look(session, ready, is_first=not entry.tries)
     if question := _changed_since(session, ready, now, touched):
         return question
     # Not that of the target that was shown: an edit may have sent the call to another one.
@@ -102,7 +100,7 @@ def _change(session: Session, ready: Ready, deadline: float | None, touched: set
     journal.intend(draft.id, draft.fingerprint, session.shown(draft.request), earlier=kept, attempt=attempt)
     made = Made()
     try:
-        reply = session.send(draft.request, draft.operation, deadline=deadline, before_send=claim.begin)
+        reply = session.send(draft.request, draft.operation, before_send=claim.begin)
     except HttpFault as fault:
         if isinstance(fault, UNREACHABLE) or not fault.repairable:
             if not fault.outcome_unknown:
@@ -117,7 +115,7 @@ def _change(session: Session, ready: Ready, deadline: float | None, touched: set
     else:
         # The question about a proposed read names its further pages, so the approval covers them.
         is_list = draft.effect.is_proposed
-        replies, rest = _pages(session, draft, reply, deadline, claim.begin) if is_list else ([reply], None)
+        replies, rest = _pages(session, draft, reply, claim.begin) if is_list else ([reply], None)
         done = Done(draft, "sent", response=_kept(session, draft.operation, replies, rest), reply=reply)
         made = _made(reply)
     # Before the remedy is looked for, so that no error in that can lose the outcome.
@@ -133,13 +131,13 @@ def _answered(draft: Draft, entry: Entry) -> Done:
     return Done(draft, outcome["status"], outcome["note"], outcome["response"])
 
 
-def _look(session: Session, ready: Ready, deadline: float | None, *, is_first: bool) -> Target:
+def _look(session: Session, ready: Ready, *, is_first: bool) -> Target:
     """The target right before sending, where a person saw it before, or where an undo will need it."""
     draft = ready.draft
     wanted = session.keep_earlier and is_first and needs_earlier(draft.operation, draft.settled)
     if not (ready.target.is_known or wanted):
         return NO_TARGET
-    return session.look(draft.operation, draft.settled, deadline=deadline, firm=ready.target.is_known)
+    return session.look(draft.operation, draft.settled, firm=ready.target.is_known)
 
 
 def _changed_since(session: Session, ready: Ready, now: Target, touched: Collection[str]) -> Ask | None:
@@ -177,18 +175,18 @@ def _undo(session: Session, draft: Draft, earlier: Earlier, made: Made) -> dict[
     return {"operation": name, "arguments": storable_value(found.arguments), "caution": found.caution}
 
 
-def _read(session: Session, ready: Ready, deadline: float | None) -> Done | Held | Refused:
+def _read(session: Session, ready: Ready) -> Done | Held | Refused:
     """Send a request that only reads, and follow its pages."""
     draft, checked = ready.draft, decide(ready, session.rules)
     if isinstance(checked, Done | Held | Refused):
         return checked
     try:
-        first = session.send(draft.request, draft.operation, deadline=deadline, is_read=True)
+        first = session.send(draft.request, draft.operation, is_read=True)
     except HttpFault as fault:
         if isinstance(fault, UNREACHABLE) or not (fault.repairable or isinstance(fault, REFUSED)):
             raise
         return Done(draft, "failed", str(fault))
-    replies, rest = _pages(session, draft, first, deadline)
+    replies, rest = _pages(session, draft, first)
     return Done(draft, "sent", response=_kept(session, draft.operation, replies, rest), reply=first)
 
 
@@ -203,7 +201,6 @@ def _pages(
     session: Session,
     draft: Draft,
     first: Reply,
-    deadline: float | None,
     before_send: Callable[[], None] | None = None,
 ) -> tuple[list[Reply], Rest | None]:
     """The first page and those after it as far as wanted, and why the list is not whole, if it is not."""
@@ -216,7 +213,7 @@ def _pages(
         asked.append(arguments)
         request = _page_request(session, draft, arguments, len(asked))
         is_read = draft.effect.is_read
-        reply = session.send(request, operation, deadline=deadline, is_read=is_read, before_send=before_send)
+        reply = session.send(request, operation, is_read=is_read, before_send=before_send)
         failed = "" if reply.is_success else f"status {reply.status}"
         return reply
 

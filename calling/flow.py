@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from restgpt.calling.idempotency import key_header
-from restgpt.calling.provenance import MOST_SEARCHED, MOST_TRACED, is_literal, literals
+from restgpt.calling.provenance import MOST_SEARCHED, MOST_TRACED, documented, is_literal, literals
 from restgpt.calling.record import ApiRecord, FlowRecord, Provenance
 from restgpt.specs import Api, Operation, SpecError
 from restgpt.specs.api import slug
@@ -241,8 +241,7 @@ def _named(node: Mapping[str, Any]) -> Iterable[Any]:
 
 def _documented(operation: Operation) -> Iterator[str]:
     for node in _nodes(operation):
-        values = node.get("enum")
-        for value in [*(values if isinstance(values, list) else ()), node.get("default"), node.get("const")]:
+        for value in documented(node):
             if value is not None and not isinstance(value, Mapping | list):
                 yield text_of(value)
     yield from operation.body.content if operation.body else ()

@@ -164,11 +164,6 @@ class Journal:
             value = {**value, "of": entry, "attempt": attempt}
         self._store.put(self._namespace, _key(entry, attempt), storable_value(value), index=False)
 
-    def withdraw(self, entry: str) -> None:
-        """Delete an entry."""
-        for attempt in self._attempts(entry):
-            self._store.delete(self._namespace, _key(entry, attempt))
-
     def entries(self) -> list[dict[str, Any]]:
         """All changes of the thread, the oldest first, with their requests redacted."""
         attempts: dict[str, dict[int, dict[str, Any]]] = {}

@@ -91,11 +91,10 @@ class Rules:
         """The other APIs whose values a call may send only after a person was asked, by id with their names."""
         if flow is None:
             return {}
-        api = operation.api
-        entry = self.settings.apis.get(api.entry) if api.entry is not None else None
+        entry = self.settings.entry(operation.api)
         sources = entry.sources if entry else ()
         allowed = {entry_id(name) for name in sources if name != MODEL}
-        asked = self.allowance.asked(flow, api_record(api)["id"], allowed, lets_words=MODEL in sources)
+        asked = self.allowance.asked(flow, api_record(operation.api)["id"], allowed, lets_words=MODEL in sources)
         return {source: name for source, name in flow["read"].items() if source in asked}
 
     def crossing_refused(self, operation: Operation, flow: FlowRecord | None) -> list[str]:

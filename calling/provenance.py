@@ -15,6 +15,7 @@ from typing import Any
 from restgpt.calling.record import Place, Provenance
 from restgpt.specs import Operation
 from restgpt.specs.effort import within
+from restgpt.specs.reading.pointer import format_pointer, parse_pointer
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named
 from restgpt.tools.request.arguments import follow, is_open, properties_of
@@ -66,16 +67,17 @@ def trace(
     they are only taken as far as needed. The user goes before the document and the document before responses. `code` is
     the text of the program that makes the call: what it does not contain either, it computed.
     """
-    fixed = {(item.location, item.name): _documented(item.schema) for item in operation.parameters}
+    fixed: dict[tuple[str, ...], Sequence[Any]] = {
+        (item.location, item.name): documented(item.schema) for item in operation.parameters
+    }
     evidence = Evidence(said)
     found: dict[str, Provenance] = {}
     open_ends: dict[str, Any] = {}
     for pointer, value in islice(_traced(arguments), MOST_TRACED):
-        place, _, name = pointer[1:].partition("/")
         if evidence.says(value):
             is_said = all(map(evidence.says, _keys(operation, pointer)))
             found[pointer] = {"pointer": pointer, "origin": "user" if is_said else "model"}
-        elif value in fixed.get((place, _unescaped(name)), ()):
+        elif value in fixed.get(parse_pointer(pointer), ()):
             found[pointer] = {"pointer": pointer, "origin": "document"}
         else:
             found[pointer] = {"pointer": pointer, "origin": "model"}
@@ -92,7 +94,7 @@ def trace(
 
 def _keys(operation: Operation, pointer: str) -> Iterator[str]:
     """The names on the way to a value that are data, such as the keys of a map, and no fields of the document."""
-    place, *parts = map(_unescaped, pointer[1:].split("/"))
+    place, *parts = parse_pointer(pointer)
     if place == "body":
         schemas = [media.schema for media in operation.body.content.values()] if operation.body else []
     else:
@@ -194,7 +196,8 @@ def _traced(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield pointer, value
 
 
-def _documented(schema: Any) -> Sequence[Any]:
+def documented(schema: Any) -> Sequence[Any]:
+    """The values that a schema fixes: those of its `enum`, its default and its constant, which may be None."""
     if not isinstance(schema, Mapping):
         return ()
     values = schema.get("enum")
@@ -297,15 +300,7 @@ def _walked(value: Any) -> Iterator[tuple[list[Any], Any]]:
 
 
 def _pointer(path: Sequence[Any]) -> str:
-    return "".join(f"/{_escaped(str(key))}" for key in path[1:])
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
-
-
-def _unescaped(name: str) -> str:
-    return name.replace("~1", "/").replace("~0", "~")
+    return format_pointer(map(str, path[1:]))
 
 
 def foreign(
@@ -329,7 +324,7 @@ def foreign(
 
 
 def _fits(pointer: str, patterns: Sequence[str], *, is_text: bool) -> bool:
-    parts = [_unescaped(part) for part in pointer[1:].split("/")]
+    parts = parse_pointer(pointer)
     if is_text and parts[-1] in CONTENT_KEYS:
         # The content of a file is text at the place of the file.
         return _fits(pointer.rpartition("/")[0], patterns, is_text=True)
@@ -358,7 +353,7 @@ def _is_above(parts: Sequence[str], pattern: str) -> bool:
 
 def described(item: Provenance) -> str:
     """One argument and its origin, as a person reads it; names that the program did not choose are quoted."""
-    name = named(".".join(_unescaped(part) for part in item["pointer"][1:].split("/")))
+    name = named(".".join(parse_pointer(item["pointer"])))
     origin = {
         "user": "you said it",
         "document": "the API's document fixes it",

@@ -84,9 +84,7 @@ class Session:
         """A text of a model as people may see it: without secrets."""
         return self.redactor().text(text)
 
-    def look(
-        self, operation: Operation, arguments: Any, *, deadline: float | None = None, firm: bool = False
-    ) -> Target:
+    def look(self, operation: Operation, arguments: Any, *, firm: bool = False) -> Target:
         """Read the target of a change; the target is unknown unless the answer is a 200 with JSON, a 404 or a 410.
 
         Nothing is read that the rules do not let through unasked. A `firm` look raises `HttpFault` if the API cannot
@@ -98,11 +96,9 @@ class Session:
         wanted = reader_arguments(operation, reader, arguments)
         if wanted is None:
             return NO_TARGET
-        until = self.clock() + LOOK_S
         try:
             request = build_request(reader, wanted)
-            until = until if deadline is None else min(until, deadline)
-            reply = self.send(request, reader, deadline=until, is_read=True)
+            reply = self.send(request, reader, deadline=self.clock() + LOOK_S, is_read=True)
         except UNREACHABLE:
             if firm:
                 raise

@@ -17,7 +17,6 @@ from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.schemas.all_of import merge_all_of
 from restgpt.tools.request.body import kind_of
-from restgpt.tools.response.reply import Reply
 from restgpt.tools.response.shape import Shape, merged, shape_of, text_of
 
 NAMESPACE = ("restgpt", "shapes")
@@ -43,11 +42,6 @@ class Shapes:
 
     def __init__(self, store: BaseStore | None) -> None:
         self._store = store
-
-    def learn_reply(self, operation: Operation, reply: Reply) -> None:
-        """Learn from a reply if it is a complete 2xx with JSON."""
-        if reply.is_success and not reply.truncated and reply.content.kind == "json":
-            self.learn(operation, reply.content.value())
 
     def learn(self, operation: Operation, value: Any) -> None:
         """Merge the shape of a successful JSON answer into the known one; written only if that changes it."""

@@ -15,7 +15,7 @@ from restgpt.tools.checkpoint_id import continue_after
 
 
 class OrderedSaver(BaseCheckpointSaver[Any]):
-    """A mixin for checkpointers: whoever reads a thread writes greater ids afterwards than the thread has."""
+    """A mixin for checkpointers: after a process has read a thread, it writes greater ids than the thread has."""
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint of a config, and note the newest id of its thread."""

@@ -27,6 +27,7 @@ from restgpt.calling.call import (
     seems_to_read,
 )
 from restgpt.calling.decision import decide, needs_person
+from restgpt.calling.flow import api_record
 from restgpt.calling.question import answered, present
 from restgpt.calling.session import Session
 from restgpt.nodes.context import Context
@@ -87,7 +88,7 @@ def _decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Requ
             decided.append(advanced(request, failed(request, str(error))))
             continue
         crossing = session.rules.crossing(draft.operation, draft.flow)
-        pairs = {(source, draft.operation.api.identity) for source in crossing}
+        pairs = {(source, api_record(draft.operation.api)["id"]) for source in crossing}
         if pairs and pairs <= pending and not needs_person(draft, session.rules):
             continue
         found = _decided(session, request, draft)

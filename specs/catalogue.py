@@ -6,12 +6,13 @@ from functools import cached_property
 
 from restgpt.specs.api import Api
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.keyword import UniqueNames, identifier
+from restgpt.specs.docs.keyword import identifier
 from restgpt.specs.docs.lookalike import difference, look_alikes
 from restgpt.specs.docs.map import Map
 from restgpt.specs.docs.summary import summary_line
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownOperationError
+from restgpt.specs.reading.unique_names import UniqueNames
 from restgpt.specs.search.ranking import Search
 from restgpt.specs.search.vectors import VectorSearch
 

@@ -1,4 +1,4 @@
-"""A graph that is safe on any server: its checkpoints are kept in time and in order, whatever the server passes.
+"""A graph whose checkpoints are saved before the next node starts, and in order, on any server.
 
 LangGraph's default keeps a checkpoint while the next node runs already, and makes its id from the clock of the machine.
 A run that is killed in between would draft a call again that it has sent, and a machine whose clock is behind would

@@ -24,7 +24,7 @@ _LIST = re.compile(r"[,\s]+")
 _URI = re.compile(r"[:/]")
 _POSSESSIVE = re.compile(r"['’‘´]s(?!\w)")
 
-# A sign between a value and a word joins them to one word, of which the value is only a piece, except for these signs.
+# Any other sign between a value and a word joins them to one word, of which the value is only a piece.
 _QUOTES = frozenset('"“”„«»‹›`「」『』')
 _CJK_SIGNS = frozenset("、。，；：！？・—―（）【】")
 _MARKS = frozenset("•‣→⇒")
@@ -279,7 +279,7 @@ def _ends(text: str, end: int) -> bool:
 
 
 def _separates(text: str, at: int) -> bool:
-    """Whether the sign at this place separates what stands on its sides, also without a space."""
+    """Whether the sign at this place separates its neighbours, even without a space."""
     sign = text[at]
     if sign.isspace() or sign in _QUOTES or sign in _MARKS or category(sign) == "So":
         return True

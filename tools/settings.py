@@ -163,7 +163,7 @@ class ApiEntry:
         return tuple(name for rule in self.policy if rule.applies_to(operation) for name in rule.from_user)
 
     def tightened(self) -> "ApiEntry":
-        """The entry with those of its rules that deny, ask or reserve arguments for the user, and with nothing else."""
+        """The entry with only its rules that deny, ask, mark a change, or reserve arguments for the user."""
         policy = [replace(rule, decision=None) if rule.decision == "allow" else rule for rule in self.policy]
         return ApiEntry(
             self.name,

@@ -88,10 +88,10 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A task and the ends of the children that carry it out; the last child lives, on the machine `last`.
+    """A task and how the children that carry it out end; the last child is not killed, and runs on the machine `last`.
 
-    The `person` answers the questions. What is `removed` goes while a child is stopped; without the database no other
-    child takes over. A trial that is not `locked` runs as on a server, which locks no thread.
+    The `person` answers the questions. Lock files or the database are `removed` while a child is stopped; without the
+    database no other child takes over. A trial that is not `locked` runs as on a server, which locks no thread.
     """
 
     task: Task
@@ -129,7 +129,7 @@ class Outcome:
     """What came of a trial, and what its children told while they ran.
 
     `asked` counts the questions that were answered, by request; `again` has those that came again without a reason.
-    `risked` counts the changes of unknown outcome that a person let go out once more. `uses` counts the uses of the
+    `risked` counts the changes of unknown outcome that a person approved again. `uses` counts the uses of the
     store, `fenced` the zombies that lost their claims, and `withheld` is the error of a child that ended with one.
     """
 
@@ -180,7 +180,7 @@ class Outcome:
         task, last = trial.task, trial.last
         lost, doubled = self.ledger.lost(wanted.ledger), self.ledger.doubled(wanted.ledger)
         if trial.removed == "database":
-            # What was not sent is not lost without a word: the run ends with an error.
+            # A change that was not sent counts as lost unless the run ended with an error.
             is_told = RemovedDatabaseError.__name__ in self.withheld or not lost
             return [f"doubled {change}" for change in doubled] + ([] if is_told else ["it went on without database"])
         found = [] if self.answer.strip() == DONE else [f"it ended with {self.answer or self.withheld!r}"]
@@ -408,7 +408,7 @@ class Driver:
         self._wanted: dict[str, Outcome] = {}
 
     def run(self, trial: Trial) -> Outcome:
-        """Run a trial: a fresh world and thread, a child for each kill, then one that lives; then wake the zombies."""
+        """Run a trial: a fresh world and thread, a child for each kill, one without; then wake the zombies."""
         server = self.stage.servers[trial.task.world]
         server.world.reset()
         home = f"{self.stage.home}/{uuid4().hex}"
@@ -507,7 +507,7 @@ class Driver:
 
 @dataclass(slots=True)
 class _Child:
-    """A process that carries out a trial, and what it is to tell."""
+    """A process that carries out a trial, the connection for its messages, and when it ends."""
 
     process: Any
     told: Connection
@@ -518,7 +518,7 @@ class _Child:
         return int(self.process.pid)
 
     def follow(self, outcome: Outcome) -> Literal["ended", "killed", "stopped"]:
-        """Note what it tells until it ends, is killed or stops itself."""
+        """Record its messages until it ends, is killed or stops itself."""
         if self.kill.moment == "after" and not _listen(self.told, self.kill.number, outcome):
             self.process.kill()
         heard = _listen(self.told, PATIENCE_S, outcome)
@@ -558,7 +558,7 @@ def _received(connection: Connection) -> Any:
 
 
 def _listen(connection: Connection, seconds: float, outcome: Outcome) -> Literal["", "ended", "stopped"]:
-    """Note what a child tells for some seconds; returns whether it has ended or stopped itself, empty for neither."""
+    """Record the messages of a child for some seconds; returns "ended" or "stopped", or nothing if it still runs."""
     ends = time.monotonic() + seconds
     while connection.poll(max(0.0, ends - time.monotonic())):
         message = _received(connection)

@@ -325,7 +325,7 @@ def scale(plan: Plan, *, say: Callable[[str], None] = lambda text: None, keep: P
 
 
 def _settle(world: World[Any], quiet: float = 3.0) -> None:
-    """Wait until nothing has arrived for some seconds, so that continued instances had their say."""
+    """Wait until nothing has arrived for some seconds, so that the requests of continued instances are there."""
     while True:
         before = len(world.log)
         time.sleep(quiet)

@@ -14,6 +14,7 @@ from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
 from restgpt.specs.reading.references import follow_safely
+from restgpt.specs.reading.unique_names import UniqueNames
 
 # Arguments that every function has or may have: the request body, and how many pages to read.
 BODY, PAGES = "body", "pages"
@@ -54,27 +55,6 @@ def identifier(text: str, *, taken: Collection[str] = (), fallback: str = "value
         # It starts with a digit or with a sign that may only follow a letter.
         name = f"{fallback}_{name}"
     return f"{name}_" if keyword.iskeyword(name) or name in taken else name
-
-
-class UniqueNames:
-    """Numbers equal names from 2; finds the next number without trying all lower ones."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-        self._numbers: dict[str, int] = {}
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._taken
-
-    def claim(self, name: str) -> str:
-        """Return the name, numbered if it is taken, and take it."""
-        found, number = name, self._numbers.get(name, 1)
-        while found in self._taken:
-            number += 1
-            found = f"{name}_{number}"
-        self._numbers[name] = number
-        self._taken.add(found)
-        return found
 
 
 def keywords(operation: Operation) -> tuple[Keyword, ...]:

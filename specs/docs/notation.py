@@ -25,6 +25,7 @@ from restgpt.specs.effort import can_spend
 from restgpt.specs.reading.coercion import coerce
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import follow_safely
+from restgpt.specs.reading.unique_names import UniqueNames
 from restgpt.specs.schemas.all_of import merge_all_of
 from restgpt.specs.schemas.types import fit_values, is_true, schema_types
 from restgpt.specs.search.stemmer import stems
@@ -83,9 +84,7 @@ class Notation:
         self._present = None if received is None else names_in(received)
         self._top = frozenset(received) if isinstance(received, dict) else None
         self._names: dict[str, str] = {}
-        # The names in use, and the last number of each name that several references end in.
-        self._taken: set[str] = set()
-        self._numbers: dict[str, int] = {}
+        self._unique = UniqueNames()
         # The references that are still to be written, and the best score with which each was met.
         self._waiting: list[str] = []
         self._priority: dict[str, float] = {}
@@ -168,7 +167,7 @@ class Notation:
                 break
             # Schemas to which only the longer text refers must not be written.
             self._names, self._waiting = names, waiting
-            self._taken, self._numbers = set(names.values()), {}
+            self._unique = UniqueNames(names.values())
         self._least = 0.0
         return text
 
@@ -354,13 +353,7 @@ class Notation:
     def _name(self, reference: str) -> str:
         if reference not in self._names:
             stem = reference.rstrip("/").rsplit("/", 1)[-1]
-            name, number = stem, self._numbers.get(stem, 1)
-            while name in self._taken:
-                number += 1
-                name = f"{stem}_{number}"
-            self._numbers[stem] = number
-            self._taken.add(name)
-            self._names[reference] = name
+            self._names[reference] = self._unique.claim(stem)
             self._waiting.append(reference)
         if self._own >= PARTLY:
             self._touched.add(reference)

@@ -13,8 +13,8 @@ from restgpt.specs.reading.pointer import format_pointer, parse_fragment, parse_
 from restgpt.specs.reading.references import follow
 from restgpt.specs.reading.slices import slice_object
 
-# More than any published document has: the operations of a document, those of a path with methods of their own, and the
-# tags of an operation; then the characters of texts. What is beyond is left out, with a problem.
+# The most operations of a document, own methods of a path, and tags of an operation, then the most characters of texts:
+# more than any published document has. Whatever exceeds them is left out or cut, with a problem.
 OPERATIONS_MOST, OWN_METHODS_MOST, TAGS_MOST = 20_000, 100, 100
 PATH_MOST, NAME_MOST, SUMMARY_MOST, DESCRIPTION_MOST = 8000, 1000, 5000, 200_000
 # How many bytes of path items are read again because other path items refer to them.

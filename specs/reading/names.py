@@ -4,6 +4,7 @@ import re
 from hashlib import sha256
 
 from restgpt.specs.problem import Problem
+from restgpt.specs.reading.unique_names import UniqueNames
 
 NAME_LENGTH = 64
 ILLEGAL = re.compile(r"[^A-Za-z0-9_-]+")
@@ -14,9 +15,7 @@ class Names:
     """Names the operations of one document, in document order; repeated operationIds become problems."""
 
     def __init__(self, problems: list[Problem]) -> None:
-        self._taken: set[str] = set()
-        # The last number of each name: lower ones are taken.
-        self._numbers: dict[str, int] = {}
+        self._names = UniqueNames(longest=NAME_LENGTH)
         self._identifiers: set[str] = set()
         self._problems = problems
 
@@ -27,14 +26,7 @@ class Names:
         elif identifier:
             self._identifiers.add(identifier)
         name = legal_name(identifier) if ILLEGAL.sub("", identifier) else derived_name(method, path)
-        unique, number = name, self._numbers.get(name, 1)
-        while unique in self._taken:
-            number += 1
-            suffix = f"_{number}"
-            unique = name[: NAME_LENGTH - len(suffix)] + suffix
-        self._numbers[name] = number
-        self._taken.add(unique)
-        return unique
+        return self._names.claim(name)
 
 
 def legal_name(identifier: str) -> str:

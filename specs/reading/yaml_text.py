@@ -16,7 +16,7 @@ DASHES = re.compile(r"(?:[-?][ \t]+){500}")
 BRACKET = re.compile(r"[\[\]{}]")
 # Merge keys belong to YAML 1.1, but documents that share parts by aliases rely on them.
 MERGE = re.compile(r"(?:^|[{,-])[ \t]*<<[ \t]*:", re.MULTILINE)
-# An alias where a value may stand; other libraries write out aliases before anybody can count.
+# An alias in the place of a value; ryaml writes aliases out before their size can be checked.
 ALIAS = re.compile(r"(?:^|[:,\[-])[ \t]+\*[^\s*,\]}]+[ \t]*(?:[,\]}#]|$)|\[\*", re.MULTILINE)
 ANCHOR = re.compile(r"(?:^|[:,\[-])[ \t]*&\w", re.MULTILINE)
 

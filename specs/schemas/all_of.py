@@ -101,7 +101,7 @@ class _Merged:
                 into.setdefault(key, value)
 
     def whole(self) -> dict[str, Any]:
-        """Return the schema; properties of a later member stand first, and those of an earlier one win."""
+        """Return the schema; properties of later members come first, and of equal names the earliest member's wins."""
         if self._properties:
             own = self._schema["properties"]
             joined: dict[str, Any] = {}

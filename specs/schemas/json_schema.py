@@ -14,6 +14,7 @@ from restgpt.specs.reading.coercion import coerce
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.enumeration import ENUM_MOST
 from restgpt.specs.reading.references import LONGEST_CHAIN, follow_safely, resolve
+from restgpt.specs.reading.unique_names import UniqueNames
 from restgpt.specs.schemas.all_of import merge_all_of
 from restgpt.specs.schemas.pattern import is_pattern, is_quick, plain_pattern
 from restgpt.specs.schemas.types import fit_values, is_true, schema_types, unique_texts
@@ -128,9 +129,7 @@ class _Closure:
         self._hints = hints
         self._patterns = patterns
         self._names: dict[str, str] = {}
-        # The last number of each name that several references end in: lower ones are taken.
-        self._numbers: dict[str, int] = {}
-        self._taken: set[str] = set()
+        self._unique = UniqueNames()
         self._queue: deque[str] = deque()
         self._defs: dict[str, Any] = {}
         self._edges: dict[str, list[dict[str, Any]]] = {}
@@ -179,13 +178,7 @@ class _Closure:
 
     def _free_name(self, reference: str) -> str:
         stem = ILLEGAL.sub("_", reference.rstrip("/").rsplit("/", 1)[-1].rsplit("#", 1)[-1]) or "schema"
-        name, number = stem, self._numbers.get(stem, 1)
-        while name in self._taken:
-            number += 1
-            name = f"{stem}_{number}"
-        self._numbers[stem] = number
-        self._taken.add(name)
-        return name
+        return self._unique.claim(stem)
 
     def _convert(self, node: Any, *, in_place: bool = False) -> Any:
         if isinstance(node, bool):

@@ -126,6 +126,12 @@ def test_the_settings_let_an_entry_through_and_no_api_of_its_name(entry: str | N
     assert (rules.crossing(OWN.operation("note"), told) == {}) is is_let_through
 
 
+def test_the_name_of_an_entry_may_be_spelled_in_another_case() -> None:
+    rules = Rules(Settings(apis={"B": ApiEntry("B", "-", sources=("model",))}))
+    told: FlowRecord = {"read": {"a": "A"}, "carried": [], "worded": ["a"], "choices": []}
+    assert rules.crossing(OWN.operation("note"), told) == {}
+
+
 def test_an_api_that_was_not_loaded_by_its_entry_has_none_of_its_rights() -> None:
     rules = Rules(Settings(apis={"b": ApiEntry("b", "-", sources=("model",))}))
     told: FlowRecord = {"read": {"a": "A"}, "carried": [], "worded": ["a"], "choices": []}

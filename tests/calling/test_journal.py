@@ -36,10 +36,10 @@ def test_threads_do_not_share_a_journal() -> None:
     assert Journal(store, "two").entries() == []
 
 
-def test_a_withdrawn_intent_is_forgotten() -> None:
+def test_a_retracted_intent_is_forgotten() -> None:
     journal = Journal(InMemoryStore(), "thread")
     journal.intend("r1", "abc", SHOWN)
-    journal.withdraw(entry_id("r1", "abc"))
+    journal.retract("r1", "abc")
     assert journal.look_up("r1", "abc").known == "new"
 
 

@@ -144,8 +144,9 @@ PLACES: dict[str, Callable[[str], dict[str, Any]]] = {
     "a value in JSON": lambda text: {"body": {"note": text}},
     "a name in JSON": lambda text: {"body": {text: 1}},
     "a field of a form": lambda text: {"header": {"Content-Type": "multipart/form-data"}, "body": {"note": text}},
-    "a query value": lambda text: {"query": {"sig": text[:4_000]}},
-    "a path value": lambda text: {"path": {"id": text[:4_000]}},
+    # A longer URL is refused.
+    "a query value": lambda text: {"query": {"sig": text[:800]}},
+    "a path value": lambda text: {"path": {"id": text[:800]}},
     "a value of the target": lambda text: {
         "target": Target.of({"known": "present", "value": {"note": text}}),
         "body": {"note": 1},

@@ -12,7 +12,6 @@ from langgraph.store.sqlite import SqliteStore
 
 from restgpt.calling.shapes import NAMESPACE, Shapes, differs
 from restgpt.specs import Operation, load_api
-from restgpt.tools.response.reply import Reply
 from restgpt.tools.response.shape import shape_of
 
 TEXT = """
@@ -43,10 +42,6 @@ components:
 
 def operation(name: str, text: str = TEXT, **options: Any) -> Operation:
     return load_api(text, **options).operation(name)
-
-
-def reply(body: bytes, *, status: int = 200, media_type: str = "application/json", truncated: bool = False) -> Reply:
-    return Reply(status, "", {"content-type": media_type}, media_type, body, truncated)
 
 
 class CountingStore(InMemoryStore):
@@ -119,24 +114,6 @@ def test_a_document_from_the_disk_cache_finds_what_was_learned(tmp_path: Path) -
         assert Shapes(store).seen(load_api(place, cache=tmp_path / "cache").operation("open")) == "{a: int}"
     place.write_text(TEXT + "# changed\n")
     assert Shapes(store).seen(load_api(place, cache=tmp_path / "cache").operation("open")) is None
-
-
-@pytest.mark.parametrize(
-    ("answer", "is_learned"),
-    [
-        (reply(b'{"a": 1}'), True),
-        (reply(b'{"a": 1}', status=201), True),
-        (reply(b'{"error": "no"}', status=404), False),
-        (reply(b'{"a": 1}', status=302), False),
-        (reply(b'{"a": 1}', truncated=True), False),
-        (reply(b"a,b\n1,2\n", media_type="text/csv"), False),
-        (reply(b"", status=204), False),
-    ],
-)
-def test_only_whole_successful_json_answers_teach(answer: Reply, is_learned: bool) -> None:
-    shapes = Shapes(InMemoryStore())
-    shapes.learn_reply(operation("open"), answer)
-    assert (shapes.seen(operation("open")) is not None) is is_learned
 
 
 def test_without_a_store_nothing_is_learned_and_nothing_fails() -> None:

@@ -1,4 +1,4 @@
-"""Guards what a resumed run knows: each checkpoint is kept before the next node starts, unless the host chooses."""
+"""Guards that each checkpoint is saved before the next node starts, unless the host chooses another durability."""
 
 import asyncio
 import time
@@ -69,7 +69,7 @@ def graph(board: Board, saver: SlowSaver, http: WatchingClient) -> Graph:
     return build_graph(resources=resources, checkpointer=saver)
 
 
-# Else a run that is killed in between drafts its call anew, and the journal does not know it.
+# Otherwise a run that is killed in between drafts its call anew, under an id that the journal does not have.
 def test_a_change_is_in_a_checkpoint_before_it_is_sent(board: Board, graph: Graph, http: WatchingClient) -> None:
     graph.invoke(GIVEN, CONFIG, context=CONTEXT)
     assert board.calls() == ["POST /projects 201"]

@@ -138,11 +138,10 @@ class HttpClient:
         """Send a request and return the reply, whatever its status.
 
         `before_send` is called before each attempt, when the connection is open and no byte of the request was sent;
-        what it raises ends the `send`.
-        `is_read` says whether it only reads, so that it may be repeated; without it, the method decides. `deadline` is
-        the moment on the client's clock (`time.monotonic`) by which `send` ends, waits included. Raises a subclass of
-        HttpFault if no usable reply comes, MissingCredentialError if the operation needs a credential that is not
-        configured.
+        an exception that it raises ends the `send`. `is_read` says whether the request only reads, so that it may be
+        repeated; without it, the method decides. `deadline` is the moment on the client's clock (`time.monotonic`) by
+        which `send` ends, waits included. Raises a subclass of HttpFault if no usable reply comes,
+        MissingCredentialError if the operation needs a credential that is not configured.
         """
         limit = self._clock() + self.limits.total_seconds
         limit = min(limit, deadline) if deadline is not None else limit

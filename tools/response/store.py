@@ -111,7 +111,7 @@ class Body:
         return self.size + (memory_of(self.raw) if is_parsed else 0)
 
     def json(self) -> bytes:
-        """The body as one JSON text: that of JSON Lines is an array of its lines, which need not be parsed for it."""
+        """The body as one JSON text; JSON Lines become an array without being parsed."""
         return array_of_lines(self.text())[0].encode() if self.kind == "json-lines" else self.raw
 
     @cached_property

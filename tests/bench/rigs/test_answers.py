@@ -31,6 +31,7 @@ def test_the_answers_have_different_names() -> None:
 @pytest.mark.parametrize("answer", hostile_answers(), ids=lambda answer: answer.name)
 def test_a_small_hostile_answer_ends_with_words(answer: object) -> None:
     cost = read_answer(answer, 0.001)  # type: ignore[arg-type]
+    assert cost.endings
     assert all(cost.endings)
 
 
