@@ -154,6 +154,8 @@ class Shape:
     def fields(self) -> "Mapping[str, Shape]":
         """The documented fields of an object in document order, those of the alternatives last."""
         found: dict[str, Shape] = {}
+        if not can_spend():
+            return found
         for name, schema in islice(self._properties.items(), FIELDS_MOST):
             shape = self._inner(schema)
             if not is_true(shape.flat.get("readOnly" if self._request else "writeOnly")):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from restgpt.specs.problem import BrokenReference, Problem
-from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.document import SLICE_MOST, Document
 from restgpt.specs.reading.enumeration import enum_fault
 from restgpt.specs.reading.nesting import depth_fault
 from restgpt.specs.reading.pointer import format_pointer, parse_fragment
@@ -27,6 +27,9 @@ def slice_problems(document: Document) -> Iterator[Problem]:
             found = f"this and later parts are not searched for problems: at most {SLICES_MOST:,} are"
             yield Problem(format_pointer(address), found)
             return
+        if len(memoryview(raw)) > SLICE_MOST:
+            yield Problem(format_pointer(address), f"the part is left out: it has more than {SLICE_MOST:,} bytes")
+            continue
         if fault := depth_fault(raw):
             yield Problem(format_pointer(address), fault)
         if fault := enum_fault(raw):

@@ -13,6 +13,9 @@ from restgpt.specs.reading.slices import DEPTHS, MemorySlices, Slices, Tokens
 
 # How many bytes of JSON are decoded in one step.
 STEP_BYTES = 1024
+SLICE_MOST = 2_000_000
+"""The maximum size in bytes of one operation, component or other part; longer ones are read as if they were missing."""
+
 _ANY = msgspec.json.Decoder()
 
 
@@ -114,7 +117,10 @@ class Document:
         raw = self.slices.part(address)
         if raw is None:
             raise BrokenReference(f"nothing is at {format_pointer(address)}")
-        spend(len(memoryview(raw)) // STEP_BYTES)
+        size = len(memoryview(raw))
+        if size > SLICE_MOST:
+            raise BrokenReference(f"{format_pointer(address)} is left out: it has {size:,} bytes, of {SLICE_MOST:,}")
+        spend(size // STEP_BYTES)
         try:
             node = _ANY.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -53,9 +53,12 @@ def is_quick(pattern: str, length: int) -> bool:
     Python tries one way after the other and cannot be stopped: `(a+)+$` has 2^n ways in n letters.
     """
     tree = import_module("re._parser").parse(pattern)
-    is_anchored = str(tree[:1]).startswith("[(AT, AT_BEGINNING") and not tree.state.flags & re.MULTILINE
-    places = 1 if is_anchored else length + 1
-    return math.log(places) + _ways(tree, length) <= math.log(MOST_WAYS)
+    try:
+        is_anchored = str(tree[:1]).startswith("[(AT, AT_BEGINNING") and not tree.state.flags & re.MULTILINE
+        places = 1 if is_anchored else length + 1
+        return math.log(places) + _ways(tree, length) <= math.log(MOST_WAYS)
+    except (RecursionError, OverflowError):
+        return False
 
 
 def _ways(tree: Any, length: int) -> float:
@@ -86,8 +89,12 @@ def matching_text(pattern: str, shortest: int = 0, longest: int = LONGEST) -> st
     try:
         tree = import_module("re._parser").parse(pattern)
         re.compile(pattern)
+        return _shortest_match(pattern, tree, shortest, longest)
     except (re.error, RecursionError, OverflowError):
         return None
+
+
+def _shortest_match(pattern: str, tree: Any, shortest: int, longest: int) -> str | None:
     for times in (0, 1, _fewest_repeats(tree, shortest)):
         text = _sequence(tree, times, {})
         if text is None:

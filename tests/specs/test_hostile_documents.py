@@ -102,6 +102,12 @@ def test_a_document_that_reaches_limits_gets_smaller_ones() -> None:
     assert granted == [64, 32, 16]
 
 
+def test_a_pattern_that_nests_too_deeply_refuses_no_value() -> None:
+    operation = api_of("a nested pattern", 90).operation("GET /things")
+    assert "filter=aaa" in build_request(operation, {"query": {"filter": "aaa"}}).url
+    assert minimal_arguments(operation)["query"]["filter"]
+
+
 def test_a_value_that_an_example_repeats_stays_small() -> None:
     arguments = minimal_arguments(api_of("least items doubled", 60).operation("POST /things"))
     assert len(json.dumps(arguments)) < 10_000_000
@@ -130,6 +136,7 @@ def test_parameters_beyond_the_limit_are_left_out_with_a_problem() -> None:
         ("a description of letters", 200_001, "/paths/~1things/post/description: the text is cut"),
         ("a description of letters", 5001, "/paths/~1things/post/summary: the text is cut"),
         ("one very long path", 8001, "the path is left out: it is longer than 8,000 characters"),
+        ("a long default", 1_000_000, "/paths/~1things/post: the part is left out: it has more than 2,000,000 bytes"),
         ("many enumerated numbers", 10_001, "/paths/~1things/post: an enum of 10,001 values is left out"),
     ],
 )
