@@ -454,7 +454,7 @@ def test_an_approval_survives_a_new_process(pair: Pair) -> None:
 def test_pages_carry_only_what_the_first_request_carried(pair: Pair) -> None:
     agent = programs(pair, READ + "print(len(rows(find_items(q='tea', pages=3))))")
     assert asked(agent.ask("Look at customer 7 and search for tea")) == []
-    assert pair.paths == ["GET /items?q=tea", "GET /items?page=2", "GET /items?page=3"]
+    assert pair.paths == ["GET /items?q=tea", "GET /items?q=tea&page=2", "GET /items?q=tea&page=3"]
 
 
 def test_the_users_settings_let_the_models_words_through(pair: Pair) -> None:
