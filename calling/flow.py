@@ -16,7 +16,7 @@ from restgpt.calling.idempotency import key_header
 from restgpt.calling.provenance import MOST_SEARCHED, MOST_TRACED, documented, is_literal, literals
 from restgpt.calling.record import ApiRecord, FlowRecord, Provenance
 from restgpt.specs import Api, Operation, SpecError
-from restgpt.specs.api import slug
+from restgpt.specs.api import entry_identity
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.request.arguments import pointer_part
 
@@ -41,7 +41,7 @@ def api_record(api: Api) -> ApiRecord:
 
 def entry_id(entry: str) -> str:
     """The id of the API of an entry in `apis.yaml`."""
-    return _digest(f"apis.yaml:{slug(entry)}")
+    return _digest(entry_identity(entry))
 
 
 def _digest(*parts: str) -> str:

@@ -309,8 +309,8 @@ def foreign(
     """The arguments that match one of the patterns, but that did not come from the user.
 
     A pattern is a place and a name with `*` for anything, such as `path.*`, `body.recipient` or `*.amount`. It covers
-    everything below an argument, so that `body.recipients` speaks of each of them, and text at a place above it, such
-    as a whole body in one string, which may hold anything.
+    everything below an argument, so `body.recipients` covers each of them, and text at a place above it, such as a
+    whole body in one string, which may hold anything.
     """
     if not patterns:
         return []

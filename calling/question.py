@@ -200,7 +200,7 @@ def _pages(pages: int) -> list[str]:
 
 
 def _purpose(operation: Operation, *, with_description: bool) -> list[str]:
-    """What the document says of the operation, a claim of whoever wrote it.
+    """The summary and the description of the operation, which are claims of the author of the document.
 
     The description is for a person who may confirm a read: it may mention a change that the summary leaves out.
     """

@@ -81,7 +81,7 @@ class Api:
         It is the entry, else the location of the document, else the digest of a document that was given as text.
         """
         if self.entry is not None:
-            return f"apis.yaml:{slug(self.entry)}"
+            return entry_identity(self.entry)
         return self.location or f"{self.source}:{self.document.digest}"
 
     @property
@@ -230,6 +230,11 @@ def _key(operation: Operation, form: str) -> str:
 def slug(text: str) -> str:
     """Turn a title into a short name of lower-case letters, digits and hyphens."""
     return SLUG.sub("-", text.lower()).strip("-")[:40].strip("-") or "api"
+
+
+def entry_identity(entry: str) -> str:
+    """Return the `identity` of the API that an entry of `apis.yaml` stands for."""
+    return f"apis.yaml:{slug(entry)}"
 
 
 def load_api(

@@ -191,7 +191,7 @@ def unencodable(value: Any, pointer: str = "") -> list[ArgumentProblem]:
 def validate(value: Any, schema: Schema, pointer: str) -> list[ArgumentProblem]:
     """Validate a value by JSON Schema 2020-12; a schema that is invalid or too complex gives no problems.
 
-    Such a value is sent: whoever wrote the schema could have accepted any value just as well.
+    Such a value is sent, because the author of the schema could just as well have accepted every value.
     """
     try:
         errors = sorted(errors_of(_for_validation(value), schema), key=lambda error: [str(part) for part in error.path])
