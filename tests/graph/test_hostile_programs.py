@@ -108,8 +108,12 @@ def test_a_forged_source_line_is_not_shown(board: Board) -> None:
 
 
 def test_arguments_of_megabytes_in_call_after_call_come_to_an_end(board: Board) -> None:
-    code = "for n in range(10, 60):\n    try: find_tasks(text=str(n) * 240_000)\n    except ApiError: pass"
-    agent = playing(board, code)
-    agent.ask("Find tasks")
+    # In bodies, since a URL of this length is refused.
+    code = (
+        "for n in range(10, 60):\n    try: create_project(body={'name': str(n) * 240_000})\n    except Exception: pass"
+    )
+    context = {"execution": "program", "writes": "allow"}
+    agent = board.agent(ScriptedModel([program(code), end(), end(), end()]), context=context)
+    agent.ask("Create projects")
     assert "too large together" in agent.state["steps"][0]["result"]
     assert len(board.calls()) < 50
