@@ -47,7 +47,7 @@ _NO_SCRIPT = frozenset("ー々〆ヽヾゝゞ")
 _CURRENCY = "$€£¥¢₹₽₩₪₫₴₦₱฿₺₿￥元円원"
 _CODES = (
     *("EUR", "USD", "GBP", "JPY", "CHF", "CNY", "INR", "KRW", "MXN", "BRL", "PLN", "SEK", "NOK", "DKK", "CZK", "HUF"),
-    *("AED", "SAR", "ZAR", "TWD", "MYR", "VND", "ARS", "CLP", "COP"),
+    *("AED", "SAR", "TWD", "MYR", "VND", "ARS", "CLP", "COP"),
     *("RON", "BGN", "TRY", "RUB", "UAH", "ILS", "AUD", "NZD", "CAD", "SGD", "HKD", "THB", "IDR", "PHP"),
 )
 _UNITS = (
