@@ -55,8 +55,9 @@ def test_a_schema_of_exponential_size_takes_a_bounded_number_of_steps(name: str,
     assert 0 < effort.granted - effort.left < STEPS
 
 
+# `make hostile-test` uses them all.
 @pytest.mark.slow
-@pytest.mark.parametrize("attack", ATTACKS, ids=described)
+@pytest.mark.parametrize("attack", ATTACKS[::4], ids=described)
 def test_a_hostile_document_stays_within_time_and_memory(attack: Attack) -> None:
     assert attempt(attack, attack.full).fault == ""
 
