@@ -211,13 +211,13 @@ def _credentials(operation: Any) -> None:
     address_policy_of(operation)
 
 
-def work(source: Path, values: Sequence[Any]) -> dict[str, Any]:
+def work(source: Path, values: Sequence[Any], limit: int) -> dict[str, Any]:
     """Do the work in this process, which must be fresh, and print the seconds after each stage."""
     from restgpt.specs import SpecError
 
     told: dict[str, Any] = {}
     used = time.process_time()
-    soft = int(used) + CPU_SECONDS + 1
+    soft = int(used) + limit + 1
     resource.setrlimit(resource.RLIMIT_CPU, (soft, soft + 1))
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
     spent: list[tuple[float, str]] = []
@@ -241,13 +241,13 @@ def _peak() -> int:
     return int(status.partition("VmHWM:")[2].split()[0]) // 1024
 
 
-def attempt(attack: Attack, size: int) -> Outcome:
-    """Let a child work on a hostile document, and judge its end."""
+def attempt(attack: Attack, size: int, *, seconds: int = CPU_SECONDS) -> Outcome:
+    """Let a child work on a hostile document, and judge its end; `seconds` is the CPU time that it may take."""
     with tempfile.TemporaryDirectory(prefix="restgpt-hostile-") as folder:
         source = Path(folder) / "openapi"
         source.write_bytes(attack.build(size))
         command = [sys.executable, "-m", "restgpt.bench.rigs.hostile_documents"]
-        command += ["--child", str(source), "--attack", attack.name]
+        command += ["--child", str(source), "--attack", attack.name, "--seconds", str(seconds)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     found = lines[-1] if lines else {}
@@ -257,11 +257,15 @@ def attempt(attack: Attack, size: int) -> Outcome:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [""])[-1][:200]
         fault = f"ended with {done.returncode} in {stage or 'load'}: {last}"
-    elif outcome.seconds > CPU_SECONDS:
+    elif outcome.seconds > seconds:
         fault = f"took {outcome.seconds:.1f} s"
     elif outcome.peak_mb > MEMORY_MB:
         fault = f"took {outcome.peak_mb} MB"
     return Outcome(**{**{name: getattr(outcome, name) for name in Outcome.__slots__}, "fault": fault})
+
+
+def _attempted(attack: Attack, given: argparse.Namespace) -> Outcome:
+    return attempt(attack, attack.quick if given.quick else attack.full, seconds=given.seconds)
 
 
 def main() -> int:
@@ -272,15 +276,16 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--attack", help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=int, default=CPU_SECONDS, help="CPU time of one document")
     given = parser.parse_args()
     if given.child is not None:
         values = next(attack.values for attack in ATTACKS if attack.name == given.attack)
-        print(json.dumps(work(given.child, values)), flush=True)
+        print(json.dumps(work(given.child, values, given.seconds)), flush=True)
         return 0
     chosen = [attack for attack in ATTACKS if given.only in attack.name]
     with ThreadPoolExecutor(given.jobs) as pool:
         outcomes = []
-        for outcome in pool.map(lambda attack: attempt(attack, attack.quick if given.quick else attack.full), chosen):
+        for outcome in pool.map(lambda attack: _attempted(attack, given), chosen):
             print(f"{'FAULT ' if outcome.fault else 'ok    '}{outcome}", flush=True)
             outcomes.append(outcome)
     wrong = [outcome for outcome in outcomes if outcome.fault]
