@@ -10,6 +10,8 @@ import msgspec
 from restgpt.specs.problem import SpecError
 from restgpt.specs.reading.yaml_text import decode_yaml
 
+# A longer text that is almost JSON, such as one with a comma at its end, is not tried as YAML.
+FAULTY_MOST = 10_000_000
 BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -31,6 +33,8 @@ def json_bytes(data: bytes) -> bytes:
         except RecursionError:
             raise SpecError("the document is nested too deeply") from None
         except msgspec.DecodeError as error:
+            if len(text) > FAULTY_MOST:
+                raise SpecError(f"the document is not valid JSON: {error}") from None
             try:
                 return encode_json(decode_yaml(text))
             except SpecError:
