@@ -1008,7 +1008,7 @@ SWAGGER = [
 
 ATTACKS: tuple[Attack, ...] = (*EXPONENTIAL, *WIDE, *MANY, *TEXTS, *TEXTUAL, *SWAGGER)
 
-# These still take more than 10 s of CPU at their full size, most of them because each of many operations is read anew.
+# These still take more than 10 s of CPU at their full size; they were stopped then.
 OPEN = frozenset(
     {
         "Swagger with many parameters",
