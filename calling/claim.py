@@ -181,8 +181,8 @@ class StoreClaims:
 Step = tuple[str, tuple[str | int, ...]]
 """A statement and its values."""
 
-_FILES: WeakKeyDictionary[Any, tuple[int, int]] = WeakKeyDictionary()
-"""The device and number of the file of each store's database in SQLite."""
+_FILES: WeakKeyDictionary[Any, tuple[str, os.stat_result | None]] = WeakKeyDictionary()
+"""The path of each store's database in SQLite, and the file at the first claim; a database in memory has neither."""
 
 
 class SqliteClaims:
@@ -211,30 +211,25 @@ class SqliteClaims:
 
     def _check_file(self) -> None:
         """Raise RemovedDatabaseError if the path of the database has no file, or another than at the first claim."""
-        path = self._run(("PRAGMA database_list", ()), is_read=True)[2]
-        if not path:
-            return
+        path, first = _FILES.get(self._store, ("", None))
         try:
-            status = os.stat(path)
+            if self._store not in _FILES:
+                path = self._run(("PRAGMA database_list", ()), is_read=True)[2]
+                _FILES[self._store] = path, os.stat(path) if path else None
+            elif first is not None and not os.path.samestat(first, os.stat(path)):
+                raise RemovedDatabaseError(path)
         except FileNotFoundError:
             raise RemovedDatabaseError(path) from None
-        if _FILES.setdefault(self._store, (status.st_dev, status.st_ino)) != (status.st_dev, status.st_ino):
-            raise RemovedDatabaseError(path)
 
     def _run(self, *steps: Step, is_read: bool = False) -> Any:
         """Run statements in one transaction, which begins with the lock for writing; returns a row of the last one."""
         connection = self._store.conn
-        with self._store.lock:
+        # The connection commits at the end of the block, and rolls back after an error.
+        with self._store.lock, connection:
             connection.execute("BEGIN" if is_read else "BEGIN IMMEDIATE")
-            try:
-                for statement in _sqlite_steps(steps):
-                    cursor = connection.execute(*statement)
-                row = cursor.fetchone()
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
-        return row
+            for statement in _sqlite_steps(steps):
+                cursor = connection.execute(*statement)
+            return cursor.fetchone()
 
 
 class AsyncSqliteClaims(SqliteClaims):
@@ -251,10 +246,10 @@ class AsyncSqliteClaims(SqliteClaims):
                 for statement in _sqlite_steps(steps):
                     cursor = await connection.execute(*statement)
                 row = await cursor.fetchone()
-            except BaseException:
-                await connection.execute("ROLLBACK")
-                raise
-            await connection.execute("COMMIT")
+                await connection.commit()
+            finally:
+                if connection.in_transaction:
+                    await connection.rollback()
         return row
 
 
