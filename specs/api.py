@@ -19,7 +19,14 @@ from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.reading.source import read_source
 from restgpt.specs.search.index import SearchIndex, load_search_index
 from restgpt.specs.search.ranking import Search
-from restgpt.specs.security import KINDS, Requirement, SecurityScheme, read_requirements, read_scheme
+from restgpt.specs.security import (
+    KINDS,
+    Requirement,
+    SecurityScheme,
+    read_requirements,
+    read_scheme,
+    requirement_problems,
+)
 from restgpt.specs.server import Server, absolute_url, read_servers, server_problems
 
 MOST_NOTES = 4000
@@ -116,6 +123,8 @@ class Api:
     def problems(self) -> list[Problem]:
         """The problems of the document, each with its JSON pointer; the document is searched on first use."""
         found = [*self._index_problems, *self._server_problems(), *self._security_problems()]
+        if self.document.is_swagger2:
+            found += swagger2.type_problems({key: self.document.get((key,)) for key in ("consumes", "produces")}, "")
         return [*found, *slice_problems(self.document)]
 
     def _server_problems(self) -> list[Problem]:
@@ -136,6 +145,7 @@ class Api:
                 found.append(Problem(format_pointer((*home, key)), f"the security scheme has {kind}"))
             elif scheme.fault:
                 found.append(Problem(format_pointer((*home, key)), scheme.fault))
+        found += requirement_problems(self.document.get(("security",)), "/security")
         missing = {name for requirement in self.security for name in requirement} - self.security_schemes.keys()
         return [
             *found,

@@ -7,7 +7,7 @@ from functools import cached_property
 from restgpt.specs.api import Api
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.keyword import identifier
-from restgpt.specs.docs.lookalike import difference, look_alikes
+from restgpt.specs.docs.lookalike import differences, look_alikes
 from restgpt.specs.docs.map import Map
 from restgpt.specs.docs.summary import summary_line
 from restgpt.specs.operation import Operation
@@ -19,7 +19,7 @@ from restgpt.specs.search.vectors import VectorSearch
 # The divisor of the budget for a list that was searched: the needed operations are near its head.
 SEARCHED_PART = 2
 # The operations of a larger API are not compared with one another.
-COMPARED_MOST = 5000
+COMPARED_MOST = 3000
 # Names of functions and exceptions that programs have besides the operations.
 RESERVED = frozenset({"gather", "stop", "rows", "field", "one", "number", "table", "headers", "ApiError", "Rejected"})
 
@@ -135,7 +135,8 @@ class Catalogue:
         if id(operation) not in self._alike:
             return line
         if id(operation) not in self._differences:
-            self._differences[id(operation)] = difference(operation, self._alike[id(operation)])
+            group = self._alike[id(operation)]
+            self._differences.update(zip(map(id, group), differences(group), strict=True))
         told = self._differences[id(operation)]
         return f"{line}  {told}" if told else line
 

@@ -84,7 +84,8 @@ def effect_of(operation: Operation) -> Effect:
     """Return the effect of an operation by its method and its document."""
     known = _EFFECTS.get(operation)
     if known is None:
-        known = _EFFECTS[operation] = _derived(operation)
+        # The effect of every operation may be asked for, and none is to stay decoded for that.
+        known = _EFFECTS[operation] = _derived(operation if operation.is_decoded else operation.fresh())
     return known
 
 

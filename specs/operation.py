@@ -15,7 +15,7 @@ from restgpt.specs.reading.index import Entry, owner_of
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
 from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.schemas.json_schema import TOO_COMPLEX, json_schema
-from restgpt.specs.security import Requirement, read_requirements
+from restgpt.specs.security import Requirement, read_requirements, requirement_problems
 from restgpt.specs.server import Server, absolute_url, read_servers, server_problems
 from restgpt.specs.status import is_success
 
@@ -38,6 +38,11 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"Operation({self.name}: {self.method} {self.path})"
+
+    @property
+    def is_decoded(self) -> bool:
+        """Whether the operation's part of the document is in memory."""
+        return "_raw" in vars(self)
 
     def fresh(self) -> "Operation":
         """Return the same operation with nothing decoded yet, for passes over a whole document."""
@@ -110,6 +115,9 @@ class Operation:
         self._read_parameters(found)
         self._read_body(found)
         self._read_responses(found)
+        if self.document.is_swagger2:
+            found += swagger2.type_problems(self._find(), self.pointer)
+        found += requirement_problems(self._raw.get("security"), f"{self.pointer}/security")
         return (*found, *self._server_problems(), *self._schema_problems())
 
     def _schema_problems(self) -> Iterator[Problem]:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from restgpt.specs.problem import Problem
+
 # Swagger 2.0 names two of the four OAuth2 flows differently.
 FLOWS_OF_SWAGGER = {"accessCode": "authorizationCode", "application": "clientCredentials"}
 
@@ -17,6 +19,9 @@ HEADERS_OF_CLIENT = frozenset(
 )
 # The syntax of the names of headers (RFC 9110, section 5.6.2) and cookies (RFC 6265, section 4.1.1).
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+# How many alternatives of a `security` list are read, many more than any published document has.
+REQUIREMENTS_MOST = 200
 
 Requirement = Mapping[str, tuple[str, ...]]
 
@@ -96,15 +101,23 @@ def _flow(raw: dict[str, Any]) -> OAuthFlow:
 
 def read_requirements(raw: Any) -> tuple[Requirement, ...]:
     """Read a `security` list: each item is an alternative, which names the schemes that are needed together."""
-    if isinstance(raw, dict):
-        raw = [raw]
-    if not isinstance(raw, list):
-        return ()
     return tuple(
         {
             name: tuple(str(scope) for scope in scopes) if isinstance(scopes, list) else ()
             for name, scopes in item.items()
         }
-        for item in raw
-        if isinstance(item, dict)
+        for item in _alternatives(raw)[:REQUIREMENTS_MOST]
     )
+
+
+def requirement_problems(raw: Any, pointer: str) -> list[Problem]:
+    """List the problem of the `security` list at `pointer`, if some of its alternatives are not read."""
+    count = len(_alternatives(raw))
+    if count <= REQUIREMENTS_MOST:
+        return []
+    return [Problem(pointer, f"of {count:,} security requirements, {REQUIREMENTS_MOST} are read")]
+
+
+def _alternatives(raw: Any) -> list[dict[str, Any]]:
+    found = [raw] if isinstance(raw, dict) else raw if isinstance(raw, list) else []
+    return [item for item in found if isinstance(item, dict)]

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from restgpt.bench.rigs.attacks import ATTACKS, OPEN, Attack
+from restgpt.bench.rigs.attacks import ATTACKS, HARMLESS, Attack
 
 CPU_SECONDS = 10
 MEMORY_MB = 500
@@ -215,6 +215,7 @@ def work(source: Path, values: Sequence[Any], limit: int) -> dict[str, Any]:
     """Do the work in this process, which must be fresh, and print the seconds after each stage."""
     from restgpt.specs import SpecError
 
+    _load_modules(source.parent)
     told: dict[str, Any] = {}
     used = time.process_time()
     soft = int(used) + limit + 1
@@ -233,6 +234,14 @@ def work(source: Path, values: Sequence[Any], limit: int) -> dict[str, Any]:
     slowest = max(spent, default=(0.0, "load"))
     told["slowest"] = f"{slowest[1]} {slowest[0]:.2f} s"
     return {**told, "seconds": time.process_time() - used, "peak_mb": _peak()}
+
+
+def _load_modules(folder: Path) -> None:
+    """Do the work once with a harmless document: what it takes to load modules is not what a document causes."""
+    harmless = folder / "harmless"
+    harmless.write_bytes(HARMLESS)
+    for _, stage in stages(harmless, (), {}):
+        stage()
 
 
 def _peak() -> int:
@@ -273,7 +282,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--only", default="", help="only attacks whose name contains this")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=1, help="documents at a time; several slow each other down")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--attack", help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=int, default=CPU_SECONDS, help="CPU time of one document")
@@ -286,13 +295,11 @@ def main() -> int:
     with ThreadPoolExecutor(given.jobs) as pool:
         outcomes = []
         for outcome in pool.map(lambda attack: _attempted(attack, given), chosen):
-            mark = "ok" if not outcome.fault else "open" if outcome.name in OPEN else "FAULT"
-            print(f"{mark:6}{outcome}", flush=True)
+            print(f"{'FAULT' if outcome.fault else 'ok':6}{outcome}", flush=True)
             outcomes.append(outcome)
-    beyond = [outcome for outcome in outcomes if outcome.fault]
-    wrong = [outcome for outcome in beyond if outcome.name not in OPEN]
-    print(f"{len(outcomes)} documents, {len(beyond)} beyond the limits, {len(beyond) - len(wrong)} of them known")
-    return 1 if wrong else 0
+    beyond = sum(1 for outcome in outcomes if outcome.fault)
+    print(f"{len(outcomes)} documents, {beyond} beyond {given.seconds} s or {MEMORY_MB} MB")
+    return 1 if beyond else 0
 
 
 if __name__ == "__main__":

@@ -15,6 +15,9 @@ MOST_SINGLE = 10
 LONGEST_AREA = 40
 """The maximum number of characters of the name of one area."""
 
+SEGMENTS_MOST = 30
+"""The maximum number of segments of a path that are looked at."""
+
 SHARED = 0.9
 """The part of all operations whose paths must begin with the same segment for the segment to be dropped."""
 
@@ -78,7 +81,7 @@ def _word(segments: Sequence[str]) -> str:
 def _segments(path: str) -> list[str]:
     """Return the segments of a path as words: a variable as `{}`, `chat.post` as `chat`, `items({id})` as `items`."""
     found = []
-    for segment in path.split("/"):
+    for segment in path.split("/", SEGMENTS_MOST)[:SEGMENTS_MOST]:
         if segment.startswith("{"):
             found.append(_VARIABLE)
         elif _PREFIX.fullmatch(segment):

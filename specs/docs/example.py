@@ -33,7 +33,8 @@ FORMATS = {
     "base64": "c3RyaW5n",
 }
 DEPTH = 32
-LARGEST = 100_000
+# How many items or fields a value of an example may have.
+LARGEST = 10_000
 # How many parts and characters a whole value may have, and how many steps one attempt and one operation may take.
 HEAVIEST = 1_000_000
 ATTEMPT_MOST, EXAMPLES_MOST = 10_000, 200_000

@@ -45,21 +45,25 @@ def _key(operation: Operation) -> tuple[str, frozenset[str], frozenset[str]]:
     return operation.method, frozenset(_VARIABLE.findall(operation.path)), subject
 
 
-def difference(operation: Operation, group: Sequence[Operation]) -> str:
-    """Return what an operation returns and takes, in a few words; empty if its look-alikes return and take the same."""
+def differences(group: Sequence[Operation]) -> list[str]:
+    """Return for each look-alike of a group what it returns and takes, in a few words; empty if the others do too."""
+    known = [_returned_and_taken(operation) for operation in group]
+    return [_difference(own, [*known[:number], *known[number + 1 :]]) for number, own in enumerate(known)]
+
+
+def _returned_and_taken(operation: Operation) -> tuple[str, tuple[str, ...]]:
     with within(STEPS_MOST, operation.document.allowance):
-        return _difference(operation, group)
+        return _result(operation), _taken(operation)
 
 
-def _difference(operation: Operation, group: Sequence[Operation]) -> str:
-    others = [item for item in group if item is not operation]
-    result, taken = _result(operation), _taken(operation)
-    parts = [f"→ {result}"] if result and any(_result(item) != result for item in others) else []
-    known = [frozenset(_taken(item)) for item in others]
-    own = [name for name in taken if any(name not in names for names in known)]
-    if own:
-        more = ", …" if len(own) > TAKEN_NAMES else ""
-        parts.append(f"takes {', '.join(own[:TAKEN_NAMES])}{more}")
+def _difference(own: tuple[str, tuple[str, ...]], others: Sequence[tuple[str, tuple[str, ...]]]) -> str:
+    result, taken = own
+    parts = [f"→ {result}"] if result and any(other != result for other, _ in others) else []
+    known = [frozenset(names) for _, names in others]
+    needed = [name for name in taken if any(name not in names for names in known)]
+    if needed:
+        more = ", …" if len(needed) > TAKEN_NAMES else ""
+        parts.append(f"takes {', '.join(needed[:TAKEN_NAMES])}{more}")
     text = "; ".join(parts)
     return text if len(text) <= LONGEST else text[:LONGEST].rpartition(", ")[0] + ", …"
 

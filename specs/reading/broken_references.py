@@ -14,17 +14,19 @@ from restgpt.specs.reading.pointer import format_pointer, parse_fragment
 from restgpt.specs.reading.references import resolve
 from restgpt.specs.reading.slices import DEPTHS, Tokens
 
-# How many slices are searched, more than any published document has.
-SLICES_MOST = 100_000
+# How many slices are searched, and until how many references were found: more than any published document has.
+SLICES_MOST, REFERENCES_MOST = 100_000, 300_000
 REFERENCE = re.compile(rb'"\$ref"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
 def slice_problems(document: Document) -> Iterator[Problem]:
     """Yield the problems of every slice: too deep nesting, a too long `enum`, broken references, each once a slice."""
-    faults: dict[str, str] = {}
+    faults: dict[bytes, str] = {}
+    left = REFERENCES_MOST
     for number, (address, raw) in enumerate(_slices(document)):
-        if number == SLICES_MOST:
-            found = f"this and later parts are not searched for problems: at most {SLICES_MOST:,} are"
+        if number == SLICES_MOST or left < 0:
+            limits = f"{SLICES_MOST:,} parts and {REFERENCES_MOST:,} references"
+            found = f"this and later parts are not searched for problems: at most {limits} are"
             yield Problem(format_pointer(address), found)
             return
         if len(memoryview(raw)) > SLICE_MOST:
@@ -34,10 +36,12 @@ def slice_problems(document: Document) -> Iterator[Problem]:
             yield Problem(format_pointer(address), fault)
         if fault := enum_fault(raw):
             yield Problem(format_pointer(address), fault)
-        references = {json.loads(text) for text in REFERENCE.findall(raw)}
+        # Escapes are read only in the first of the references that are equal.
+        references = set(REFERENCE.findall(raw))
+        left -= len(references)
         for reference in sorted(references):
             if reference not in faults:
-                faults[reference] = _fault(document, reference)
+                faults[reference] = _fault(document, json.loads(reference))
             if faults[reference]:
                 yield Problem(format_pointer(address), faults[reference])
 

@@ -45,6 +45,8 @@ class Document:
         self.anchors: dict[str, Any] | None = None
         self.allowance = Allowance()
         self._decoded: dict[Tokens, Any] = {}
+        # The last path item or webhook that was decoded: an own method of a path is only a part of one.
+        self._last: tuple[Tokens, Any] = ((), None)
         self.version = self._read_version()
 
     @classmethod
@@ -104,11 +106,16 @@ class Document:
         return node
 
     def _slice(self, address: Tokens) -> Any:
+        last, node = self._last
+        if last == address:
+            return node
         try:
             return self._decoded[address]
         except KeyError:
             node = self.decode(address)
-            if address[0] not in ("paths", "webhooks"):
+            if address[0] in ("paths", "webhooks"):
+                self._last = (address, node)
+            else:
                 self._decoded[address] = node
             return node
 

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 FETCH_SECONDS = 30.0
 DOWNLOAD_SECONDS = 300.0
-FETCH_BYTES = 200_000_000
+DOCUMENT_MOST = 150_000_000
+"""The maximum size of a document in bytes, twice that of the largest published ones."""
+
 REDIRECTS = 5
 PORTS = {"http": 80, "https": 443}
 
@@ -89,8 +91,8 @@ def _body(reply: "requests.Response", label: str) -> bytes:
             raise SpecError(f"cannot fetch {label}: it took more than {DOWNLOAD_SECONDS:.0f} seconds")
         chunks.append(chunk)
         size += len(chunk)
-        if size > FETCH_BYTES:
-            raise SpecError(f"cannot fetch {label}: it is larger than {FETCH_BYTES:,} bytes")
+        if size > DOCUMENT_MOST:
+            raise SpecError(f"cannot fetch {label}: it is larger than {DOCUMENT_MOST:,} bytes")
     return b"".join(chunks)
 
 

@@ -18,7 +18,7 @@ from restgpt.specs.reading.slices import slice_object
 OPERATIONS_MOST, OWN_METHODS_MOST, TAGS_MOST = 20_000, 100, 100
 PATH_MOST, NAME_MOST, SUMMARY_MOST, DESCRIPTION_MOST = 8000, 1000, 5000, 200_000
 # How many bytes of path items are read again because other path items refer to them.
-REFERRED_MOST = 50_000_000
+REFERRED_MOST = 20_000_000
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
 

@@ -40,5 +40,7 @@ def _deepest(tree: Any) -> "list[dict[str, Any] | list[Any]]":
     level = [tree]
     for _ in range(DEEPEST):
         children = (node.values() if isinstance(node, dict) else node for node in level)
-        level = [child for inner in children for child in inner if isinstance(child, dict | list)]
+        level = [child for inner in children for child in inner if isinstance(child, (dict, list))]
+        if not level:
+            break
     return level

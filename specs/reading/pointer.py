@@ -8,7 +8,8 @@ def parse_pointer(pointer: str) -> tuple[str, ...]:
     """Split a plain JSON pointer into its unescaped tokens; the leading slash may be missing."""
     if pointer in ("", "/"):
         return ()
-    return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer.removeprefix("/").split("/"))
+    tokens = pointer.removeprefix("/").split("/")
+    return tuple([token.replace("~1", "/").replace("~0", "~") for token in tokens] if "~" in pointer else tokens)
 
 
 def parse_fragment(fragment: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from restgpt.specs.problem import SpecError
-from restgpt.specs.reading.download import fetch_url
+from restgpt.specs.reading.download import DOCUMENT_MOST, fetch_url
 from restgpt.specs.reading.json_text import encode_json
 
 
@@ -33,7 +33,14 @@ class Source:
 
 
 def read_source(source: "str | Path | bytes | Mapping[str, Any]") -> Source:
-    """Read the bytes of a document; raises SpecError if they cannot be read."""
+    """Read the bytes of a document; raises SpecError if they cannot be read, or are too many."""
+    found = _read(source)
+    if len(found.data) > DOCUMENT_MOST:
+        raise SpecError(f"the document {found.label} has {len(found.data):,} bytes, of {DOCUMENT_MOST:,} that are read")
+    return found
+
+
+def _read(source: "str | Path | bytes | Mapping[str, Any]") -> Source:
     if isinstance(source, Mapping):
         return Source("mapping", None, encode_json(source))
     if isinstance(source, bytes):
@@ -54,7 +61,8 @@ def read_source(source: "str | Path | bytes | Mapping[str, Any]") -> Source:
 
 def _read_file(path: Path) -> Source:
     try:
-        data = path.expanduser().read_bytes()
+        with path.expanduser().open("rb") as file:
+            data = file.read(DOCUMENT_MOST + 1)
     except OSError as error:
         raise SpecError(f"cannot read {path}: {error.strerror or error}") from None
     except (ValueError, RuntimeError) as error:

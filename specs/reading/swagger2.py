@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from restgpt.specs.problem import Problem
+
 Follow = Callable[[Any], Any]
 
 # collectionFormat -> (style, explode). OpenAPI 3 has no style for tsv, so the request builder knows `tabDelimited`.
@@ -36,6 +38,8 @@ SCHEMA_KEYS = frozenset(
         "example",
     }
 )
+# How many media types of a list are read, more than any published document has.
+TYPES_MOST = 100
 FORM_TYPES = ("multipart/form-data", "application/x-www-form-urlencoded")
 
 
@@ -50,6 +54,16 @@ def server_entries(root: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"url": f"{scheme}://{host}{path}"} for scheme in ordered]
 
 
+def type_problems(node: dict[str, Any], pointer: str) -> list[Problem]:
+    """List the problems of the `consumes` and `produces` of the root or an operation that are not read to their end."""
+    counts = {key: len(_texts(node.get(key))) for key in ("consumes", "produces")}
+    return [
+        Problem(f"{pointer}/{key}", f"of {count:,} media types, {TYPES_MOST} are read")
+        for key, count in counts.items()
+        if count > TYPES_MOST
+    ]
+
+
 def convert_operation(
     operation: dict[str, Any], shared: Any, consumes: Any, produces: Any, follow: Follow
 ) -> dict[str, Any]:
@@ -58,8 +72,8 @@ def convert_operation(
     `shared` are the parameters of the path item; `consumes` and `produces` come from the root of the document.
     """
     own = _objects(operation.get("parameters"), follow)
-    named = [(item.get("name"), item.get("in")) for item in own]
-    merged = [item for item in _objects(shared, follow) if (item.get("name"), item.get("in")) not in named] + own
+    named = {_key(item) for item in own}
+    merged = [item for item in _objects(shared, follow) if _key(item) not in named] + own
     converted = {key: value for key, value in operation.items() if key not in ("parameters", "consumes", "produces")}
     converted["parameters"] = [_parameter(item) for item in merged if item.get("in") not in ("body", "formData")]
     body = _request_body(merged, _types(operation.get("consumes"), consumes), follow)
@@ -75,6 +89,10 @@ def convert_operation(
     return converted
 
 
+def _key(parameter: dict[str, Any]) -> tuple[str, str]:
+    return str(parameter.get("name")), str(parameter.get("in"))
+
+
 def _objects(items: Any, follow: Follow) -> list[dict[str, Any]]:
     """Resolve a list of parameters; items that are not objects are left out."""
     found = [follow(item) for item in items] if isinstance(items, list) else []
@@ -87,7 +105,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _types(own: Any, inherited: Any) -> list[str]:
-    return _texts(own) or _texts(inherited)
+    return (_texts(own) or _texts(inherited))[:TYPES_MOST]
 
 
 def _schema(item: dict[str, Any]) -> dict[str, Any]:

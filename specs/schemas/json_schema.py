@@ -4,6 +4,7 @@ import re
 from collections import OrderedDict, deque
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -33,6 +34,8 @@ SIZES = (
     "maxContains",
 )
 LONGEST_NAME = 1000
+# How many patterns of names of one object are compiled.
+PATTERNS_MOST = 100
 # How many steps one conversion may take: a step is a schema, some properties, or a kilobyte that is decoded for it.
 CONVERTED_MOST = 60_000
 # How many steps all conversions took that are kept of one document.
@@ -304,7 +307,7 @@ class _Closure:
         if isinstance(named, dict):
             judged = {
                 name: item
-                for name, item in named.items()
+                for name, item in islice(named.items(), PATTERNS_MOST)
                 if self._patterns and is_pattern(name) and is_quick(name, LONGEST_NAME)
             }
             out["patternProperties"] = {name: self._convert(item) for name, item in judged.items()}

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import msgspec
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import can_spend
 from restgpt.specs.operation import Operation
+from restgpt.specs.parameter import Parameter
 from restgpt.specs.problem import BrokenReference
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import resolve
@@ -47,8 +48,13 @@ CHAIN = 100
 STEP_NAMES = 50
 # How many names of a body or response count.
 LIMIT = 250
+NONE: Counter[str] = Counter()
 # How many stems of a title count.
 TITLE = 12
+# How many identifiers of a request count, those of the path first.
+NEEDS = 40
+# How many steps it takes to read a parameter and to find what yields it.
+PARAMETER_STEPS = 40
 SENTENCE_END = re.compile(r"[.\n](?=\s|$)")
 
 
@@ -149,34 +155,36 @@ class FieldNames:
 
 def read_features(operation: Operation, names: FieldNames) -> Features:
     """Return the features of an operation, which is decoded for this."""
+    parameters = _parameters(operation)
     body = _body_names(operation, names)
     response = operation.response()
     media = next(iter(response.content.values()), None) if response is not None else None
     yielded = names.stems_of(media.schema if media is not None else None)
-    enums = [str(value) for parameter in operation.parameters for value in _choices(parameter.schema)]
-    static = VARIABLE.sub(" ", operation.path)
-    fields: dict[str, Counter[str]] = {
-        "path": Counter(stems(operation.path)),
-        "summary": Counter(stems(operation.summary)),
-        "description": Counter(stems(operation.description[:300])),
-        "identifier": Counter(stems(operation.operation_id)),
-        "tags": Counter(stem for tag in operation.tags for stem in stems(tag)),
-        "parameters": Counter(stem for parameter in operation.parameters for stem in stems(parameter.name)),
-        "body": Counter(stem for name in body for stem in stems(name)),
+    enums = [str(value) for parameter in parameters for value in _choices(parameter.schema)]
+    fields = {
+        "path": _counted([operation.path]),
+        "summary": _counted([operation.summary]),
+        "description": _counted([operation.description[:300]]),
+        "identifier": _counted([operation.operation_id]),
+        "tags": _counted(operation.tags),
+        "parameters": _counted([parameter.name for parameter in parameters]),
+        "body": _counted(body),
         "response": yielded.fields,
         "types": yielded.types,
-        "values": Counter(stem for value in enums[:100] for stem in stems(value)),
+        "values": _counted(enums[:100]),
     }
     segments = [part for part in operation.path.partition("#")[0].split("/") if part and "{" not in part]
     last_stems = stems(segments[-1]) if segments else ()
     last = next((one for one in reversed(last_stems) if one not in ACTIONS), "")
-    queries = [parameter for parameter in operation.parameters if parameter.location == "query"]
-    path_stems = tuple(dict.fromkeys(stems(static)))
+    queries = [parameter for parameter in parameters if parameter.location == "query"]
+    path_stems = tuple(
+        dict.fromkeys(stems(VARIABLE.sub(" ", operation.path) if "{" in operation.path else operation.path))
+    )
     return Features(
         fields=fields,
         path_stems=path_stems,
-        needs=_needs(operation, body),
-        variables=tuple(p.name for p in operation.parameters if p.location == "path"),
+        needs=_needs(operation, parameters, body),
+        variables=tuple(p.name for p in parameters if p.location == "path"),
         last=last,
         last_stems=tuple(dict.fromkeys(last_stems)),
         title_stems=_title_stems(operation),
@@ -187,8 +195,20 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
         is_current=last in CURRENT,
         ends_in_variable=operation.path.rstrip("/").endswith("}"),
         has_content=media is not None,
-        has_required=any(parameter.required for parameter in operation.parameters),
+        has_required=any(parameter.required for parameter in parameters),
     )
+
+
+def _counted(texts: Iterable[str]) -> Counter[str]:
+    found = [stem for text in texts for stem in stems(text)]
+    # Most operations lack some fields, and an empty count takes as long as a short one.
+    return Counter(found) if found else NONE
+
+
+def _parameters(operation: Operation) -> Sequence[Parameter]:
+    """Return the parameters of an operation, none if those of the operations before it took all steps."""
+    found = operation.parameters if can_spend() else ()
+    return found if can_spend(PARAMETER_STEPS * len(found)) else ()
 
 
 def _title_stems(operation: Operation) -> tuple[str, ...]:
@@ -213,10 +233,10 @@ def _choices(schema: Mapping[str, Any]) -> list[Any]:
     return []
 
 
-def _needs(operation: Operation, body: list[str]) -> tuple[Need, ...]:
+def _needs(operation: Operation, parameters: Sequence[Parameter], body: list[str]) -> tuple[Need, ...]:
     """List the identifiers of a request: weight 1 for path variables, 0.8 for required and 0.5 for other parameters."""
     needs = []
-    for parameter in operation.parameters:
+    for parameter in parameters:
         if _choices(parameter.schema):
             continue
         if parameter.location == "path":
@@ -225,7 +245,7 @@ def _needs(operation: Operation, body: list[str]) -> tuple[Need, ...]:
             weight = 0.8 if parameter.required else 0.5
             needs.append(Need(parameter.name, entity_of(operation.path, parameter.name), weight))
     needs += [Need(name, entity_of(operation.path, name), 0.5) for name in body if IDENTIFIER.search(name)]
-    return tuple(needs)
+    return tuple(needs if len(needs) <= NEEDS else sorted(needs, key=lambda need: -need.weight)[:NEEDS])
 
 
 def entity_of(path: str, name: str) -> str:
