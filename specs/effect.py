@@ -84,7 +84,7 @@ def effect_of(operation: Operation) -> Effect:
     """Return the effect of an operation by its method and its document."""
     known = _EFFECTS.get(operation)
     if known is None:
-        # The effect of every operation may be asked for, and none is to stay decoded for that.
+        # The effect of every operation may be asked for, and none is to be or to stay decoded for that.
         known = _EFFECTS[operation] = _derived(operation if operation.is_decoded else operation.fresh())
     return known
 
@@ -106,6 +106,8 @@ def _derived(operation: Operation) -> Effect:
 
 def _marked(operation: Operation) -> str:
     """Return the effect that the document marks the operation with, in lower case; empty if there is no such mark."""
+    if not operation.may_contain(EXTENSION):
+        return ""
     value = operation.extensions.get(EXTENSION)
     return value.strip().lower() if isinstance(value, str) else ""
 

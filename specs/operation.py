@@ -39,6 +39,10 @@ class Operation:
     def __repr__(self) -> str:
         return f"Operation({self.name}: {self.method} {self.path})"
 
+    def may_contain(self, key: str) -> bool:
+        """Return whether the operation may have a key; unless it is decoded, its JSON text is searched for it."""
+        return self.is_decoded or self.document.may_contain(parse_pointer(self.pointer), key)
+
     @property
     def is_decoded(self) -> bool:
         """Whether the operation's part of the document is in memory."""
@@ -155,9 +159,13 @@ class Operation:
         return node if isinstance(node, dict) else {}
 
     @cached_property
+    def _owner(self) -> tuple[str, ...]:
+        return owner_of(self.pointer)
+
+    @cached_property
     def _item(self) -> dict[str, Any]:
         """The path item that owns the operation, without its other operations."""
-        owner = owner_of(self.pointer)
+        owner = self._owner
         present = self.document.names(*owner)
         item: dict[str, Any] = {k: self.document.get((*owner, k)) for k in ("parameters", "servers") if k in present}
         reference = self.document.get((*owner, "$ref")) if "$ref" in present else None
@@ -187,7 +195,7 @@ class Operation:
 
     def _read_parameters(self, problems: list[Problem]) -> tuple[Parameter, ...]:
         inherited = [] if self.document.is_swagger2 else self._item.get("parameters")
-        owner = format_pointer(owner_of(self.pointer))
+        owner = format_pointer(self._owner)
         lists = ((owner, inherited), (self.pointer, self._raw.get("parameters")))
         return read_parameters(self.document, self.path, self.pointer, lists, problems)
 

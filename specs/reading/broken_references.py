@@ -15,7 +15,7 @@ from restgpt.specs.reading.references import resolve
 from restgpt.specs.reading.slices import DEPTHS, Tokens
 
 # How many slices are searched, and until how many references were found: more than any published document has.
-SLICES_MOST, REFERENCES_MOST = 100_000, 300_000
+SLICES_MOST, REFERENCES_MOST = 100_000, 200_000
 REFERENCE = re.compile(rb'"\$ref"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 

@@ -105,6 +105,14 @@ class Document:
             node = _step(node, token, tokens)
         return node
 
+    def may_contain(self, tokens: Tokens, key: str) -> bool:
+        """Return whether the node at this place may contain a key of plain letters: whether its JSON text does.
+
+        A text with escapes may.
+        """
+        raw = self.slices.part(tokens[: DEPTHS.get(tokens[0], 1)])
+        return raw is None or key.encode() in (text := bytes(raw)) or b"\\u" in text
+
     def _slice(self, address: Tokens) -> Any:
         last, node = self._last
         if last == address:

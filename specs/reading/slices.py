@@ -50,6 +50,8 @@ class MemorySlices:
         except msgspec.DecodeError as error:
             raise SpecError(f"the document is not valid JSON: {error}") from None
         self._levels: dict[Tokens, dict[str, msgspec.Raw]] = {(): root}
+        # The last path item: its operations and its other keys are asked for one after the other.
+        self._last: tuple[Tokens, dict[str, msgspec.Raw]] = ((), root)
 
     def part(self, address: Tokens) -> "bytes | msgspec.Raw | None":
         """Return the JSON text of the slice at exactly this address."""
@@ -61,6 +63,9 @@ class MemorySlices:
 
     def level(self, prefix: Tokens) -> dict[str, msgspec.Raw]:
         """Return the slices directly below a prefix; empty if the prefix is missing or is not an object."""
+        last, level = self._last
+        if last == prefix:
+            return level
         known = self._levels.get(prefix)
         if known is not None:
             return known
@@ -68,6 +73,8 @@ class MemorySlices:
         level = slice_object(raw) if raw is not None else {}
         if prefix[0] != "paths" or len(prefix) == 1:
             self._levels[prefix] = level
+        else:
+            self._last = (prefix, level)
         return level
 
 

@@ -232,6 +232,21 @@ def test_the_reason_names_the_signs_in_words_of_this_program_only() -> None:
     )
 
 
+@pytest.mark.parametrize("home", ["paths", "components"])
+def test_a_mark_that_the_document_writes_with_escapes_counts(home: str) -> None:
+    marked = '{"get": {"\\u0078-restgpt-effect": "change", "responses": {}}}'
+    item = marked if home == "paths" else '{"$ref": "#/components/pathItems/P"}'
+    text = f'{{"openapi": "3.1.0", "paths": {{"/x": {item}}}, "components": {{"pathItems": {{"P": {marked}}}}}}}'
+    assert effect_of(load_api(text).operations[0]).reason == "the document marks it with x-restgpt-effect: change"
+
+
+def test_the_effects_of_all_operations_leave_none_of_them_decoded() -> None:
+    for method in ("get", "post", "delete"):
+        found = operation("/things/search", method=method)
+        assert effect_of(found).reason
+        assert not found.is_decoded
+
+
 def test_safe_methods_read_for_certain() -> None:
     assert effect_of(operation(method="get")).is_read
     assert effect_of(operation("/delete", "deleteAll", method="get")).is_read
