@@ -1,6 +1,7 @@
 """Serves a world over real HTTP on loopback: the API on one port, the controls on another, hidden from agents."""
 
 import json
+import selectors
 import socket
 import struct
 import sys
@@ -18,6 +19,7 @@ from restgpt.worlds.faults import Fault, FaultKind
 from restgpt.worlds.world import World
 
 LOOPBACK = "127.0.0.1"
+POLL_SECONDS = 0.02
 
 
 def serve(world: World[Any], *, port: int = 0) -> "WorldServer":
@@ -64,30 +66,47 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], handler: type["_Handler"], world: World[Any]) -> None:
         self.world = world
         self._open = 0
-        self._closed = threading.Condition()
+        # The connections on which the next request has not begun.
+        self._idle: set[socket.socket] = set()
+        self._changed = threading.Condition()
         super().__init__(address, handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Count a connection that is opened."""
-        with self._closed:
+        with self._changed:
             self._open += 1
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
         """Count a connection that is closed, its last request being answered."""
         super().shutdown_request(request)
-        with self._closed:
+        with self._changed:
             self._open -= 1
-            self._closed.notify_all()
+            self._changed.notify_all()
+
+    def await_request(self, connection: socket.socket, seconds: float) -> bool:
+        """Wait until a request begins on a connection, or the client closes it; return whether it did in time."""
+        with self._changed:
+            self._idle.add(connection)
+            self._changed.notify_all()
+        try:
+            return _is_readable(connection, seconds)
+        finally:
+            with self._changed:
+                self._idle.discard(connection)
 
     def settle(self) -> None:
-        """Wait until no connection is open or waits to be taken."""
+        """Wait until no request is under way: each connection is closed, or its client has sent nothing more.
+
+        A client that was stopped closes none.
+        """
         # The server accepts connections in order: once it closes this one, it has accepted all earlier ones.
         with socket.create_connection((LOOPBACK, self.server_port)) as last:
             last.shutdown(socket.SHUT_WR)
             last.recv(1)
-        with self._closed:
-            self._closed.wait_for(lambda: self._open == 0)
+        with self._changed:
+            while self._open > len(self._idle) or any(_is_readable(idle, 0) for idle in self._idle):
+                self._changed.wait(POLL_SECONDS)
 
     def server_bind(self) -> None:
         # HTTPServer asks DNS for the host's full name here, which a loopback server does not need.
@@ -106,6 +125,12 @@ def _listen(handler: type["_Handler"], world: World[Any], port: int) -> _Server:
     return server
 
 
+def _is_readable(connection: socket.socket, seconds: float) -> bool:
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection, selectors.EVENT_READ)
+        return bool(selector.select(seconds))
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "RestGPT-world"
@@ -113,6 +138,13 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 60
     disable_nagle_algorithm = True
     server: _Server
+
+    def handle_one_request(self) -> None:
+        """Handle the next request, if the client sends one in time."""
+        if self.server.await_request(self.connection, self.timeout):
+            super().handle_one_request()
+        else:
+            self.close_connection = True
 
     def log_message(self, format: str, *args: Any) -> None:
         """Write nothing: the world has its own log."""

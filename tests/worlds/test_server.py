@@ -232,6 +232,21 @@ def test_what_clients_sent_before_they_went_away_can_be_waited_for() -> None:
         assert [entry.status for entry in server.world.log] == [200] * 50
 
 
+def test_a_client_that_keeps_its_connection_open_is_not_waited_for() -> None:
+    with serve(open_world("toy")) as server:
+        parts = urlsplit(server.url)
+        with socket.create_connection((parts.hostname or "", parts.port or 0)) as client:
+            for number in (1, 2):
+                client.sendall(f"GET {parts.path}/projects{KEY} HTTP/1.1\r\n\r\n".encode())
+                waiting = threading.Thread(target=server.settle)
+                waiting.start()
+                waiting.join(10)
+                assert not waiting.is_alive()
+                assert [entry.status for entry in server.world.log] == [200] * number
+                answer = client.recv(100_000)
+                assert answer.startswith(b"HTTP/1.1 200")
+
+
 def test_the_ports_are_free_after_closing() -> None:
     with held_port() as port:
         for _ in range(2):
