@@ -236,7 +236,8 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
     """The draft of a kept call.
 
     Records of the first checkpoint format have no built request; it is built again, and must be the same. Raises
-    `OutdatedCallError` if the document lacks the operation by now, or gives another request.
+    `OutdatedCallError` if the document lacks the operation by now, or gives another request, or if the operation
+    belongs to another entry of `apis.yaml` now, whose credentials the request would get.
     """
     try:
         operation = catalogue.operation(record["operation"])
@@ -252,6 +253,12 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
     if request.fingerprint != record["fingerprint"] or record.get("endpoint", endpoint) != endpoint:
         raise OutdatedCallError(
             "The API document changed since this request was made, so it would not be the same request."
+        )
+    api = operation.api
+    if api.entry is not None and record.get("api", api_record(api))["id"] != api_record(api)["id"]:
+        raise OutdatedCallError(
+            f"This request was made for another API than the entry {api.entry} of apis.yaml, and would get its "
+            "credentials."
         )
     return Draft(
         id=record["id"],

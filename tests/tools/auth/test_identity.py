@@ -9,10 +9,12 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 from wire.echo import EchoServer
 
+from restgpt.calling.call import Draft, OutdatedCallError, read_draft
 from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.policy import Rules
 from restgpt.nodes.resources import Resources
-from restgpt.specs import Api, Operation, load_api
+from restgpt.specs import Api, Catalogue, Operation, load_api
+from restgpt.specs.effect import effect_of
 from restgpt.tools.auth.credentials import Credentials
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.auth.token_file import TokenFile
@@ -232,6 +234,16 @@ def test_a_title_gets_no_confirmation() -> None:
     assert api("github").operation("search") in kept
     assert api().operation("search") not in kept
     assert api("weather").operation("search") not in kept
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, "github"), ("github", "weather")])
+def test_a_kept_request_gets_no_credential_of_another_entry(before: str | None, after: str) -> None:
+    operation = api(before).operation("write")
+    effect, request = effect_of(operation), build_request(operation, {})
+    record = Draft("a", operation, effect, "write", {}, {}, request).to_json()
+    assert read_draft(record, Catalogue([api(before)])).request == request
+    with pytest.raises(OutdatedCallError, match=f"another API than the entry {after} of apis.yaml"):
+        read_draft(record, Catalogue([api(after)]))
 
 
 def test_an_entry_that_does_not_exist_is_an_error_that_names_the_entries() -> None:
