@@ -50,6 +50,8 @@ from restgpt.worlds import World, open_world, served_api
 from restgpt.worlds.server import WorldServer, serve
 
 PATIENCE_S = 120.0
+# How long a stopped child has to say that it was continued, before it is continued again.
+WAKE_S = 0.1
 MOST_QUESTIONS = 100
 """The maximum number of questions that a run may ask before the rig calls it endless."""
 
@@ -57,8 +59,8 @@ UNKNOWN = "may not have been"
 CHANGED = "The target has changed"
 OTHER_VERSION = "99.0"
 
-STOPPED = "stopped"
-"""The message of a child that stops itself."""
+STOPPED, WOKEN = "stopped", "woken"
+"""The messages of a child that is about to stop itself, and of one that was continued."""
 
 Moment = Literal["never", "after", "node", "send", "answer", "question", "store"]
 Fate = Literal["killed", "stopped"]
@@ -292,6 +294,7 @@ def _end_at(kill: Kill, moment: Moment, number: int, told: Connection) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     told.send(STOPPED)
     os.kill(os.getpid(), signal.SIGSTOP)
+    told.send(WOKEN)
 
 
 def carry_out(
@@ -447,7 +450,7 @@ class Driver:
         took_over = bool(outcome.answer)
         heard = Outcome() if took_over else outcome
         heard.withheld = ""
-        os.kill(zombie.pid, signal.SIGCONT)
+        zombie.wake(heard)
         zombie.follow(heard)
         outcome.risked += heard.risked if took_over else 0
         outcome.fenced += took_over and LostClaimError.__name__ in heard.withheld
@@ -517,6 +520,15 @@ class _Child:
     def pid(self) -> int:
         return int(self.process.pid)
 
+    def wake(self, outcome: Outcome) -> None:
+        """Continue the stopped child until it says that it was; a signal that comes before it has stopped is lost."""
+        ends = time.monotonic() + PATIENCE_S
+        while time.monotonic() < ends:
+            os.kill(self.pid, signal.SIGCONT)
+            if _listen(self.told, WAKE_S, outcome) == WOKEN:
+                return
+        raise RuntimeError(f"a stopped child did not go on within {PATIENCE_S:.0f} s")
+
     def follow(self, outcome: Outcome) -> Literal["ended", "killed", "stopped"]:
         """Record its messages until it ends, is killed or stops itself."""
         if self.kill.moment == "after" and not _listen(self.told, self.kill.number, outcome):
@@ -557,8 +569,8 @@ def _received(connection: Connection) -> Any:
         return None
 
 
-def _listen(connection: Connection, seconds: float, outcome: Outcome) -> Literal["", "ended", "stopped"]:
-    """Record the messages of a child for some seconds; returns "ended" or "stopped", or nothing if it still runs."""
+def _listen(connection: Connection, seconds: float, outcome: Outcome) -> Literal["", "ended", "stopped", "woken"]:
+    """Record the messages of a child for some seconds; returns what it told of itself, or nothing if it still runs."""
     ends = time.monotonic() + seconds
     while connection.poll(max(0.0, ends - time.monotonic())):
         message = _received(connection)
@@ -566,6 +578,8 @@ def _listen(connection: Connection, seconds: float, outcome: Outcome) -> Literal
             return "ended"
         if message == STOPPED:
             return "stopped"
+        if message == WOKEN:
+            return "woken"
         outcome.hear(message)
     return ""
 
