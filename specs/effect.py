@@ -95,16 +95,17 @@ def seems_to_read(operation: Operation) -> bool:
 
 
 def _derived(operation: Operation) -> Effect:
-    if _marked(operation) == "change":
+    mark = _mark(operation)
+    if mark == "change":
         return Effect("change", "document", f"the document marks it with {EXTENSION}: change")
     if operation.is_safe:
         return Effect("read", "method", f"{operation.method} only reads (RFC 9110, section 9.2.1)")
-    if operation.method == "POST" and (signs := _signs_within_limits(operation)):
+    if operation.method == "POST" and (signs := _signs_within_limits(operation, mark)):
         return Effect("read", "proposed", f"it is a POST, but {' and '.join(signs)}")
     return Effect("change", "method", f"{operation.method} may change something (RFC 9110, section 9.2.1)")
 
 
-def _marked(operation: Operation) -> str:
+def _mark(operation: Operation) -> str:
     """Return the effect that the document marks the operation with, in lower case; empty if there is no such mark."""
     if not operation.may_contain(EXTENSION):
         return ""
@@ -112,16 +113,16 @@ def _marked(operation: Operation) -> str:
     return value.strip().lower() if isinstance(value, str) else ""
 
 
-def _signs_within_limits(operation: Operation) -> list[str]:
+def _signs_within_limits(operation: Operation, mark: str) -> list[str]:
     """Return the signs that a POST only reads; none if its schemas are too complex to be searched for other signs."""
     allowance = operation.document.allowance
     with within(min(STEPS_MOST, allowance.left), allowance) as effort:
-        found = _signs(operation)
+        found = _signs(operation, mark)
     allowance.left -= effort.granted - effort.left
     return [] if effort.is_spent else found
 
 
-def _signs(operation: Operation) -> list[str]:
+def _signs(operation: Operation, mark: str) -> list[str]:
     """Return the signs that a POST only reads; none if there is a sign of a change."""
     segments = [part for part in operation.path.partition("#")[0].split("/") if part]
     texts = (operation.path, operation.operation_id, operation.summary)
@@ -130,15 +131,15 @@ def _signs(operation: Operation) -> list[str]:
     name, summary = _verb_first(words(operation.operation_id)), words(operation.summary)
     if any(says_change(found) or not LANGUAGES.isdisjoint(found) for found in (name, summary)):
         return []
-    marked = _marked(operation) == "read"
+    is_marked = mark == "read"
     found = {
-        f'the document marks it with "{EXTENSION}: read"': "read" if marked else "",
+        f'the document marks it with "{EXTENSION}: read"': "read" if is_marked else "",
         "its path ends in {verb!r}": _path_verb(segments[-1]),
         "its operationId begins with {verb!r}": read_verb(name),
         "its summary begins with {verb!r}": read_verb(summary),
     }
     found = {sign: verb for sign, verb in found.items() if verb}
-    if not found or not (marked or _agree(found.values(), segments)):
+    if not found or not (is_marked or _agree(found.values(), segments)):
         return []
     description = operation.description[:DESCRIPTION_MOST]
     if HIDDEN.search(description) or tells_change(description) or not _only_answers(operation):
