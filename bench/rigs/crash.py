@@ -15,6 +15,7 @@ import os
 import pickle
 import random
 import signal
+import sqlite3
 import tempfile
 import time
 import urllib.request
@@ -324,7 +325,8 @@ def carry_out(
             graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
             _drive(graph, thread, trial, writes, control_url, kill, told)
             told.send(("uses", uses.uses))
-    except StoppingError as error:
+    except (StoppingError, sqlite3.OperationalError) as error:
+        # A process that is stopped in a transaction of SQLite locks the database until it goes on.
         told.send(("withheld", f"{type(error).__name__}: {error}"))
 
 
