@@ -523,11 +523,11 @@ class _Child:
         return int(self.process.pid)
 
     def wake(self, outcome: Outcome) -> None:
-        """Continue the stopped child until it says that it was; a signal that comes before it has stopped is lost."""
+        """Continue the stopped child until it tells something; a signal that comes before it has stopped is lost."""
         ends = time.monotonic() + PATIENCE_S
         while time.monotonic() < ends:
             os.kill(self.pid, signal.SIGCONT)
-            if _listen(self.told, WAKE_S, outcome) == WOKEN:
+            if _listen(self.told, WAKE_S, outcome):
                 return
         raise RuntimeError(f"a stopped child did not go on within {PATIENCE_S:.0f} s")
 
