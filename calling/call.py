@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from restgpt.calling.flow import api_record
+from restgpt.calling.flow import api_record, entry_id
 from restgpt.calling.record import CallRecord, FlowRecord, Provenance, Question, RequestRecord, Status
 from restgpt.calling.target import NO_TARGET, Target
 from restgpt.specs import Catalogue, Operation, SpecError, UnknownOperationError
@@ -254,11 +254,10 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
         raise OutdatedCallError(
             "The API document changed since this request was made, so it would not be the same request."
         )
-    api = operation.api
-    if api.entry is not None and record.get("api", api_record(api))["id"] != api_record(api)["id"]:
+    entry = operation.api.entry
+    if entry is not None and "api" in record and record["api"]["id"] != entry_id(entry):
         raise OutdatedCallError(
-            f"This request was made for another API than the entry {api.entry} of apis.yaml, and would get its "
-            "credentials."
+            f"This request was made for another API than the entry {entry} of apis.yaml, and would get its credentials."
         )
     return Draft(
         id=record["id"],

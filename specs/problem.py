@@ -15,6 +15,11 @@ class Problem:
         return f"{self.pointer or '/'}: {self.message}"
 
 
+def cut_problems(pointer: str, count: int, most: int, things: str) -> list[Problem]:
+    """List the problem of a place with `count` things of which the first `most` are read; none if all of them are."""
+    return [Problem(pointer, f"of {count:,} {things}, {most:,} are read")] if count > most else []
+
+
 class SpecError(ValueError):
     """The document cannot be read, or lacks the data to make a request; the message names the remedy."""
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from restgpt.specs.problem import Problem
+from restgpt.specs.problem import Problem, cut_problems
 
 # Swagger 2.0 names two of the four OAuth2 flows differently.
 FLOWS_OF_SWAGGER = {"accessCode": "authorizationCode", "application": "clientCredentials"}
@@ -112,10 +112,7 @@ def read_requirements(raw: Any) -> tuple[Requirement, ...]:
 
 def requirement_problems(raw: Any, pointer: str) -> list[Problem]:
     """List the problem of the `security` list at `pointer`, if some of its alternatives are not read."""
-    count = len(_alternatives(raw))
-    if count <= REQUIREMENTS_MOST:
-        return []
-    return [Problem(pointer, f"of {count:,} security requirements, {REQUIREMENTS_MOST} are read")]
+    return cut_problems(pointer, len(_alternatives(raw)), REQUIREMENTS_MOST, "security requirements")
 
 
 def _alternatives(raw: Any) -> list[dict[str, Any]]:

@@ -48,7 +48,7 @@ def _key(operation: Operation) -> tuple[str, frozenset[str], frozenset[str]]:
 def differences(group: Sequence[Operation]) -> list[str]:
     """Return for each look-alike of a group what it returns and takes, in a few words; empty if the others do too."""
     known = [_returned_and_taken(operation) for operation in group]
-    return [_difference(own, [*known[:number], *known[number + 1 :]]) for number, own in enumerate(known)]
+    return [_difference(own, known) for own in known]
 
 
 def _returned_and_taken(operation: Operation) -> tuple[str, tuple[str, ...]]:
@@ -56,10 +56,10 @@ def _returned_and_taken(operation: Operation) -> tuple[str, tuple[str, ...]]:
         return _result(operation), _taken(operation)
 
 
-def _difference(own: tuple[str, tuple[str, ...]], others: Sequence[tuple[str, tuple[str, ...]]]) -> str:
+def _difference(own: tuple[str, tuple[str, ...]], group: Sequence[tuple[str, tuple[str, ...]]]) -> str:
     result, taken = own
-    parts = [f"→ {result}"] if result and any(other != result for other, _ in others) else []
-    known = [frozenset(names) for _, names in others]
+    parts = [f"→ {result}"] if result and any(other != result for other, _ in group) else []
+    known = [frozenset(names) for _, names in group]
     needed = [name for name in taken if any(name not in names for names in known)]
     if needed:
         more = ", …" if len(needed) > TAKEN_NAMES else ""

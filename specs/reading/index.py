@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from restgpt.specs.problem import BrokenReference, Problem
+from restgpt.specs.problem import BrokenReference, Problem, cut_problems
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.names import Names
 from restgpt.specs.reading.pointer import format_pointer, parse_fragment, parse_pointer
@@ -107,8 +107,7 @@ def _cut(text: str, most: int, pointer: str, problems: list[Problem]) -> str:
 def _tags(value: Any, pointer: str, problems: list[Problem]) -> tuple[str, ...]:
     if not isinstance(value, list):
         return ()
-    if len(value) > TAGS_MOST:
-        problems.append(Problem(pointer, f"of {len(value):,} tags, {TAGS_MOST} are read"))
+    problems += cut_problems(pointer, len(value), TAGS_MOST, "tags")
     return tuple(_cut(str(tag), NAME_MOST, pointer, problems) for tag in value[:TAGS_MOST])
 
 
@@ -147,9 +146,7 @@ def _path_operations(
             yield key.upper(), path, f"{pointer}/{key}", raw
         elif key == "additionalOperations":
             methods = slice_object(raw)
-            if len(methods) > OWN_METHODS_MOST:
-                found = f"of {len(methods):,} methods, {OWN_METHODS_MOST} are read"
-                problems.append(Problem(f"{pointer}/{key}", found))
+            problems += cut_problems(f"{pointer}/{key}", len(methods), OWN_METHODS_MOST, "methods")
             for method, inner in islice(methods.items(), OWN_METHODS_MOST):
                 yield method.upper(), path, f"{pointer}/{key}/{method}", inner
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from restgpt.specs.problem import Problem
+from restgpt.specs.problem import Problem, cut_problems
 
 Follow = Callable[[Any], Any]
 
@@ -57,11 +57,8 @@ def server_entries(root: dict[str, Any]) -> list[dict[str, Any]]:
 def type_problems(node: dict[str, Any], pointer: str) -> list[Problem]:
     """List the problems of the `consumes` and `produces` of the root or an operation that are not read to their end."""
     counts = {key: len(_texts(node.get(key))) for key in ("consumes", "produces")}
-    return [
-        Problem(f"{pointer}/{key}", f"of {count:,} media types, {TYPES_MOST} are read")
-        for key, count in counts.items()
-        if count > TYPES_MOST
-    ]
+    found = (cut_problems(f"{pointer}/{key}", count, TYPES_MOST, "media types") for key, count in counts.items())
+    return [problem for problems in found for problem in problems]
 
 
 def convert_operation(

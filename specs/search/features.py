@@ -177,9 +177,7 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
     last_stems = stems(segments[-1]) if segments else ()
     last = next((one for one in reversed(last_stems) if one not in ACTIONS), "")
     queries = [parameter for parameter in parameters if parameter.location == "query"]
-    path_stems = tuple(
-        dict.fromkeys(stems(VARIABLE.sub(" ", operation.path) if "{" in operation.path else operation.path))
-    )
+    path_stems = tuple(dict.fromkeys(stems(VARIABLE.sub(" ", operation.path))))
     return Features(
         fields=fields,
         path_stems=path_stems,
