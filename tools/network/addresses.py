@@ -11,6 +11,7 @@ import ipaddress
 import re
 import socket
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -302,7 +303,9 @@ class GuardedAdapter(HTTPAdapter):
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **pool_kwargs: Any) -> None:
         """Create the pool manager with guarded connections."""
         super().init_poolmanager(connections, maxsize, block, **pool_kwargs)
-        self.poolmanager.pool_classes_by_scheme = _guarded_pools(self)
+        # By a weak reference: urllib3 keeps the connections of a pool until the pool is collected, which a connection
+        # that refers to its adapter, and so to its pool, would prevent.
+        self.poolmanager.pool_classes_by_scheme = _guarded_pools(weakref.proxy(self))
 
     def connect(self, host: str, port: int) -> socket.socket:
         """Resolve, check the addresses and connect; raises AddressFault, ResolveFault, ConnectFault or TimeoutFault."""

@@ -1,10 +1,12 @@
 """Guards the address policy: no spelling of a URL leads a request to an address that is not configured."""
 
+import gc
 import ipaddress
 import socket
 from typing import Any
 
 import pytest
+from urllib3.connection import HTTPConnection
 from wire.echo import EchoServer
 
 from restgpt.specs import Operation, load_api
@@ -253,3 +255,14 @@ def test_a_kept_connection_of_one_api_leads_no_other_inside() -> None:
         with pytest.raises(AddressFault, match="leads to a loopback address"):
             client.send(build_request(stranger, {}), stranger)
         assert len(echo.arrived) == 1
+
+
+def test_a_client_that_nobody_uses_any_more_closes_its_connections() -> None:
+    with EchoServer() as echo:
+        found, client = operation(None, base_url=echo.url), HttpClient()
+        assert client.send(build_request(found, {}), found).status == 200
+        kept = [each for each in gc.get_objects() if isinstance(each, HTTPConnection) and str(each.port) in echo.url]
+        (kept_socket,) = [each.sock for each in kept if each.sock is not None]
+        del kept, client
+        gc.collect()
+        assert kept_socket.fileno() == -1
