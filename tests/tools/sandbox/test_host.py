@@ -78,6 +78,17 @@ def backend() -> CPythonBackend:
     return CPythonBackend()
 
 
+def test_the_descriptors_that_the_host_has_open_show_nowhere() -> None:
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(50)]
+    try:
+        # The status descriptor is the lowest that is free.
+        result = CPythonBackend().run("import os\nos.write(3, b'x')", b"null", media="json", limits=PATIENT)
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+    assert result.status is Status.CRASHED
+
+
 @pytest.mark.slow
 def test_runs_leave_no_process_descriptor_or_file_behind(tmp_path: Path) -> None:
     # A separate process and folder, so that only the runs start children, open files or write files.
