@@ -1,5 +1,6 @@
 """Serves a world over real HTTP on loopback: the API on one port, the controls on another, hidden from agents."""
 
+import contextlib
 import json
 import selectors
 import socket
@@ -52,10 +53,11 @@ class WorldServer:
         self._servers[0].settle()
 
     def close(self) -> None:
-        """Stop both servers and free their ports."""
+        """Stop both servers, free their ports and close the connections on which no request is under way."""
         for server in self._servers:
             server.shutdown()
             server.server_close()
+            server.close_idle()
 
 
 class _Server(ThreadingHTTPServer):
@@ -68,6 +70,7 @@ class _Server(ThreadingHTTPServer):
         self._open = 0
         # The connections on which the next request has not begun.
         self._idle: set[socket.socket] = set()
+        self._is_closed = False
         self._changed = threading.Condition()
         super().__init__(address, handler)
 
@@ -87,6 +90,8 @@ class _Server(ThreadingHTTPServer):
     def await_request(self, connection: socket.socket, seconds: float) -> bool:
         """Wait until a request begins on a connection, or the client closes it; return whether it did in time."""
         with self._changed:
+            if self._is_closed:
+                return False
             self._idle.add(connection)
             self._changed.notify_all()
         try:
@@ -94,6 +99,14 @@ class _Server(ThreadingHTTPServer):
         finally:
             with self._changed:
                 self._idle.discard(connection)
+
+    def close_idle(self) -> None:
+        """End the waiting for requests that never come, so that neither threads nor sockets are left."""
+        with self._changed:
+            self._is_closed = True
+            for connection in self._idle:
+                with contextlib.suppress(OSError):  # the client has closed it
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def settle(self) -> None:
         """Wait until no request is under way: each connection is closed, or its client has sent nothing more.

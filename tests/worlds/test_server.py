@@ -89,6 +89,17 @@ def test_a_chunked_body_is_read(server: WorldServer) -> None:
     connection.close()
 
 
+def test_a_server_that_ends_closes_the_connections_that_wait() -> None:
+    with serve(open_world("toy")) as server:
+        parts = urlsplit(server.url)
+        # Less than the time after which the server ends an idle connection anyway.
+        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=PATIENCE_S / 2)
+        connection.request("GET", f"{parts.path}/projects{KEY}")
+        assert connection.getresponse().read()
+    assert connection.sock.recv(1) == b""
+    connection.close()
+
+
 def test_a_length_that_is_no_number_is_a_400(server: WorldServer) -> None:
     status, _, body = exchange(f"{server.url}/projects{KEY}", headers={"Content-Length": "some"})
     assert status == 400
