@@ -2,11 +2,12 @@
 
 import gc
 import ipaddress
+import select
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from urllib3.connection import HTTPConnection
 from wire.echo import EchoServer
 
 from restgpt.specs import Operation, load_api
@@ -25,6 +26,15 @@ def operation(server: str | None, *, base_url: str | None = None, variables: Any
         "paths": {"/x": {"get": {"responses": {}}}},
     }
     return load_api(document, base_url=base_url).operation("GET /x")
+
+
+def answer_once(server: socket.socket) -> socket.socket:
+    """Answer one request on a connection, and return the connection, which stays open."""
+    connection, _ = server.accept()
+    connection.settimeout(30)
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+    return connection
 
 
 class Dns:
@@ -258,11 +268,13 @@ def test_a_kept_connection_of_one_api_leads_no_other_inside() -> None:
 
 
 def test_a_client_that_nobody_uses_any_more_closes_its_connections() -> None:
-    with EchoServer() as echo:
-        found, client = operation(None, base_url=echo.url), HttpClient()
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+        accepted = pool.submit(answer_once, server)
+        found = operation(None, base_url=f"http://127.0.0.1:{server.getsockname()[1]}")
+        client = HttpClient()
         assert client.send(build_request(found, {}), found).status == 200
-        kept = [each for each in gc.get_objects() if isinstance(each, HTTPConnection) and str(each.port) in echo.url]
-        (kept_socket,) = [each.sock for each in kept if each.sock is not None]
-        del kept, client
-        gc.collect()
-        assert kept_socket.fileno() == -1
+        with accepted.result() as connection:
+            assert not select.select([connection], [], [], 0)[0]
+            del client
+            gc.collect()
+            assert connection.recv(1) == b""
