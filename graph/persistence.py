@@ -20,7 +20,7 @@ from restgpt.tools.settings import Settings
 FILE = "restgpt.db"
 
 BUSY_TIMEOUT_S = 30.0
-"""SQLite's busy timeout: how long a process waits for another's write to the file, in seconds."""
+"""How long a process waits for another's write, in seconds: SQLite's busy timeout, PostgreSQL's `lock_timeout`."""
 
 VACUUM_TIMEOUT_S = 1.0
 """The busy timeout of `VACUUM`, in seconds; short, because `VACUUM` can run at any later time."""
@@ -198,6 +198,9 @@ def _postgres(url: str) -> Iterator[Persistence]:
             store = PostgresStore(_postgres_connection(stack, url))
             saver.setup()
             store.setup()
+            # Not before: a wait that ends while an index is created leaves an invalid index.
+            for connection in (saver.conn, store.conn):
+                _limit_waiting(connection)
         except psycopg.Error as error:
             # The error's text may contain the URL with the password, so the message has only the error's class.
             raise PersistenceError(
@@ -213,6 +216,17 @@ def _postgres_connection(stack: ExitStack, url: str) -> Any:
     from psycopg.rows import dict_row
 
     return stack.enter_context(closing(connect(url, autocommit=True, prepare_threshold=0, row_factory=dict_row)))
+
+
+def _limit_waiting(connection: Any) -> None:
+    """Bound the wait for rows that another process has written, which may be stopped in its transaction.
+
+    A `lock_timeout` of the URL, the role or the database stays.
+    """
+    timeout = f"{BUSY_TIMEOUT_S:.0f}s"
+    connection.execute(
+        "SELECT set_config('lock_timeout', %s, false) WHERE current_setting('lock_timeout') = '0'", (timeout,)
+    )
 
 
 @contextmanager

@@ -314,7 +314,7 @@ def carry_out(
     http = HttpClient(settings=settings, adapter=_DeadlyAdapter(kill, told))
     model = JobModel.over(task) if isinstance(task, Job) else ErrandModel.over(task)
     resources = Resources([served_api(task.world, url)], model=model, settings=settings, http=http)
-    # PostgreSQL's locks are those of a database, and the trials that run side by side share one.
+    # PostgreSQL's advisory locks are those of a database, and the trials of a stage share one.
     thread = f"trial.{Path(home).name}"
     told.send("ready")
     try:
@@ -325,9 +325,20 @@ def carry_out(
             graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
             _drive(graph, thread, trial, writes, control_url, kill, told)
             told.send(("uses", uses.uses))
-    except (StoppingError, sqlite3.OperationalError) as error:
-        # A process that is stopped in a transaction of SQLite locks the database until it goes on.
+    except _withholding(database) as error:
         told.send(("withheld", f"{type(error).__name__}: {error}"))
+
+
+def _withholding(database: str | None) -> tuple[type[Exception], ...]:
+    """Return the errors with which a run does not go on, the wait for a process that is stopped in a transaction too.
+
+    Such a process keeps its locks until it goes on: SQLite locks the whole file, PostgreSQL the rows that were written.
+    """
+    if database is None:
+        return StoppingError, sqlite3.OperationalError
+    from psycopg.errors import LockNotAvailable
+
+    return StoppingError, LockNotAvailable
 
 
 def settings_of(task: Task, writes: Writes) -> dict[str, Any]:
@@ -597,10 +608,24 @@ def _changes(world: World[Any]) -> list[str]:
 
 @contextmanager
 def open_stage(*, database: str | None = None, writes: Writes = "ask") -> Iterator[Stage]:
-    """Serve the worlds for trials, with a folder for their threads."""
+    """Serve the worlds for trials, with a folder for their threads, or a new database on the server of `database`.
+
+    Stages share no database: an index that one creates waits for all transactions of the database, and so for a child
+    that another has stopped in one.
+    """
     with tempfile.TemporaryDirectory(prefix="restgpt-crash-") as home, ExitStack() as stack:
         servers = {name: stack.enter_context(serve(open_world(name))) for name in ("spotify", "toy")}
-        yield Stage(servers, writes, home, database)
+        yield Stage(servers, writes, home, database and _new_database(database))
+
+
+def _new_database(url: str) -> str:
+    """Create a database on the server of a database, and return its URL."""
+    import psycopg
+
+    name = f"stage_{uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    return f"{url.rpartition('/')[0]}/{name}"
 
 
 def trials(driver: Driver, chosen: Iterable[Trial], *, say: Callable[[str], None] = lambda text: None) -> Tally:

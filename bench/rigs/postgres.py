@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -42,7 +43,8 @@ def postgres_server() -> Iterator[str]:
                 _wait(server, port)
                 yield f"postgresql://restgpt@127.0.0.1:{port}/postgres"
             finally:
-                server.terminate()
+                # A fast shutdown, which waits for no client.
+                server.send_signal(signal.SIGINT)
                 server.wait(PATIENCE_S)
 
 

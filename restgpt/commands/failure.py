@@ -99,7 +99,8 @@ def explain(error: BaseException) -> tuple[str, Exit]:
     ):
         return _sentence(error), Exit.USAGE
     return (
-        f"The database of the threads failed ({type(error).__name__}). Check that it runs and can be reached.",
+        f"The database of the threads failed ({type(error).__name__}). Check that it runs and can be reached, and that "
+        "no process of RestGPT is stopped while it writes.",
         Exit.USAGE,
     )
 

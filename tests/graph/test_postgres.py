@@ -12,6 +12,7 @@ from restgpt.bench.errand import DONE, ErrandModel, board_errand
 from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
 from restgpt.calling.journal import Journal
 from restgpt.calling.shapes import NAMESPACE
+from restgpt.commands.failure import explain
 from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import PersistenceError, ThreadBusyError, open_persistence
@@ -20,18 +21,23 @@ from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.tools.settings import Secret, Settings
 
-pytest.importorskip("psycopg", reason="PostgreSQL's packages are not installed")
+psycopg = pytest.importorskip("psycopg", reason="PostgreSQL's packages are not installed")
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+def url() -> Iterator[str]:
     try:
-        with postgres_server() as url:
-            yield Settings(home=tmp_path_factory.mktemp("home"), database_url=Secret(url))
+        with postgres_server() as served:
+            yield served
     except NoPostgresError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def settings(url: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    return Settings(home=tmp_path_factory.mktemp("home"), database_url=Secret(url))
 
 
 @pytest.fixture
@@ -58,6 +64,26 @@ def test_a_run_paused_in_one_process_goes_on_in_another(settings: Settings, boar
     assert result["answer"] == DONE
     with open_persistence(settings) as kept:
         assert len(Journal(kept.store, "a.b/c").entries()) == 4
+
+
+def test_no_statement_waits_for_ever(url: str) -> None:
+    with open_persistence(Settings(database_url=Secret(url))) as kept:
+        for opened in (kept.checkpointer, kept.store):
+            assert opened.conn.execute("SHOW lock_timeout").fetchone() == {"lock_timeout": "30s"}  # type: ignore[attr-defined]
+
+
+def test_a_write_gives_up_on_a_process_that_was_stopped_in_a_transaction(url: str) -> None:
+    impatient = Settings(database_url=Secret(f"{url}?options=-clock_timeout%3D200ms"))
+    with open_persistence(impatient) as kept:
+        kept.store.put(("a",), "key", {"value": 1})
+        with psycopg.connect(url) as stopped:
+            stopped.execute("UPDATE store SET key = key")
+            with pytest.raises(psycopg.errors.LockNotAvailable) as caught:
+                kept.store.put(("a",), "key", {"value": 2})
+        assert "no process of RestGPT is stopped" in explain(caught.value)[0]
+        kept.store.put(("a",), "key", {"value": 3})
+        (found,) = kept.store.search(("a",))
+        assert found.value == {"value": 3}
 
 
 @pytest.mark.parametrize("odd", ["\0", "\ud83d"], ids=["null", "half a surrogate pair"])
