@@ -57,7 +57,6 @@ class WorldServer:
         for server in self._servers:
             server.shutdown()
             server.server_close()
-            server.close_idle()
 
 
 class _Server(ThreadingHTTPServer):
@@ -100,8 +99,9 @@ class _Server(ThreadingHTTPServer):
             with self._changed:
                 self._idle.discard(connection)
 
-    def close_idle(self) -> None:
-        """End the waiting for requests that never come, so that neither threads nor sockets are left."""
+    def server_close(self) -> None:
+        """Free the port, and end the waiting for requests that never come, which would leave threads and sockets."""
+        super().server_close()
         with self._changed:
             self._is_closed = True
             for connection in self._idle:
