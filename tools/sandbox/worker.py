@@ -90,11 +90,8 @@ def _low(descriptor: int) -> int:
     """Move the descriptor to the lowest free number: how many descriptors the host has open shows nowhere."""
     if sys.platform == "wasi":
         return descriptor
-    low = os.dup(descriptor)
-    if low > descriptor:
-        os.close(low)
-        return descriptor
-    os.close(descriptor)
+    low, high = sorted((descriptor, os.dup(descriptor)))
+    os.close(high)
     return low
 
 
