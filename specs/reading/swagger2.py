@@ -56,9 +56,11 @@ def server_entries(root: dict[str, Any]) -> list[dict[str, Any]]:
 
 def type_problems(node: dict[str, Any], pointer: str) -> list[Problem]:
     """List the problems of the `consumes` and `produces` of the root or an operation that are not read to their end."""
-    counts = {key: len(_texts(node.get(key))) for key in ("consumes", "produces")}
-    found = (cut_problems(f"{pointer}/{key}", count, TYPES_MOST, "media types") for key, count in counts.items())
-    return [problem for problems in found for problem in problems]
+    return [
+        problem
+        for key in ("consumes", "produces")
+        for problem in cut_problems(f"{pointer}/{key}", len(_texts(node.get(key))), TYPES_MOST, "media types")
+    ]
 
 
 def convert_operation(
