@@ -1,0 +1,1 @@
+"""Recipes: finished runs as files that can be run again, with other inputs and without a model."""

@@ -1,0 +1,185 @@
+"""A recipe: the file that repeats a finished run. This module holds its form; `book.py` reads and writes the files.
+
+The program is the recipe; everything else says what the program may rely on. A file may be edited by hand, so every
+field is checked when it is read, and no field can widen what a run may do.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from restgpt.calling.policy import Writes
+
+FORMAT = "restgpt/recipe/1"
+"""The first line of a recipe file: the form that this version reads and writes."""
+
+NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
+"""The form of a recipe's name, which is also the name of its file, its tool and its graph."""
+
+MOST_PROGRAM = 64_000
+"""The maximum number of characters of a program."""
+
+JsonType = Literal["string", "integer", "number", "boolean", "null", "array", "object"]
+
+
+class _Part(BaseModel):
+    """A part of a recipe file: unknown keys are errors, and nothing is changed after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class RecipeApi(_Part):
+    """An API of a recipe: `name` is that of its entry in `apis.yaml` or of its document; `version` is shown only."""
+
+    name: str
+    title: str = ""
+    version: str = ""
+
+
+class Documented(_Part):
+    """What the document said of the used part of an operation, when the recipe was saved.
+
+    `parameters` maps used arguments to their types, by place and pattern: `query/page`, `body/items/*/title`.
+    `required` are the arguments that the document requires at that time, used ones included. `media` is the type of
+    the body that was sent. `answer` maps patterns of used fields of the answer to the types that the document names.
+    """
+
+    parameters: Mapping[str, tuple[JsonType, ...]] = Field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    media: str = ""
+    answer: Mapping[str, tuple[JsonType, ...]] = Field(default_factory=dict)
+
+
+class UsedOperation(_Part):
+    """An operation that the program calls: the name of its function, and what the saved run used of it.
+
+    `reads` maps patterns of the fields that the program read in its answers to the types found there. A pattern is a
+    JSON pointer with `*` for any index of an array and any key of a map. `status` are the statuses that it answered.
+    """
+
+    function: str
+    api: str
+    method: str
+    path: str
+    status: tuple[int, ...] = ()
+    reads: Mapping[str, tuple[JsonType, ...]] = Field(default_factory=dict)
+    documented: Documented = Documented()
+
+
+class Echo(_Part):
+    """The field by which a chosen item was recognised: it equals, contains, begins with or is part of an input."""
+
+    field: str
+    input: str
+    relation: Literal["equal", "contains", "within"]
+
+
+class Link(_Part):
+    """A value that goes from an answer to an argument of a later call, as in OpenAPI's Link Object.
+
+    `take` is the pattern of the value in the answer of the function `answer_of`, `argument` that of the argument of the
+    function `call`. `choice` says which item of the innermost array was taken: the only one, the first, the last, each,
+    the one that `echo` recognises, or some other one. `alike` is how many items the echo recognised, and without an
+    echo, how many items there were.
+    """
+
+    answer_of: str
+    take: str
+    call: str
+    argument: str
+    choice: Literal["only", "first", "last", "each", "named", "other"] = "other"
+    echo: Echo | None = None
+    alike: int | None = None
+
+
+class Source(_Part):
+    """The value of one argument in the list of calls: exactly one of the four is set, or none if it was computed.
+
+    `text` is a template with inputs in braces. `call` is the number of an earlier call (from 1), whose answer has the
+    value at the JSON pointer `at`.
+    """
+
+    value: Any = None
+    input: str = ""
+    text: str = ""
+    call: int = 0
+    at: str = ""
+
+
+class SavedCall(_Part):
+    """A call of the saved run: its function, and the source of each scalar argument by its JSON pointer."""
+
+    function: str
+    arguments: Mapping[str, Source] = Field(default_factory=dict)
+
+
+class Saved(_Part):
+    """When a recipe was saved, by which version of the program, and what the user had asked for."""
+
+    at: str
+    by: str = ""
+    instruction: str = ""
+
+
+class Recipe(_Part):
+    """A finished run as a file.
+
+    `inputs` is a JSON Schema of an object; the saved values are the examples of its properties. `program` reads them as
+    `inputs["name"]`. `writes` is the policy of the saved run: it can make a run stricter, never looser. `calls` are the
+    calls of the saved run in order, for people and for Arazzo; `is_linear` says that the program makes exactly these
+    calls, each once. `proved` is the time of the first run with other inputs that went well, empty before. `constants`
+    are values of arguments that the user had said and that are no inputs.
+    """
+
+    format: Literal["restgpt/recipe/1"] = Field(default=FORMAT, alias="recipe")
+    name: Annotated[str, Field(pattern=NAME.pattern)]
+    version: Annotated[int, Field(ge=1)] = 1
+    description: str = ""
+    saved: Saved
+    proved: str = ""
+    apis: tuple[RecipeApi, ...]
+    writes: Writes = "ask"
+    inputs: Mapping[str, Any] = Field(default_factory=lambda: {"type": "object", "properties": {}})
+    program: Annotated[str, Field(min_length=1, max_length=MOST_PROGRAM)]
+    operations: tuple[UsedOperation, ...]
+    links: tuple[Link, ...] = ()
+    constants: tuple[Any, ...] = ()
+    calls: tuple[SavedCall, ...] = ()
+    is_linear: bool = False
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> "Recipe":
+        functions = [item.function for item in self.operations]
+        apis = {item.name for item in self.apis}
+        if len(set(functions)) < len(functions):
+            raise ValueError("operations: two entries have the same function")
+        if unknown := [item.api for item in self.operations if item.api not in apis]:
+            raise ValueError(f"operations: the API {unknown[0]!r} is not among apis")
+        named = [*(name for link in self.links for name in (link.answer_of, link.call))]
+        named += [call.function for call in self.calls]
+        if missing := [name for name in named if name not in functions]:
+            raise ValueError(f"the function {missing[0]!r} is not among operations")
+        properties = self.inputs.get("properties", {})
+        if self.inputs.get("type") != "object" or not isinstance(properties, Mapping):
+            raise ValueError("inputs: it is not a JSON Schema of an object")
+        used = [link.echo.input for link in self.links if link.echo]
+        used += [source.input for call in self.calls for source in call.arguments.values() if source.input]
+        if missing := [name for name in used if name not in properties]:
+            raise ValueError(f"the input {missing[0]!r} is not among inputs")
+        return self
+
+    @property
+    def examples(self) -> dict[str, Any]:
+        """The inputs of the saved run."""
+        properties: Mapping[str, Mapping[str, Any]] = self.inputs.get("properties", {})
+        return {name: schema["examples"][0] for name, schema in properties.items() if schema.get("examples")}
+
+    def used(self, function: str) -> UsedOperation | None:
+        """Return the operation of a function; None if the program has no such function."""
+        return next((item for item in self.operations if item.function == function), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the recipe as plain JSON, without fields that have their default."""
+        return self.model_dump(mode="json", by_alias=True, exclude_defaults=True) | {"recipe": FORMAT}
