@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from restgpt.calling.policy import Writes
 
-FORMAT = "restgpt/recipe/1"
+FORMAT: Literal["restgpt/recipe/1"] = "restgpt/recipe/1"
 """The first line of a recipe file: the form that this version reads and writes."""
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
