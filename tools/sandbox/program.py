@@ -87,7 +87,6 @@ class ProgramRun:
     function: str = ""
     text: str = ""
     value: str = ""
-    reads: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
 
 class ForgedReportError(ValueError):
@@ -107,8 +106,6 @@ def run_program(
     names: Sequence[str] = (),
     limits: Limits = LIMITS,
     backend: SandboxBackend | None = None,
-    inputs: Mapping[str, Any] | None = None,
-    traced: bool = False,
 ) -> ProgramRun:
     """Run a program over the answers so far, up to its end or to its next calls without an answer.
 
@@ -118,8 +115,6 @@ def run_program(
     the fields of answers.
     """
     cleaned = clean_code(code)
-    if inputs is not None:
-        cleaned = f"inputs = {dict(inputs)!r}; {cleaned}"
     job: dict[str, Any] = {
         "functions": list(functions),
         "entries": [_described(entry) for entry in entries],
