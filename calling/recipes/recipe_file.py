@@ -145,7 +145,7 @@ def changed_text(path: Path, text: str, recipe: Recipe, keys: tuple[str, ...]) -
 def _text(path: Path) -> str:
     """Return the text of a recipe file; raises `RecipeFileError` if it cannot be read or is too large."""
     if not path.is_file():
-        raise RecipeFileError(f"There is no file {path}. List the recipes with `restgpt recipe list`.")
+        raise _missing(path)
     try:
         with path.open("rb") as stream:
             read = stream.read(MOST_BYTES + 1)
@@ -154,8 +154,14 @@ def _text(path: Path) -> str:
         return read.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise RecipeFileError(f"{path} is not UTF-8 text, so it is no recipe. Give another file.") from None
+    except FileNotFoundError:
+        raise _missing(path) from None
     except OSError as error:
         raise RecipeFileError(f"{path} cannot be read: {error.strerror}. Check its permissions.") from None
+
+
+def _missing(path: Path) -> RecipeFileError:
+    return RecipeFileError(f"There is no file {path}. List the recipes with `restgpt recipe list`.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +376,7 @@ def _is_plain(schema: Any) -> bool:
         and schema.get("type", "string") in get_args(JsonType)
         and isinstance(schema.get("description", ""), str)
         and isinstance(schema.get("examples", []), list)
-        and _is_plain(schema.get("items", {}))
+        and ("items" not in schema or _is_plain(schema["items"]))
     )
 
 
