@@ -14,10 +14,9 @@ from restgpt.calling.recipes.likeness import Relation, is_name, relation_of, str
 from restgpt.calling.recipes.pattern import ANY, Path, last_name, pattern_of, places, scalars, value_at
 from restgpt.calling.recipes.recipe import Echo, Link, Recipe, Source
 from restgpt.calling.recipes.sent import Sent
-from restgpt.calling.recipes.shift import Shift, place_of, value_text
+from restgpt.calling.recipes.shift import Shift, place_of, short, value_text
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
 from restgpt.tools.evidence import text_of
-from restgpt.tools.quotation import one_line
 
 MOST_FIELDS, MOST_TEXT = 80, 400
 """How many fields of an item are compared with inputs, and how long their texts may be."""
@@ -541,7 +540,7 @@ def _equal_name(item: Any, texts: Sequence[str]) -> str:
 
 
 def _expected(link: Link) -> str:
-    return f"a value of the field {one_line(link.take or '/')} in an answer of {link.answer_of}"
+    return f"a value of the field {short(link.take or '/')} in an answer of {link.answer_of}"
 
 
 def _general(pointer: str) -> str:
