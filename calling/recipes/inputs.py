@@ -267,9 +267,7 @@ def _distinct(found: Iterable[Input]) -> list[Input]:
 
 def named(inputs: Sequence[Input]) -> list[Input]:
     """Give inputs that share a name the noun of their operation, and where that does not help, a number."""
-    with_nouns = [
-        replace(item, name=_with_noun(item)) if _count(inputs, item.name) > 1 else item for item in inputs
-    ]
+    with_nouns = [replace(item, name=_with_noun(item)) if _count(inputs, item.name) > 1 else item for item in inputs]
     taken: set[str] = set()
     found = []
     for item in with_nouns:

@@ -379,9 +379,7 @@ def _template(text: str, inputs: Sequence[Input]) -> str:
     return found if found != text else ""
 
 
-def _is_linear(
-    run: FinishedRun, made: _Made, sources: Sequence[Mapping[str, Source]], choices: Sequence[str]
-) -> bool:
+def _is_linear(run: FinishedRun, made: _Made, sources: Sequence[Mapping[str, Source]], choices: Sequence[str]) -> bool:
     """Return whether the program makes exactly these calls, each once, with arguments that are not computed."""
     sites = made.parametrized.sites
     if len(sites) != len(run.calls) or any(site.is_repeated for site in sites):
