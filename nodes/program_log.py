@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
 from restgpt.calling.call import succeeded
-from restgpt.nodes.records import Place, Program, Request, Step, Usage
+from restgpt.nodes.records import Place, Program, RecipeRun, Request, Step, Usage
 from restgpt.nodes.resources import Run
 from restgpt.nodes.rounds import RoundState
 from restgpt.specs.status import is_success
@@ -35,6 +35,7 @@ class ProgramState(Begun, RoundState):
     usage: Usage
     baseline: Usage
     program: Program | None
+    recipe: NotRequired[RecipeRun | None]
 
 
 def offered(found: Iterable[tuple[Request, Entry]], *, most: int = MOST_DATA) -> list[Entry]:
@@ -71,7 +72,8 @@ def entries(
         if is_own:
             yield request, entry_of(run.session.responses, request, place, place["position"])
         elif request["id"] in positions or _is_settled(request):
-            yield request, entry_of(run.session.responses, request, place, positions.get(request["id"], ""))
+            shown: Place = {**place, "digest": place.get("shown_digest", place["digest"])}
+            yield request, entry_of(run.session.responses, request, shown, positions.get(request["id"], ""))
 
 
 def _earlier(state: ProgramState) -> list[Request]:
