@@ -13,5 +13,9 @@ def answer_shifts(recipe: Recipe, sent: Sequence[Sent]) -> list[Shift]:
         used = recipe.used(call.function)
         if call.status and used and used.status and call.status not in used.status:
             shifts.append(Shift(f"{call.function}: status", str(used.status), str(call.status)))
-        shifts += [Shift(f"{call.function}: {at}", "present", "missing") for at, kinds in call.reads.items() if "missing" in kinds]
+        shifts += [
+            Shift(f"{call.function}: {at}", "present", "missing")
+            for at, kinds in call.reads.items()
+            if "missing" in kinds
+        ]
     return shifts
