@@ -12,7 +12,7 @@ from restgpt.nodes.records import Place, Program, RecipeRun, Request, Step, Usag
 from restgpt.nodes.resources import Run
 from restgpt.nodes.rounds import RoundState
 from restgpt.specs.status import is_success
-from restgpt.tools.response.store import Body, UnknownHandleError
+from restgpt.tools.response.store import Body, ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.program import LIMITS, Entry
 
 MOST_DATA = LIMITS.data - (4 << 20)
@@ -70,10 +70,10 @@ def entries(
             continue
         is_own = request in requests and place["program"] == program["number"]
         if is_own:
-            yield request, _entry(run, request, place, place["position"])
+            yield request, entry_of(run.session.responses, request, place, place["position"])
         elif request["id"] in positions or _is_settled(request):
             shown: Place = {**place, "digest": place.get("shown_digest", place["digest"])}
-            yield request, _entry(run, request, shown, positions.get(request["id"], ""))
+            yield request, entry_of(run.session.responses, request, shown, positions.get(request["id"], ""))
 
 
 def _earlier(state: ProgramState) -> list[Request]:
@@ -90,7 +90,8 @@ def _is_settled(request: Request) -> bool:
     return succeeded(request) or request["status"] == "held" or (not request["safe"] and not request["response"])
 
 
-def _entry(run: Run, request: Request, place: Place, position: str) -> Entry:
+def entry_of(responses: ResponseStore, request: Request, place: Place, position: str) -> Entry:
+    """Return the answer to a request as a program gets it at a position; the body comes from the response store."""
     key, digest, status = request["id"], place["digest"], request["status"]
     if status == "held":
         return Entry(position, key, digest, "held")
@@ -102,7 +103,7 @@ def _entry(run: Run, request: Request, place: Place, position: str) -> Entry:
     # A redirect that is not followed is no success either.
     given: Literal["answer", "error"] = "answer" if is_success(response["status"]) else "error"
     try:
-        body = run.session.responses.open(response["handle"]) if response.get("handle") else None
+        body = responses.open(response["handle"]) if response.get("handle") else None
     except UnknownHandleError:
         return Entry(position, key, digest, "error", note="The body of this response is no longer kept.")
     media, raw = _content(body)
