@@ -18,6 +18,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 # In an order in which each module comes after those that it imports.
 _ALWAYS = ("digest", "determinism", "replay")
+_FOR_ARAZZO = ("jsonpath", "expression", "arazzo")
 _FOR_CHECK = ("gather", "problem", "syntax", "calls", "shapes", "check")
 
 IMPORTED = ("_sha2", "_sha256", "binascii")
@@ -37,6 +38,8 @@ def given_modules(code: str, media: Media, *, compiled: bool) -> dict[str, bytes
     names = list(_ALWAYS)
     if words.intersection(LIBRARY):
         names.append("library")
+    if "arazzo" in words:
+        names.extend(_FOR_ARAZZO)
     if media == "program":
         names.extend(_FOR_CHECK)
     elif "gather" in words:

@@ -116,6 +116,7 @@ class Driver:
         self._most = most
         self._headers: dict[int, tuple[Any, dict[str, str]]] = {}
         self._latest: dict[str, str] = {}
+        self.status = 0
 
     def function(self, name: str) -> Callable[..., Any]:
         """Return the function of an operation."""
@@ -165,6 +166,7 @@ class Driver:
             raise Rejected(f"{name} was not sent: {entry['note']}")
         value = _parsed(entry)
         self._latest = dict(entry["headers"])
+        self.status = status
         if kind == "error":
             told = entry["note"] or _told(value)
             said = f"{name} answered {status}" if status else f"{name} got no answer"
@@ -339,6 +341,9 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
     if library is not None:
         library.stop = driver.stop  # type: ignore[attr-defined]
         names.update({name: getattr(library, name) for name in LIBRARY})
+    arazzo = sys.modules.get("restgpt.tools.sandbox.guest.arazzo")
+    if arazzo is not None:
+        names.setdefault("arazzo", arazzo.bound(driver))
     names.update(gather=driver.gather, stop=driver.stop, headers=driver.headers, ApiError=ApiError, Rejected=Rejected)
     module = ModuleType("__main__")
     module.__dict__.update(names)
@@ -370,7 +375,7 @@ def _compiled(job: Mapping[str, Any], code: str, leave: Callable[..., Any]) -> A
     tree = ast.parse(code, FILENAME)
     if check is not None:
         stubs = {stub["name"]: stub for stub in job["stubs"]}
-        given = {*GIVEN, *LIBRARY}
+        given = {*GIVEN, *LIBRARY, "arazzo"}
         found = check.problems(tree, stubs, job["names"], given, job["modules"], fields=job["check"] == "fields")
         if found:
             leave("refused", {"problems": found})
