@@ -7,7 +7,7 @@ after `MAX_PROGRAMS` programs, or with the decision `plan`, the planner goes on 
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
@@ -17,7 +17,7 @@ from restgpt.nodes.knowledge import apis_text
 from restgpt.nodes.look import AROUND, MAX_LOOKS, opened, parts_in, whole_map
 from restgpt.nodes.program import MAX_PROGRAMS, uses_programs, written
 from restgpt.nodes.program_log import Begun
-from restgpt.nodes.records import Program, Step, Usage
+from restgpt.nodes.records import Program, RecipeRun, Request, Step, Usage
 from restgpt.nodes.repetition import remarks
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import bounded_results, decision_message
@@ -72,6 +72,8 @@ class ExpressState(Begun):
     usage: Usage
     baseline: Usage
     program: Program | None
+    requests: list[Request]
+    recipe: NotRequired[RecipeRun | None]
 
 
 def is_open(run: Run, state: ExpressState, steps: Sequence[Step]) -> bool:

@@ -14,6 +14,8 @@ from restgpt.nodes.context import Context
 from restgpt.nodes.express import ExpressState, ask_express, is_open, program_update
 from restgpt.nodes.knowledge import apis_text
 from restgpt.nodes.program import uses_programs
+from restgpt.nodes.recipe import recipe_update
+from restgpt.nodes.recipe_record import current
 from restgpt.nodes.records import Decision, Step, seconds_spent, spent_since
 from restgpt.nodes.repetition import remarks, repeated
 from restgpt.nodes.resources import Resources, Run
@@ -60,8 +62,10 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the planner node."""
 
     def planner(state: PlannerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config, spent=seconds_spent(state))
+        run = resources.open(runtime, config, spent=seconds_spent(state), state=state)
         steps = [step for step in state["steps"] if step["turn"] == state["turn"]]
+        if (record := current(state)) and not steps:
+            return recipe_update(run, state, record)
         spent = spent_since(state["baseline"], state["usage"])
         stuck = repeated(steps)
         over = used_up(run.context, len(steps), spent) or stuck

@@ -29,6 +29,7 @@ from restgpt.calling.policy import Rules
 from restgpt.calling.session import Session
 from restgpt.calling.shapes import Shapes
 from restgpt.nodes.context import Context
+from restgpt.nodes.recipe_record import stricter
 from restgpt.nodes.records import Request, Usage
 from restgpt.nodes.role_models import RoleModels
 from restgpt.nodes.today import today_text
@@ -125,16 +126,27 @@ class Resources:
         other.defaults = self.defaults.model_copy(update=settings)
         return other
 
-    def open(self, runtime: Runtime[Context], config: RunnableConfig, *, spent: float | None = None) -> "Run":
+    def open(
+        self,
+        runtime: Runtime[Context],
+        config: RunnableConfig,
+        *,
+        spent: float | None = None,
+        state: Mapping[str, Any] | None = None,
+    ) -> "Run":
         """Return the resources of one node run; the settings of the run override the graph's defaults.
 
-        `spent` is the number of seconds that the turn has taken so far. Without it, no deadline ends this node run.
+        `spent` is the number of seconds that the turn has taken so far. Without it, no deadline ends this node run. If
+        the `state` has a recipe for the turn whose file bans changes, this run has that setting.
         Raises `ValueError` for the same reason as `check_store`: a subgraph gets its parent's checkpointer only here.
         """
         context = self.defaults
         # A parent graph passes its own context to a subgraph; ignore a context of another class.
         if isinstance(runtime.context, Context):
             context = context.model_copy(update=runtime.context.model_dump(exclude_unset=True))
+        writes = stricter(context.writes, state or {})
+        if writes != context.writes:
+            context = context.model_copy(update={"writes": writes})
         configured = config.get("configurable", {})
         check_store(configured.get("__pregel_checkpointer"), runtime.store or self._store)
         thread = str(configured.get("thread_id") or "no-thread")

@@ -134,7 +134,7 @@ class Recipe(_Part):
     """
 
     format: Literal["restgpt/recipe/1"] = Field(default=FORMAT, alias="recipe")
-    name: Annotated[str, Field(pattern=NAME.pattern)]
+    name: Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
     version: Annotated[int, Field(ge=1)] = 1
     description: str = ""
     saved: Saved
