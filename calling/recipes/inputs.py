@@ -253,7 +253,9 @@ def _listed(found: Sequence[tuple[str, Input]]) -> list[Input]:
             inputs += items
             continue
         schema = {key: value for key, value in first.schema.items() if key != "description"}
-        inputs.append(replace(first, value=values, schema={"type": "array", "items": schema}, keyword=""))  # type: ignore[arg-type]
+        listed: dict[str, Any] = {"type": "array", "items": schema}
+        values_only = tuple(value for value in values if not isinstance(value, tuple))
+        inputs.append(replace(first, name=_plural(first.name), value=values_only, schema=listed, keyword=""))
     return inputs
 
 
@@ -267,9 +269,7 @@ def _distinct(found: Iterable[Input]) -> list[Input]:
 
 def named(inputs: Sequence[Input]) -> list[Input]:
     """Give inputs that share a name the noun of their operation, and where that does not help, a number."""
-    with_nouns = [
-        replace(item, name=_with_noun(item)) if _count(inputs, item.name) > 1 else item for item in inputs
-    ]
+    with_nouns = [replace(item, name=_with_noun(item)) if _count(inputs, item.name) > 1 else item for item in inputs]
     taken: set[str] = set()
     found = []
     for item in with_nouns:
@@ -299,6 +299,12 @@ def _singular(word: str) -> str:
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y"
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _plural(word: str) -> str:
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
+    return word if word.endswith("s") else f"{word}s"
 
 
 def _name(text: str) -> str:

@@ -358,6 +358,8 @@ def _source(
     for item in made.inputs:
         if text_of(item.example) == text_of(value) and item.keyword in ("", keyword):
             return Source(input=item.name)
+        if isinstance(item.value, tuple) and value in item.value:
+            return Source()
     if isinstance(value, list):
         return Source(value=value) if all(is_literal(item, code) for item in value) else Source()
     is_written = is_literal(value, code) or isinstance(value, bool) or is_fixed
@@ -379,9 +381,7 @@ def _template(text: str, inputs: Sequence[Input]) -> str:
     return found if found != text else ""
 
 
-def _is_linear(
-    run: FinishedRun, made: _Made, sources: Sequence[Mapping[str, Source]], choices: Sequence[str]
-) -> bool:
+def _is_linear(run: FinishedRun, made: _Made, sources: Sequence[Mapping[str, Source]], choices: Sequence[str]) -> bool:
     """Return whether the program makes exactly these calls, each once, with arguments that are not computed."""
     sites = made.parametrized.sites
     if len(sites) != len(run.calls) or any(site.is_repeated for site in sites):
