@@ -87,7 +87,7 @@ def _renamed_parameters(case: Case, operation: str) -> Iterator[Mutation]:
 
 
 def _renamed_path_parameters(case: Case, operation: str) -> Iterator[Mutation]:
-    method, path = operation.split(" ", 1)
+    path = operation.split(" ", 1)[1]
     for part in _parameters(case, operation, "path"):
         name, new = part["name"], f"{part['name']}_key"
 

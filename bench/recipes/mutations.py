@@ -25,9 +25,9 @@ from langgraph.store.memory import InMemoryStore
 from restgpt.bench.recipes.answer_mutations import answer_mutations
 from restgpt.bench.recipes.case import Case
 from restgpt.bench.recipes.document_mutations import document_mutations
-from restgpt.bench.recipes.mutated_world import Exchange, MutatedWorld
+from restgpt.bench.recipes.mutated_world import MutatedWorld
 from restgpt.bench.recipes.mutation import Document, Mutation
-from restgpt.bench.recipes.pointer import holders, split
+from restgpt.bench.recipes.pointer import split
 from restgpt.bench.recipes.written import WRITTEN, Written
 from restgpt.calling.recipes.recipe import Documented, Recipe
 from restgpt.graph.build import build_graph

@@ -15,7 +15,7 @@ def joined(*names: str) -> str:
 
 
 def fields(value: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Yield the pattern of each field of the objects in a value, with the field's value; arrays give each pattern once."""
+    """Yield the pattern of each field of the objects in a value, once, with a value of the field."""
     seen: set[str] = set()
     for pattern, item in _fields(value, above):
         if pattern not in seen:
