@@ -134,7 +134,7 @@ def ungrounded(operation: Operation, arguments: Mapping[str, Any], evidence: Sou
     """The id-like arguments that neither the evidence contains nor the document fixes, as `place.name = value`."""
     fixed = {(parameter.location, parameter.name): parameter.schema for parameter in operation.parameters}
     found = []
-    for place, name, value in _ids(arguments):
+    for place, name, value in ids_in(arguments):
         schema = fixed.get((place, name), {})
         documented = [*schema.get("enum", ()), schema.get("default")] if isinstance(schema, Mapping) else []
         if value not in documented and not evidence.has_id(value):
@@ -142,7 +142,7 @@ def ungrounded(operation: Operation, arguments: Mapping[str, Any], evidence: Sou
     return found
 
 
-def _ids(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+def ids_in(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
     """Every scalar argument with an id-like name, at any depth; a body may be given as JSON text."""
     for place, group in arguments.items():
         for name, value in _named(_read(group) if place == "body" else group):

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 from langgraph.channels.binop import BinaryOperatorAggregate
 from langgraph.channels.last_value import LastValue
 from langgraph.types import Overwrite
 from pydantic import TypeAdapter, ValidationError
 
+from restgpt.nodes.recipe_record import GivenRecipe
 from restgpt.nodes.records import FORMAT
 from restgpt.nodes.text import Given
 from restgpt.tools.errors import StoppingError
@@ -81,6 +82,28 @@ class Instruction(BinaryOperatorAggregate[str]):
     def from_checkpoint(self, checkpoint: Any) -> "Instruction":
         """Return the channel with the value of a checkpoint."""
         return super().from_checkpoint(Given(checkpoint[0]) if isinstance(checkpoint, list) else checkpoint)
+
+
+class RecipeChannel(Checked):
+    """The channel of the recipe: keeps the newest, as `GivenRecipe` in the one superstep after an input named it."""
+
+    def update(self, values: Sequence[Any]) -> bool:
+        """Store the written recipe; without a new one, make the old one a plain record."""
+        was_given = isinstance(self.value, GivenRecipe)
+        is_new = super().update(values)
+        # A node has opened a record that has a turn.
+        if isinstance(self.value, dict):
+            is_given = is_new and "turn" not in self.value
+            self.value = GivenRecipe(self.value) if is_given else dict(self.value)
+        return is_new or was_given
+
+    def checkpoint(self) -> Any:
+        """Return the record for a checkpoint, in a list if it is `GivenRecipe`."""
+        return [dict(self.value)] if isinstance(self.value, GivenRecipe) else self.value
+
+    def from_checkpoint(self, checkpoint: Any) -> Self:
+        """Return the channel with the value of a checkpoint."""
+        return super().from_checkpoint(GivenRecipe(checkpoint[0]) if isinstance(checkpoint, list) else checkpoint)
 
 
 def check(key: str, kind: Any, values: Sequence[object]) -> None:

@@ -1,6 +1,6 @@
 """The routing functions of the conditional edges; they return the labels of the edges in the drawing."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from langgraph.types import Send
 
@@ -54,7 +54,9 @@ def after_approval(state: State) -> list[Send] | Literal["asked", "not approved"
     batches = [[request] for request in approved] if are_reads else [approved]
     began = state["usage"]["seconds"]
     seconds = spent_since(state["baseline"] or no_usage(), state["usage"])["seconds"]
-    kept = {"seconds": seconds, "began": began, "claim": state.get("claim")}
+    kept: dict[str, Any] = {"seconds": seconds, "began": began, "claim": state.get("claim")}
+    if recipe := state.get("recipe"):
+        kept |= {"recipe": recipe, "turn": state["turn"]}
     return [Send("sender", {"requests": batch, **kept}) for batch in batches]
 
 

@@ -7,16 +7,28 @@ from langgraph.channels import UntrackedValue
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
-from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Instruction
-from restgpt.nodes.records import ApiPlan, Decision, Program, Request, Step, Usage, add_steps, add_usage, merge_requests
+from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Instruction, RecipeChannel
+from restgpt.nodes.records import (
+    ApiPlan,
+    Decision,
+    Program,
+    RecipeRun,
+    Request,
+    Step,
+    Usage,
+    add_steps,
+    add_usage,
+    merge_requests,
+)
 from restgpt.nodes.text import Text, newer
 
 
 class InputState(TypedDict, total=False):
-    """The input of the graph: a conversation, or only the instruction."""
+    """The input of the graph: a conversation, or only the instruction, or a recipe to run with its inputs."""
 
     messages: Annotated[list[AnyMessage], add_messages]
     instruction: str
+    recipe: RecipeRun | None
 
 
 class OutputState(TypedDict, total=False):
@@ -32,7 +44,8 @@ class State(TypedDict):
 
     `asked` is the id of the message with the instruction. `turn` counts the instructions of the thread, `task` the
     sub-tasks of the turn, `round` the API plans of the thread. `plan` is the current sub-task p_t, `api_plan` is a_t,
-    `program` is the program of the current round, empty for a round that makes its calls one by one.
+    `program` is the program of the current round, empty for a round that makes its calls one by one. `recipe` is the
+    recipe that the turn runs or has run, if any.
     `steps` are the finished (p, a, r). `hint` is the caller's message to the selector about an unknown value.
     `baseline` is the usage before this turn; budgets count the usage since then. `claim` is the number of the run,
     which no checkpoint holds.
@@ -50,6 +63,7 @@ class State(TypedDict):
     api_plan: Annotated[ApiPlan, Checked]
     hint: Text
     program: Annotated[Program | None, Checked]
+    recipe: Annotated[RecipeRun | None, RecipeChannel]
     requests: Annotated[list[Request], Aggregate(list[Request], merge_requests)]
     steps: Annotated[list[Step], Aggregate(list[Step], add_steps)]
     answer: Text

@@ -8,7 +8,7 @@ since.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NotRequired
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
@@ -31,7 +31,7 @@ from restgpt.calling.flow import api_record
 from restgpt.calling.question import answered, present
 from restgpt.calling.session import Session
 from restgpt.nodes.context import Context
-from restgpt.nodes.records import Program, Request, Step, Usage, advanced, seconds_spent
+from restgpt.nodes.records import Program, RecipeRun, Request, Step, Usage, advanced, seconds_spent
 from restgpt.nodes.resources import Resources
 
 NOT_AFTER_UNKNOWN = "Not sent, because it is not known whether the change before it was carried out."
@@ -45,6 +45,7 @@ class ApprovalState(TypedDict):
     requests: list[Request]
     steps: list[Step]
     program: Program | None
+    recipe: NotRequired[RecipeRun | None]
     usage: Usage
     baseline: Usage
 
@@ -53,7 +54,7 @@ def make_approval(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the approval node."""
 
     def approval(state: ApprovalState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config, spent=seconds_spent(state))
+        run = resources.open(runtime, config, spent=seconds_spent(state), state=state)
         for request in _of_run(state):
             run.session.rules = run.session.rules.after(request)
         asked = [request for request in state["requests"] if request["status"] == "asked"]

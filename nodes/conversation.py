@@ -5,7 +5,7 @@ A call is drafted with the origin of its arguments, and refused if it has an id 
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, NotRequired
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from typing_extensions import TypedDict
@@ -15,7 +15,8 @@ from restgpt.calling.draft import draft
 from restgpt.calling.flow import Answered, api_record
 from restgpt.calling.grounding import Source, ungrounded
 from restgpt.calling.record import ApiRecord
-from restgpt.nodes.records import Request, Step
+from restgpt.nodes.recipe_record import current, said_by
+from restgpt.nodes.records import RecipeRun, Request, Step
 from restgpt.nodes.resources import Run
 from restgpt.specs import Catalogue, Operation
 from restgpt.tools.response.store import MOST_CACHED, UnknownHandleError
@@ -37,12 +38,14 @@ class ConversationState(TypedDict):
     instruction: str
     requests: list[Request]
     steps: list[Step]
+    turn: int
+    recipe: NotRequired[RecipeRun | None]
 
 
 def said(state: ConversationState) -> str:
-    """Return the user's instruction and messages in this thread, without the agent's answers."""
+    """Return the user's instruction, messages and recipe in this thread, without the agent's answers."""
     texts = [str(message.text) for message in state["messages"] if isinstance(message, HumanMessage)]
-    return "\n".join([state["instruction"], *texts])
+    return "\n".join([state["instruction"], *texts, *said_by(current(state))])
 
 
 def responses(run: Run, state: ConversationState, *, most: int = MAX_TRACED) -> Iterator[tuple[str, Any]]:

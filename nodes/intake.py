@@ -1,13 +1,14 @@
 """Intake: opens a turn. It reads the instruction from the conversation or its own key, and sets the counters."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 from langchain_core.messages import AnyMessage, HumanMessage
 from typing_extensions import TypedDict
 
-from restgpt.nodes.records import FORMAT, Usage, no_usage
+from restgpt.nodes.recipe_record import GivenRecipe, begun, instruction_of
+from restgpt.nodes.records import FORMAT, RecipeRun, Usage, no_usage
 from restgpt.nodes.text import Given
 from restgpt.tools.errors import StoppingError
 
@@ -28,18 +29,22 @@ class IntakeState(TypedDict, total=False):
     turn: int
     round: int
     usage: Usage
+    recipe: RecipeRun | None
 
 
 def intake(state: IntakeState) -> dict[str, Any]:
     """Open the turn. A new human message is the instruction; without one, `instruction` becomes a message.
 
     A message or instruction that an earlier turn has read is not new, even if that turn failed without an answer:
-    a second turn with it could make the same changes twice.
+    a second turn with it could make the same changes twice. A recipe without an instruction of its own makes one.
     """
+    turn = state.get("turn", 0) + 1
+    named = state.get("recipe")
+    recipe = begun(cast(RecipeRun, named), turn) if isinstance(named, GivenRecipe) else None
     message = _new_message(state.get("messages", []), taken=state.get("asked", ""))
     left = state.get("instruction")
     given = str(message.text) if message else left if isinstance(left, Given) else ""
-    instruction = given.strip()
+    instruction = given.strip() or (instruction_of(recipe) if recipe else "")
     if not instruction:
         raise EmptyInstructionError()
     added = [] if message else [HumanMessage(instruction, id=uuid4().hex)]
@@ -48,7 +53,7 @@ def intake(state: IntakeState) -> dict[str, Any]:
         "messages": added,
         "asked": (message or added[0]).id,
         "instruction": instruction,
-        "turn": state.get("turn", 0) + 1,
+        "turn": turn,
         "task": 0,
         "round": state.get("round", 0),
         "plan": "",
@@ -56,6 +61,7 @@ def intake(state: IntakeState) -> dict[str, Any]:
         "api_plan": {"calls": [], "reason": ""},
         "hint": "",
         "program": None,
+        "recipe": recipe,
         "requests": [],
         "steps": [],
         "answer": "",

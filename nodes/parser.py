@@ -60,7 +60,7 @@ def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the parser node."""
 
     def parser(state: ParserState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config, spent=seconds_spent(state))
+        run = resources.open(runtime, config, spent=seconds_spent(state), state=state)
         if is_running(state.get("program")):
             return advanced_program(run, state)
         requests = [request for request in state["requests"] if request["round"] == state["round"]]

@@ -13,9 +13,11 @@ from typing import Any, Literal, cast
 
 from restgpt.calling.call import seems_to_read, succeeded
 from restgpt.nodes.answer import ended
-from restgpt.nodes.program_calls import MAX_PAGES, maker
+from restgpt.nodes.program_calls import MAX_PAGES, functions_of, maker
 from restgpt.nodes.program_log import Begun, ProgramState, entries, offered
-from restgpt.nodes.records import Program, ProgramEnd, Request, Step, spent_since
+from restgpt.nodes.recipe_guard import changes_of, guard_of, stop_text, to_planner, told
+from restgpt.nodes.recipe_record import of_program
+from restgpt.nodes.records import Program, ProgramEnd, Request, Step, Writer, spent_since
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import result_of, shortened
 from restgpt.nodes.rounds import step_of
@@ -23,7 +25,7 @@ from restgpt.specs.docs.stub import stub
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.code import clean_code
-from restgpt.tools.sandbox.program import LIMITS, ProgramRun, WantedCall, run_program
+from restgpt.tools.sandbox.program import LIMITS, ProgramRun, run_program
 from restgpt.tools.sandbox.result import SandboxResult, Status
 from restgpt.tools.storable import storable_text
 from restgpt.tools.telemetry import annotate
@@ -49,6 +51,12 @@ SHAPES_HEAD, READS_HEAD = "Shapes of the answers:", "Read: "
 SHAPE = 500
 """The maximum number of characters of one such shape."""
 
+RECEIVED = re.compile(rf"\n(?:{SHAPES_HEAD}|{READS_HEAD})")
+"""The beginning of the part of a result that tells about received answers."""
+
+HEALED = frozenset({"shifted", "stopped", "failed"})
+"""The ends of a recipe after which a model can do better; not a refusal or a budget."""
+
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 UNREPAIRABLE = frozenset({Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR, Status.UNSUPPORTED})
@@ -59,7 +67,7 @@ def written(
     run: Run,
     code: str,
     *,
-    writer: Literal["planner", "caller"],
+    writer: Writer,
     number: int = 1,
     is_last: bool = False,
     before: Program | None = None,
@@ -113,9 +121,28 @@ def may_write(run: Run, state: ProgramState) -> bool:
 
 
 def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
-    """Run the program as far as its next calls or its end, and return the update of the state."""
+    """Run the program as far as its next calls or its end, and return the update of the state.
+
+    A recipe that stopped ends the turn, unless the planner may go on from here.
+    """
+    update = _advanced(run, state)
+    record, program = of_program(state, _program_of(state)), update["program"]
+    if record is None or is_running(program) or "decision" in update:
+        return update
+    may_heal = program["end"] in HEALED
+    if record.get("heals") and not changes_of(update["requests"]):
+        return update
+    thread = run.thread
+    answer = stop_text(record, program["feedback"], update["requests"], thread=thread, may_heal=may_heal)
+    return {**update, **ended(run, state, [*_of_turn(state), *update["steps"]], answer, fulfilled=False)}
+
+
+def _advanced(run: Run, state: ProgramState) -> dict[str, Any]:
     program = _program_of(state)
     requests = [request for request in state["requests"] if request["round"] == state["round"]]
+    guard = guard_of(run, state, program)
+    if guard and guard.ground.shifts:
+        return _closed(run, state, requests, told(guard.ground.shifts), end="shifted")
     if over := _exhausted(run, state):
         annotate(program=program["number"], program_calls=0, program_end="budget")
         return _closed(run, state, requests, over, end="budget")
@@ -127,9 +154,12 @@ def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
     taken = {**program["taken"], **found.taken}
     program = {**program, "is_checked": found.kind != "refused", "taken": taken}
     annotate(program=program["number"], program_calls=len(found.calls), program_end=found.kind)
+    if guard and (shifts := guard.of_answers(requests, found)):
+        said_last = "\n".join(filter(None, [told(shifts), found.problem or found.text]))
+        return _closed(run, state, requests, f"{said_last}{_shapes(requests)}", program=program, end="shifted")
     match found.kind:
         case "calls":
-            return _handed_over(run, state, program, requests, found.calls)
+            return _handed_over(run, state, program, requests, found)
         case "finished":
             return _finished(run, state, program, requests, found.result.output.strip())
         case "stopped":
@@ -167,7 +197,7 @@ def _left(run: Run, state: ProgramState) -> int:
 
 
 def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Request]) -> ProgramRun:
-    known = run.catalogue.functions
+    known, recipe = functions_of(run, state, program), of_program(state, program)
     used = [name for name in dict.fromkeys(_WORD.findall(program["code"])) if name in known]
     check: Literal["", "names", "fields"] = "fields" if program["number"] == 1 else "names"
     is_first = not program["is_checked"]
@@ -182,17 +212,19 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
         stubs=[stub(known[name], name, reads=run.rules.reads) for name in used] if is_first else (),
         names=list(known) if is_first else (),
         limits=run.limits(LIMITS),
+        inputs=recipe["inputs"] if recipe else None,
+        traced=recipe is not None,
     )
 
 
 def _handed_over(
-    run: Run, state: ProgramState, program: Program, requests: Sequence[Request], calls: Sequence[WantedCall]
+    run: Run, state: ProgramState, program: Program, requests: Sequence[Request], found: ProgramRun
 ) -> dict[str, Any]:
     """Draft the calls that the program waits for; if one cannot be made, none is made, and the program has failed.
 
     A list for whose pages the budget has no room beside those of other lists waits until these have answers.
     """
-    number = program["number"]
+    calls, number = found.calls, program["number"]
     known = {place["position"] for item in requests if (place := item.get("place")) and place["program"] == number}
     make = maker(run, state, program, len(requests))
     spare = _left(run, state) - len(calls)
@@ -220,6 +252,9 @@ def _handed_over(
         problems.append(f"The arguments of all calls are too large together: {size} characters of {MOST_ARGUMENTS}.")
     if problems:
         return _failed(run, state, program, requests, "\n".join(problems[:5]), None)
+    guard = guard_of(run, state, program)
+    if guard and (shifts := guard.of_links(made, requests, found)):
+        return _closed(run, state, requests, f"{told(shifts)}{_shapes(requests)}", program=program, end="shifted")
     return {"requests": [*requests, *made], "program": program, "usage": run.usage()}
 
 
@@ -228,6 +263,8 @@ def _finished(
 ) -> dict[str, Any]:
     """End the round with the program's report, which is the answer if nothing speaks against it."""
     report = shortened(report, run.context.result_budget * 4)
+    if program["writer"] == "recipe" and (doubt := _doubt(run, state, requests)):
+        return _closed(run, state, requests, doubt, program=program, end="failed")
     update = _closed(run, state, requests, report, program=program, end="report")
     if not program["is_last"] or _doubts(requests) or _is_cut(run, state, requests):
         return update
@@ -235,6 +272,15 @@ def _finished(
     # What a program prints about changes that a dry run held back is not so.
     answer = "" if any(request["status"] == "held" for request in requests) else report
     return {**update, **ended(run, state, steps, answer, fulfilled=True)}
+
+
+def _doubt(run: Run, state: ProgramState, requests: Sequence[Request]) -> str:
+    """Return why the report of a recipe is not its answer; an empty text if it is."""
+    if _doubts(requests):
+        return "A change did not succeed, so what the recipe reports may not be so."
+    if _is_cut(run, state, requests):
+        return "A list could not be read to its end, so what the recipe reports may not be so."
+    return ""
 
 
 def _doubts(requests: Sequence[Request]) -> bool:
@@ -297,7 +343,7 @@ def _failed(
     """Give the problem to the writer of the program; after `MAX_PROGRAMS`, go on call by call."""
     feedback = shortened(storable_text(f"The program failed.\n{problem}{_shapes(requests)}"), 6000)
     is_final = result is not None and result.status in UNREPAIRABLE
-    if program["writer"] == "planner":
+    if program["writer"] != "caller":
         number = MAX_PROGRAMS if is_final else program["number"]
         return _closed(run, state, requests, feedback, program={**program, "number": number}, end="failed")
     if program["number"] < MAX_PROGRAMS and not is_final:
@@ -321,6 +367,9 @@ def _closed(
     read = [_with_body(run, request) for request in _read(requests)]
     closed: ProgramState = {**state, "api_plan": _plan_of(state, read)}
     over: Program = {**(program or _program_of(state)), "status": "over", "end": end}
+    if record := of_program(state, over):
+        over["feedback"] = RECEIVED.split(said_last, maxsplit=1)[0]
+        said_last = said_last if end == "report" else to_planner(record, said_last)
     step = step_of(closed, requests=read, result=_summary(read, said_last), program=over)
     return {
         "requests": read,

@@ -1,18 +1,21 @@
 """The calls of a program: drafted from the functions and arguments that it names, with the origin of every value."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from restgpt.calling.call import succeeded
 from restgpt.calling.grounding import Answers, Sources
 from restgpt.nodes.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.knowledge import notes_of
 from restgpt.nodes.program_log import ProgramState
+from restgpt.nodes.recipe_record import ground_of, of_program
 from restgpt.nodes.records import Place, Program, Request, placed
 from restgpt.nodes.resources import Run
+from restgpt.specs import Operation
 from restgpt.specs.docs.keyword import arguments_of
 from restgpt.tools.evidence import Evidence
+from restgpt.tools.sandbox.guest.digest import call_text, digest_of
 from restgpt.tools.sandbox.program import WantedCall
 from restgpt.tools.storable import storable_text, storable_value
 
@@ -26,6 +29,7 @@ MOST_TRACED = 1000
 def maker(run: Run, state: ProgramState, program: Program, before: int) -> Callable[[WantedCall, int], Request]:
     """Return a function that drafts calls of the program; it reads the responses once, if a call needs their values."""
     texts = said(state)
+    functions = functions_of(run, state, program)
 
     @cache
     def found() -> list[tuple[str, Any]]:
@@ -44,7 +48,7 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
     )
 
     def make(call: WantedCall, number: int) -> Request:
-        operation = run.catalogue.functions.get(call.function)
+        operation = functions.get(call.function)
         if operation is None:
             raise ValueError(f"there is no function {call.function}")
         keywords = dict(call.keywords)
@@ -71,10 +75,25 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
             "source": storable_text(call.source),
             "program": program["number"],
             "digest": call.digest,
+            **_of_recipe(run, program, call, operation),
         }
         return placed(drafted.to_json(), round_number=state["round"], call=before + number, place=place)
 
     return make
+
+
+def functions_of(run: Run, state: ProgramState, program: Program) -> Mapping[str, Operation]:
+    """Return the functions that a program can call: those of its recipe, or all of the run's APIs."""
+    record = of_program(state, program)
+    return run.catalogue.functions if record is None else ground_of(run.catalogue, record).functions
+
+
+def _of_recipe(run: Run, program: Program, call: WantedCall, operation: Operation) -> Place:
+    """Return what the place of a recipe's call has besides, so that a model's program can take its answer."""
+    if program["writer"] != "recipe":
+        return cast(Place, {})
+    text = call_text(run.catalogue.function_name(operation), call.positional, call.keywords)
+    return cast(Place, {"function": call.function, "shown_digest": digest_of(text)})
 
 
 def _reason(call: WantedCall) -> str:

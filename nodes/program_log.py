@@ -2,17 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
 from restgpt.calling.call import succeeded
-from restgpt.nodes.records import Place, Program, Request, Step, Usage
+from restgpt.nodes.records import Place, Program, RecipeRun, Request, Step, Usage
 from restgpt.nodes.resources import Run
 from restgpt.nodes.rounds import RoundState
 from restgpt.specs.status import is_success
-from restgpt.tools.response.store import Body, UnknownHandleError
+from restgpt.tools.response.store import Body, ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.program import LIMITS, Entry
 
 MOST_DATA = LIMITS.data - (4 << 20)
@@ -35,6 +35,7 @@ class ProgramState(Begun, RoundState):
     usage: Usage
     baseline: Usage
     program: Program | None
+    recipe: NotRequired[RecipeRun | None]
 
 
 def offered(found: Iterable[tuple[Request, Entry]], *, most: int = MOST_DATA) -> list[Entry]:
@@ -69,9 +70,10 @@ def entries(
             continue
         is_own = request in requests and place["program"] == program["number"]
         if is_own:
-            yield request, _entry(run, request, place, place["position"])
+            yield request, entry_of(run.session.responses, request, place, place["position"])
         elif request["id"] in positions or _is_settled(request):
-            yield request, _entry(run, request, place, positions.get(request["id"], ""))
+            shown: Place = {**place, "digest": place.get("shown_digest", place["digest"])}
+            yield request, entry_of(run.session.responses, request, shown, positions.get(request["id"], ""))
 
 
 def _earlier(state: ProgramState) -> list[Request]:
@@ -88,7 +90,8 @@ def _is_settled(request: Request) -> bool:
     return succeeded(request) or request["status"] == "held" or (not request["safe"] and not request["response"])
 
 
-def _entry(run: Run, request: Request, place: Place, position: str) -> Entry:
+def entry_of(responses: ResponseStore, request: Request, place: Place, position: str) -> Entry:
+    """Return the answer to a request as a program gets it at a position; the body comes from the response store."""
     key, digest, status = request["id"], place["digest"], request["status"]
     if status == "held":
         return Entry(position, key, digest, "held")
@@ -100,7 +103,7 @@ def _entry(run: Run, request: Request, place: Place, position: str) -> Entry:
     # A redirect that is not followed is no success either.
     given: Literal["answer", "error"] = "answer" if is_success(response["status"]) else "error"
     try:
-        body = run.session.responses.open(response["handle"]) if response.get("handle") else None
+        body = responses.open(response["handle"]) if response.get("handle") else None
     except UnknownHandleError:
         return Entry(position, key, digest, "error", note="The body of this response is no longer kept.")
     media, raw = _content(body)

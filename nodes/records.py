@@ -35,13 +35,16 @@ class Decision(TypedDict):
 
 ProgramStatus = Literal["running", "failed", "over"]
 
-ProgramEnd = Literal["report", "stopped", "unknown", "rejected", "failed", "budget"]
+ProgramEnd = Literal["report", "stopped", "unknown", "rejected", "failed", "budget", "shifted"]
 """How a program ended: with its report, with `stop`, in a dry run at an answer that nobody has, at a refusal that it
-did not catch, with an error, or because the time of the instruction was used up."""
+did not catch, with an error, because the time of the instruction was used up, or as a recipe at a failed guard."""
+
+
+Writer = Literal["planner", "caller", "recipe"]
 
 
 class Program(TypedDict):
-    """A program that carries out a sub-task, or with the planner as its writer, the instruction.
+    """A program that carries out a sub-task, or with the planner or a recipe as its writer, the instruction.
 
     `number` counts the programs of the sub-task from 1. `is_last` is set if its report is the answer. `clock` (seconds
     since 1970) and `seed` are the time and the random numbers that it sees in every run. `is_checked` is set after its
@@ -51,7 +54,7 @@ class Program(TypedDict):
     """
 
     code: str
-    writer: Literal["planner", "caller"]
+    writer: Writer
     number: int
     is_last: bool
     clock: float
@@ -72,10 +75,26 @@ def shown_program(program: Program | None) -> dict[str, Any] | None:
     return {key: value for key, value in program.items() if key in kept}
 
 
+class RecipeRun(TypedDict):
+    """The recipe of a turn, as JSON, and its inputs, so that a resumed run does not depend on the recipe's file.
+
+    `heals` says that the planner goes on where the recipe stops before its first change. `is_chosen` says that the
+    planner chose recipe and inputs, so the inputs are not the user's words. Intake or the planner sets `turn`.
+    """
+
+    name: str
+    recipe: dict[str, Any]
+    inputs: dict[str, Any]
+    heals: NotRequired[bool]
+    is_chosen: NotRequired[bool]
+    turn: NotRequired[int]
+
+
 class Place(TypedDict):
     """The place of a request in a program: structural position, line and source line, number of the program.
 
-    `digest` is that of the call as the program made it, also if a person edited the request.
+    `digest` is that of the call as the program made it, also if a person edited the request. A request of a recipe has
+    the recipe's name of the function, and the digest of the same call under the function's name in the prompts.
     """
 
     position: str
@@ -83,6 +102,8 @@ class Place(TypedDict):
     source: str
     program: int
     digest: str
+    function: NotRequired[str]
+    shown_digest: NotRequired[str]
 
 
 class ToolCall(TypedDict):

@@ -5,16 +5,13 @@ repetition ("skip two tracks"), and after it the planner may read the same thing
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Sequence
 
 from restgpt.calling.call import succeeded
-from restgpt.nodes.program import READS_HEAD, SHAPES_HEAD
+from restgpt.nodes.program import RECEIVED
 from restgpt.nodes.records import Request, Step
 from restgpt.prompts import render
-
-_RECEIVED = re.compile(rf"\n(?:{SHAPES_HEAD}|{READS_HEAD})")
 
 MOST_EQUAL = 3
 """The number of rounds with the same calls and results that ends a turn."""
@@ -57,9 +54,9 @@ def _mark(step: Step) -> str:
     """Return a text that is equal for equal rounds."""
     said = " ".join(step["said"].split()).casefold()
     program = step.get("program")
-    if program is not None and program["writer"] == "planner":
+    if program is not None and program["writer"] != "caller":
         # Answers that are known already are not requested again, so the requests of two equal runs may differ.
-        outcome = _RECEIVED.split(step["result"], maxsplit=1)[0]
+        outcome = RECEIVED.split(step["result"], maxsplit=1)[0]
         return json.dumps([program["code"].strip(), program.get("end"), outcome])
     calls = [_call(request) for request in step["requests"]]
     return json.dumps([said, calls, "" if calls else step["result"]], sort_keys=True)

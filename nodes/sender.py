@@ -12,7 +12,7 @@ from restgpt.calling.execution import carry_out
 from restgpt.calling.question import present
 from restgpt.calling.session import Session
 from restgpt.nodes.context import Context
-from restgpt.nodes.records import Request, advanced
+from restgpt.nodes.records import RecipeRun, Request, advanced
 from restgpt.nodes.resources import Resources
 
 BEFORE_FAILED = "Not sent, because the change before it did not succeed."
@@ -21,19 +21,21 @@ BEFORE_FAILED = "Not sent, because the change before it did not succeed."
 class SenderState(TypedDict):
     """The state keys that the sender reads: requests, of which it sends the approved ones until one fails.
 
-    `seconds` is the time of the instruction so far, `began` the time of the thread.
+    `seconds` is the time of the instruction so far, `began` the time of the thread, `recipe` the recipe of the `turn`.
     """
 
     requests: list[Request]
     seconds: NotRequired[float]
     began: NotRequired[float]
+    turn: NotRequired[int]
+    recipe: NotRequired[RecipeRun | None]
 
 
 def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the sender node."""
 
     def sender(state: SenderState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config, spent=state.get("seconds", 0.0))
+        run = resources.open(runtime, config, spent=state.get("seconds", 0.0), state=state)
         sent: list[Request] = []
         touched: set[str] = set()
         for request in (item for item in state["requests"] if item["status"] == "approved"):

@@ -19,6 +19,8 @@ from restgpt.tools.model.role import ROLES
 
 AUTH_PREFIX = "RESTGPT_AUTH_"
 APIS_FILE = "apis.yaml"
+RECIPES_FOLDER = "recipes"
+"""The folder of the recipes, beside the `apis.yaml` in use, unless `RESTGPT_RECIPES` is set."""
 CONCURRENCY = 256
 """The most nodes of one process that run at once under asyncio, unless `RESTGPT_CONCURRENCY` is set."""
 Decision = Literal["allow", "ask", "deny"]
@@ -181,7 +183,8 @@ class ApiEntry:
 class Settings:
     """All settings from outside the program; each entry point builds them once by `from_env`.
 
-    `beside` holds the documents in use that are no entries of `apis.yaml`, by identity and base URL.
+    `beside` holds the documents in use that are no entries of `apis.yaml`, by identity and base URL. `recipes` is the
+    folder of the recipes, which may not exist.
     """
 
     model: str | None = None
@@ -196,6 +199,7 @@ class Settings:
     apis: Mapping[str, ApiEntry] = field(default_factory=dict)
     beside: frozenset[tuple[str, str | None]] = frozenset()
     ca_bundle: str | None = None
+    recipes: Path = Path(RECIPES_FOLDER)
 
     @classmethod
     def from_env(
@@ -209,6 +213,7 @@ class Settings:
         values = {name: value for name, value in values.items() if value != ""}
         home = Path(values.get("RESTGPT_HOME") or Path.home() / ".restgpt").expanduser()
         data, database = values.get("RESTGPT_DATA"), values.get("RESTGPT_DATABASE_URL")
+        recipes, file = values.get("RESTGPT_RECIPES"), _apis_file(apis, home)
         return cls(
             model=values.get("RESTGPT_MODEL"),
             models={role: values[name] for role in ROLES if (name := f"RESTGPT_MODEL_{role.upper()}") in values},
@@ -223,8 +228,9 @@ class Settings:
                 for name, value in values.items()
                 if name.upper().startswith(AUTH_PREFIX)
             },
-            apis=load_apis(_apis_file(apis, home), values),
+            apis=load_apis(file, values),
             ca_bundle=values.get("REQUESTS_CA_BUNDLE") or values.get("SSL_CERT_FILE"),
+            recipes=Path(recipes).expanduser() if recipes else (file.parent if file else Path()) / RECIPES_FOLDER,
         )
 
     def load(self, name: str, *, base_url: str | None = None) -> Api:

@@ -224,6 +224,22 @@ def test_apis_are_found_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.M
     assert list(Settings.from_env({"RESTGPT_HOME": str(home)}).apis) == ["a"]
 
 
+def test_recipes_lie_beside_the_apis_in_use_unless_their_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    home = tmp_path / "home"
+    home.mkdir()
+    values = {"RESTGPT_HOME": str(home)}
+    assert Settings.from_env(values).recipes == Path("recipes")
+    file = write(home, "a: {spec: x.json}")
+    assert Settings.from_env(values).recipes == home / "recipes"
+    write(tmp_path, "a: {spec: x.json}")
+    assert Settings.from_env(values).recipes == Path("recipes")
+    assert Settings.from_env(values, apis=file).recipes == home / "recipes"
+    assert Settings.from_env({**values, "RESTGPT_RECIPES": "~/mine"}).recipes == Path("~/mine").expanduser()
+
+
 def test_the_example_file_lists_every_variable_that_is_read() -> None:
     root = Path(__file__).parents[2]
     listed = set(re.findall(r"^#?([A-Z][A-Z0-9_]+)=", (root / ".env.example").read_text(), re.MULTILINE))

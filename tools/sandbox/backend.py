@@ -13,7 +13,7 @@ class SandboxUnavailableError(RestgptError):
 class SandboxBackend(Protocol):
     """Runs code in a sandbox. Thread-safe; `run` returns a result whatever the code does.
 
-    A backend that `runs_programs` takes the media "program" and "replay" too.
+    A backend that `runs_programs` takes the media of programs too, and not only "json" and "text".
     """
 
     name: str

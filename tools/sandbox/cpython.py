@@ -21,7 +21,7 @@ from pathlib import Path
 
 from restgpt.tools.sandbox.backend import SandboxUnavailableError
 from restgpt.tools.sandbox.code import CORE, missing_module, modules_for, needs_zones
-from restgpt.tools.sandbox.modules import IMPORTED, given_modules, needed_modules
+from restgpt.tools.sandbox.modules import IMPORTED, RUNNERS, given_modules, needed_modules
 from restgpt.tools.sandbox.record import LOCKED, Ending, ending_of, framed, refusal_of
 from restgpt.tools.sandbox.result import Limits, Media, SandboxResult, Status, printable, result_of
 from restgpt.tools.sandbox.seccomp import lock_program
@@ -125,6 +125,7 @@ class CPythonBackend:
             "code": len(source),
             "data": len(data),
             "media": media,
+            "runner": RUNNERS.get(media, ""),
             "modules": modules,
             "zones": needs_zones(code),
             "wall": limits.wall,

@@ -6,6 +6,7 @@ code of a program decides by its words which of them it gets.
 
 import marshal
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.abc import InspectLoader
 from importlib.util import find_spec
@@ -18,7 +19,16 @@ _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 # In an order in which each module comes after those that it imports.
 _ALWAYS = ("digest", "determinism", "replay")
+_FOR_ARAZZO = ("jsonpath", "expression", "arazzo")
+_FOR_TRACE = ("trace",)
+_TRACED, _CHECKED = frozenset({"traced program", "traced replay"}), frozenset({"program", "traced program"})
 _FOR_CHECK = ("gather", "problem", "syntax", "calls", "shapes", "check")
+
+RUNNERS: Mapping[Media, str] = {
+    **dict.fromkeys(("program", "replay", "traced program", "traced replay"), f"{_PACKAGE}.replay"),
+    "rewriting": f"{_PACKAGE}.rewriting",
+}
+"""The module whose function `run` a worker calls, for the media that are no data."""
 
 IMPORTED = ("_sha2", "_sha256", "binascii")
 """The standard modules that all programs need; a waiting worker imports them before it gets a job."""
@@ -31,13 +41,19 @@ def given_modules(code: str, media: Media, *, compiled: bool) -> dict[str, bytes
 
     `compiled` code is that of this version of Python; other versions get the source.
     """
-    if media not in ("program", "replay"):
+    if media not in RUNNERS:
         return {}
     words = set(_WORD.findall(code))
     names = list(_ALWAYS)
+    if media == "rewriting":
+        names, words = ["rewriting"], set()
     if words.intersection(LIBRARY):
         names.append("library")
-    if media == "program":
+    if "arazzo" in words:
+        names.extend(_FOR_ARAZZO)
+    if media in _TRACED:
+        names.extend(_FOR_TRACE)
+    if media in _CHECKED:
         names.extend(_FOR_CHECK)
     elif "gather" in words:
         names.append("gather")
@@ -46,15 +62,15 @@ def given_modules(code: str, media: Media, *, compiled: bool) -> dict[str, bytes
 
 def needed_modules(code: str, media: Media) -> tuple[str, ...]:
     """Return the standard modules that the given ones import, to load before the worker is locked."""
-    if media not in ("program", "replay"):
+    if media not in RUNNERS:
         return ()
     words = set(_WORD.findall(code))
     found: list[str] = []
     for word in sorted(words & _IMPORTED_FOR.keys()):
         found.extend(_IMPORTED_FOR[word])
-    if media == "program":
+    if media in _CHECKED:
         found.extend(("ast", "difflib"))
-    elif "gather" in words:
+    elif "gather" in words or media == "rewriting":
         found.append("ast")
     if not code.isascii():
         found.append("unicodedata")  # the compiler normalises names with it

@@ -69,7 +69,7 @@ def run_python(
         return SandboxResult(Status.INPUT_TOO_LARGE, error=CodeError("ValueError", reason))
     try:
         chosen = backend or _default.get()
-        if media in ("program", "replay") and not chosen.runs_programs:
+        if media not in ("json", "text") and not chosen.runs_programs:
             reason = f"the sandbox {chosen.name} runs no programs"
             return SandboxResult(Status.UNSUPPORTED, error=CodeError("NotImplementedError", reason))
         return chosen.run(source, raw, media=media, limits=limits)

@@ -46,6 +46,7 @@ class WasiBackend:
             "code": len(source),
             "data": len(data),
             "media": media,
+            "runner": "",
             "modules": [],
             "zones": False,
         }

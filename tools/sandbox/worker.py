@@ -77,10 +77,10 @@ def main(arguments: list[str]) -> None:
     code, raw = received(stream, job["code"]), [received(stream, job["data"])]
     if len(code) == job["code"] and len(raw[0]) == job["data"]:
         source = code.decode("utf-8", "surrogatepass")
-        if job["media"] in ("program", "replay"):
+        if job["runner"]:
             # The functions of this module, because the program gets a `__main__` of its own.
-            replay = sys.modules["restgpt.tools.sandbox.guest.replay"]
-            send(status, *replay.run(sys.modules[__name__], status, source, raw))
+            runner = sys.modules[job["runner"]]
+            send(status, *runner.run(sys.modules[__name__], status, source, raw))
         else:
             send(status, *run(source, raw, job["media"]))
     _leave(0)

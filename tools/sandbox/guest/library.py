@@ -44,6 +44,19 @@ def _raise(sentence: str) -> NoReturn:
 stop: Callable[[str], NoReturn] = _raise
 
 
+def fields_of(item: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """Return the fields of an object to choose from. The driver of a traced program replaces this function.
+
+    Only the chosen fields are read from the object itself, so that a trace has the fields that an answer relies on.
+    """
+    return item.items()
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Return whether two items are equal. The driver of a traced program replaces this function."""
+    return bool(one == other)
+
+
 def plain(name: object) -> str:
     """Return a name in lower case without punctuation, so that `displayName` and `display_name` are equal."""
     return _NOT_PLAIN.sub("", str(name)).casefold()
@@ -70,44 +83,42 @@ def rows(answer: Any) -> list[Any]:
 
 def _list_of(answer: Mapping[str, Any]) -> list[Any] | None:
     """Return the list directly in an object: the one with an envelope's name, else its only list of objects."""
-    named = {plain(name): value for name, value in reversed(list(answer.items()))}
+    fields = dict(fields_of(answer))
+    named = {plain(name): name for name in reversed(fields)}
     for name in LISTS:
-        if isinstance(named.get(name), list):
-            found: list[Any] = named[name]
+        if name in named and isinstance(fields[named[name]], list):
+            found: list[Any] = answer[named[name]]
             return found
-    lists = {
-        name: value
-        for name, value in answer.items()
+    lists = [
+        name
+        for name, value in fields.items()
         if isinstance(value, list) and plain(name) not in ASIDE and all(isinstance(item, Mapping) for item in value)
-    }
+    ]
     if len(lists) > 1:
         raise LookupError(_several(lists))
-    if lists:
-        return next(iter(lists.values()))
-    only = next(iter(answer.values()), None)
-    if len(answer) == 1 and isinstance(only, list):
+    if lists or (len(fields) == 1 and isinstance(next(iter(fields.values())), list)):
+        only: list[Any] = answer[lists[0] if lists else next(iter(fields))]
         return only
-    return [] if any(name in named and named[name] is None for name in LISTS) else None
+    return [] if any(name in named and answer[named[name]] is None for name in LISTS) else None
 
 
 def _inner_list(answer: Mapping[str, Any]) -> list[Any] | None:
     """Return the only list one level deeper, such as in `{"data": {"items": []}}` and `{"albums": {"items": []}}`."""
     found: dict[str, list[Any]] = {}
-    for name, value in answer.items():
-        if isinstance(value, Mapping) and (plain(name) in WRAPPERS or _is_envelope(value)):
-            inner = _list_of(value)
-            if inner is not None:
-                found[name] = inner
+    for name, value in list(fields_of(answer)):
+        is_wrapper = isinstance(value, Mapping) and (plain(name) in WRAPPERS or _is_envelope(value))
+        if is_wrapper and _list_of(value) is not None:
+            found[name] = _list_of(answer[name]) or []
     if len(found) > 1:
         raise LookupError(_several(found))
     return next(iter(found.values())) if found else None
 
 
 def _is_envelope(value: Mapping[str, Any]) -> bool:
-    return any(isinstance(inner, list) and plain(name) in LISTS for name, inner in value.items())
+    return any(isinstance(inner, list) and plain(name) in LISTS for name, inner in fields_of(value))
 
 
-def _several(lists: Mapping[str, Any]) -> str:
+def _several(lists: Iterable[str]) -> str:
     names = [str(name) for name in lists]
     return f"this answer has several lists: {_listed(names)}; name the one to take, such as rows(answer[{names[0]!r}])"
 
@@ -154,7 +165,7 @@ def _key(item: Any, name: str) -> str | None:
     if name in item:
         return name
     wanted = "" if "." in name else plain(name)  # `home.town` is not `homeTown`
-    return next((key for key in item if plain(key) == wanted), None) if wanted else None
+    return next((key for key, _ in fields_of(item) if plain(key) == wanted), None) if wanted else None
 
 
 def _no_field(item: Mapping[str, Any], names: tuple[str, ...]) -> str:
@@ -195,7 +206,7 @@ def one(items: Any, /, text: str = "", **conditions: Any) -> Any:
     found = [item for item in candidates if _matches(item, text, conditions, _equal)]
     if not found:
         found = [item for item in candidates if _matches(item, text, conditions, _contains)]
-    if found and all(other == found[0] for other in found):  # one item may be on two pages
+    if found and all(is_same(other, found[0]) for other in found[1:]):  # one item may be on two pages
         return found[0]
     if found:
         stop(f"{len(found)} items match {wanted}: {_candidates(found)}; say which one.")
@@ -220,16 +231,28 @@ def _no_condition(candidates: list[Any], name: str) -> str:
 
 
 def _matches(item: Any, text: str, conditions: Mapping[str, Any], like: Callable[[Any, Any], bool]) -> bool:
-    if text and not any(like(label, text) for label in _labels(item)):
-        return False
+    if text:
+        label = next((label for label in _labels(item) if like(label, text)), None)
+        if label is None:
+            return False
+        _read_label(item, label)
     return all(like(_value(item, name), value) for name, value in conditions.items())
+
+
+def _read_label(item: Any, label: Any) -> None:
+    """Read the fields that made a label, because the item was chosen by them."""
+    if isinstance(item, Mapping):
+        fields = list(fields_of(item))
+        names = [name for name, value in fields if value is label]
+        for name in names or [name for name, _ in fields if plain(name) in ("firstname", "lastname")]:
+            item[name]  # a read that a trace records
 
 
 def _labels(item: Any) -> list[Any]:
     """Return the values that may name an item: the item itself if it is no object."""
     if not isinstance(item, Mapping):
         return [item]
-    named = {plain(name): value for name, value in reversed(list(item.items()))}
+    named = {plain(name): value for name, value in reversed(list(fields_of(item)))}
     labels = [named[name] for name in LABELS if named.get(name) is not None]
     if named.get("firstname") and named.get("lastname"):
         labels.append(f"{named['firstname']} {named['lastname']}")

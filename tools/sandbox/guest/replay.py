@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Record = tuple[bytes, ...]
 
 FILENAME = "<code>"
+TRACE = "restgpt.tools.sandbox.guest.trace"
 SOURCE, SHOWN, MOST_RECORD = 300, 2000, 900_000  # the most characters of a sentence, of a shown value, of a record
 MOST_TOGETHER = 800_000  # the most characters of the arguments of all calls that wait together
 MOST_POSITION = 200  # the most characters of a position, which grows with each `gather` inside another
@@ -103,9 +104,14 @@ class Log:
 
 
 class Driver:
-    """Runs the calls of one program. `leave` sends a record to the host and ends the process, `flush` the output."""
+    """Runs the calls of one program. `leave` sends a record to the host and ends the process, `flush` the output.
 
-    def __init__(self, most: int, log: Log, leave: Callable[..., Any], flush: Callable[[], None]) -> None:
+    `reads` of a traced program wraps its answers.
+    """
+
+    def __init__(
+        self, most: int, log: Log, leave: Callable[..., Any], flush: Callable[[], None], reads: Any = None
+    ) -> None:
         self._log = log
         self._leave = leave
         self._flush = flush
@@ -114,8 +120,10 @@ class Driver:
         self._size = 0
         self._unknown: dict[str, Any] | None = None
         self._most = most
+        self._reads = reads
         self._headers: dict[int, tuple[Any, dict[str, str]]] = {}
         self._latest: dict[str, str] = {}
+        self.status = 0
 
     def function(self, name: str) -> Callable[..., Any]:
         """Return the function of an operation."""
@@ -139,7 +147,7 @@ class Driver:
         if entry is not None and entry["digest"] != digest:
             self._leave("diverged", {"function": name, "line": line})
         if entry is not None:
-            return self._given(entry, name, line)
+            return self._given(entry, name, position)
         self._size += len(text)
         if len(self._waiting) >= self._most:
             self._leave("many", {"line": line})
@@ -157,7 +165,7 @@ class Driver:
             self._leave("calls", {"calls": self._waiting, "taken": self._log.taken})
         return self._leave("unknown", self._unknown or {})
 
-    def _given(self, entry: dict[str, Any], name: str, line: int) -> Any:
+    def _given(self, entry: dict[str, Any], name: str, position: str) -> Any:
         kind, status = entry["kind"], entry["status"]
         if kind == "held":
             return Held(lambda: self._use_of_held(name))
@@ -165,10 +173,13 @@ class Driver:
             raise Rejected(f"{name} was not sent: {entry['note']}")
         value = _parsed(entry)
         self._latest = dict(entry["headers"])
+        self.status = status
         if kind == "error":
             told = entry["note"] or _told(value)
             said = f"{name} answered {status}" if status else f"{name} got no answer"
             raise ApiError(f"{said}: {told[:SOURCE]}" if told else said, status, value)
+        if self._reads is not None and entry["media"] in ("json", "text"):
+            value = self._reads.answer(position, value)
         if isinstance(value, dict | list):
             self._headers[id(value)] = (value, self._latest)
         return value
@@ -314,8 +325,10 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
     job = _loads(bytes(view[10:size]))
     library = sys.modules.get("restgpt.tools.sandbox.guest.library")
 
+    reads = sys.modules[TRACE].Reads() if TRACE in sys.modules else None
+
     def leave(kind: str, payload: dict[str, Any]) -> None:
-        text = _dumps(payload).encode()
+        text = _reported(payload, reads)
         if len(text) > MOST_RECORD:
             kind, text = "large", b"{}"
         worker.send(status, kind.encode(), b"", b"", b"", b"", b"", text)
@@ -334,11 +347,18 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
         )
     except (ValueError, OverflowError, RecursionError, MemoryError) as error:
         return (b"syntax_error", worker.type_of(error), worker.message_of(error) or b"the code is too complex")
-    driver = Driver(int(job["most"]), Log(job["entries"], view[size:]), leave, worker.flush)
+    driver = Driver(int(job["most"]), Log(job["entries"], view[size:]), leave, worker.flush, reads)
     names: dict[str, Any] = {name: driver.function(name) for name in job["functions"]}
     if library is not None:
         library.stop = driver.stop  # type: ignore[attr-defined]
         names.update({name: getattr(library, name) for name in LIBRARY})
+    arazzo = sys.modules.get("restgpt.tools.sandbox.guest.arazzo")
+    if arazzo is not None:
+        names.setdefault("arazzo", arazzo.bound(driver))
+    if reads is not None:
+        sys.modules[TRACE].adapt(library)
+    if job["inputs"] is not None:
+        names["inputs"] = job["inputs"]
     names.update(gather=driver.gather, stop=driver.stop, headers=driver.headers, ApiError=ApiError, Rejected=Rejected)
     module = ModuleType("__main__")
     module.__dict__.update(names)
@@ -353,8 +373,14 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
         record = worker.report(error, code, b"", module.__dict__)
     driver.end()
     worker.flush()
-    payload = _dumps({"taken": driver._log.taken}).encode()
+    payload = _reported({"taken": driver._log.taken}, reads)
     return (*record, *[b""] * (6 - len(record)), payload)
+
+
+def _reported(payload: dict[str, Any], reads: Any) -> bytes:
+    """Return a report as JSON, with what a traced program read, as far as there is room."""
+    text = _dumps({**payload, "reads": reads.report()} if reads is not None else payload)
+    return (text if reads is None or len(text) <= MOST_RECORD else _dumps(payload)).encode()
 
 
 def _compiled(job: Mapping[str, Any], code: str, leave: Callable[..., Any]) -> Any:
@@ -370,7 +396,7 @@ def _compiled(job: Mapping[str, Any], code: str, leave: Callable[..., Any]) -> A
     tree = ast.parse(code, FILENAME)
     if check is not None:
         stubs = {stub["name"]: stub for stub in job["stubs"]}
-        given = {*GIVEN, *LIBRARY}
+        given = {*GIVEN, *LIBRARY, "arazzo", *(["inputs"] if job["inputs"] is not None else [])}
         found = check.problems(tree, stubs, job["names"], given, job["modules"], fields=job["check"] == "fields")
         if found:
             leave("refused", {"problems": found})

@@ -1,0 +1,123 @@
+"""Find out whether the report of a program depends on an answer: run it over answers in which the values are others."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from restgpt.calling.recipes.finished import FinishedRun
+from restgpt.tools.sandbox.program import Entry, ProgramRun, run_program
+
+MOST_RUNS = 40
+"""The maximum number of runs of a program over other answers; one that needs more counts as depending on them."""
+
+MOST_CALLS = 1000
+"""The maximum number of calls that the program may wait for at once."""
+
+_DIGIT = re.compile(r"[0-9]")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def is_constant(run: FinishedRun, report: str) -> bool:
+    """Return whether the program prints the same report over other answers: other values, more items, no items.
+
+    A program that fails without items may still count on none of their values.
+    """
+    if not run.calls:
+        return True
+    changes = (_other_values(run.code), _other_truths, _twice)
+    return all(_prints(_played(run, change), report) for change in changes) and _is_fixed_without_items(run, report)
+
+
+def _is_fixed_without_items(run: FinishedRun, report: str) -> bool:
+    found = _played(run, _no_items)
+    return found is not None and (found.kind == "failed" or _prints(found, report))
+
+
+def _prints(found: ProgramRun | None, report: str) -> bool:
+    return found is not None and found.kind == "finished" and found.result.output == report
+
+
+def _played(run: FinishedRun, change: Callable[[Any], Any]) -> ProgramRun | None:
+    """Run the program over changed answers, whatever arguments its calls have; None if it makes other calls."""
+    recorded = {call.sent.position: call.entry for call in run.calls}
+    functions = list(dict.fromkeys(call.sent.function for call in run.calls))
+    entries: dict[str, Entry] = {}
+    for _ in range(MOST_RUNS):
+        found = run_program(
+            run.code,
+            functions=functions,
+            entries=list(entries.values()),
+            clock=run.clock,
+            seed=run.seed,
+            most=MOST_CALLS,
+        )
+        if found.kind != "calls":
+            return found
+        for call in found.calls:
+            if call.position not in recorded:
+                return None
+            entries[call.position] = _changed(recorded[call.position], call.digest, change)
+    return None
+
+
+def _changed(entry: Entry, digest: str, change: Callable[[Any], Any]) -> Entry:
+    """Return the answer to a call with changed values."""
+    if entry.media == "json":
+        try:
+            value = change(json.loads(entry.body))
+        except ValueError:
+            return replace(entry, digest=digest)
+        return replace(entry, digest=digest, body=json.dumps(value).encode())
+    if entry.media == "text":
+        text = change(entry.body.decode("utf-8", "replace"))
+        return replace(entry, digest=digest, body=text.encode())
+    return replace(entry, digest=digest)
+
+
+def _other_values(code: str) -> Callable[[Any], Any]:
+    """Return the change of texts and numbers; a text that the code contains stays, because the code may look for it."""
+    folded = code.casefold()
+
+    def change(value: Any) -> Any:
+        if isinstance(value, str):
+            return value if value and value.casefold() in folded else _other_text(value)
+        return value + 1 if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+    return lambda answer: _mapped(answer, change)
+
+
+def _other_text(text: str) -> str:
+    """Return another text of the same form, so that dates, numbers and addresses in it stay readable."""
+    if _DATE.match(text):
+        return f"{int(text[:4]) % 9998 + 1:04}{text[4:]}"
+    other = _DIGIT.sub(lambda digit: str((int(digit[0]) + 1) % 10), text)
+    return f"{other}x" if other == text else other
+
+
+def _other_truths(answer: Any) -> Any:
+    return _mapped(answer, lambda value: not value if isinstance(value, bool) else value)
+
+
+def _twice(answer: Any) -> Any:
+    """Return the answer with the items of each list twice."""
+    if isinstance(answer, Mapping):
+        return {name: _twice(value) for name, value in answer.items()}
+    return answer * 2 if isinstance(answer, list) else answer
+
+
+def _no_items(answer: Any) -> Any:
+    """Return the answer with all lists empty."""
+    if isinstance(answer, Mapping):
+        return {name: _no_items(value) for name, value in answer.items()}
+    return [] if isinstance(answer, list) else answer
+
+
+def _mapped(answer: Any, change: Callable[[Any], Any]) -> Any:
+    """Return the answer with each scalar changed."""
+    if isinstance(answer, Mapping):
+        return {name: _mapped(value, change) for name, value in answer.items()}
+    if isinstance(answer, list):
+        return [_mapped(value, change) for value in answer]
+    return change(answer)

@@ -1,0 +1,81 @@
+"""A small recipe over the toy API, for tests of recipe files and of their inputs."""
+
+from typing import Any
+
+from restgpt.calling.recipes.recipe import (
+    Documented,
+    Link,
+    Recipe,
+    RecipeApi,
+    Saved,
+    SavedCall,
+    Source,
+    UsedOperation,
+)
+
+PROGRAM = """project = create_project(body={"name": inputs["name"]})
+for title in inputs["titles"]:
+    create_task(project_id=project["id"], body={"title": title})
+
+print(f"Created {project['name']} — {len(inputs['titles'])} tasks.")
+"""
+
+INPUTS = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "examples": ["Roof garden"]},
+        "titles": {"type": "array", "items": {"type": "string"}, "examples": [["Buy soil", "Order seeds"]]},
+    },
+    "required": ["name", "titles"],
+}
+
+CREATE_PROJECT = UsedOperation(
+    function="create_project",
+    api="team-board",
+    method="POST",
+    path="/projects",
+    status=(201,),
+    reads={"/id": ("integer",), "/name": ("string",)},
+    documented=Documented(
+        parameters={"body/name": ("string",)},
+        required=("body/name",),
+        media="application/json",
+        answer={"/id": ("integer",), "/name": ("string",)},
+    ),
+)
+CREATE_TASK = UsedOperation(
+    function="create_task",
+    api="team-board",
+    method="POST",
+    path="/projects/{project_id}/tasks",
+    status=(201,),
+    documented=Documented(
+        parameters={"path/project_id": ("integer",), "body/title": ("string",)},
+        required=("path/project_id", "body/title"),
+        media="application/json",
+    ),
+)
+
+
+def plant_recipe(**changed: Any) -> Recipe:
+    """Return a recipe that creates a project with tasks, with other values of some of its fields."""
+    values: dict[str, Any] = {
+        "name": "plant-beds",
+        "description": "Create a project with tasks",
+        "saved": Saved(at="2026-01-02T03:04:05+00:00", by="0.1.0", instruction="Add Roof garden:\nbuy soil."),
+        "apis": (RecipeApi(name="team-board", version="1.0"),),
+        "inputs": INPUTS,
+        "program": PROGRAM,
+        "operations": (CREATE_PROJECT, CREATE_TASK),
+        "links": (
+            Link(answer_of="create_project", take="/id", call="create_task", argument="path/project_id", choice="only"),
+        ),
+        "calls": (
+            SavedCall(function="create_project", arguments={"/body/name": Source(input="name")}),
+            SavedCall(
+                function="create_task",
+                arguments={"/path/project_id": Source(call=1, at="/id"), "/body/title": Source(value="Buy soil")},
+            ),
+        ),
+    }
+    return Recipe(**{**values, **changed})
