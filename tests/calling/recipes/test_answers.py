@@ -81,7 +81,7 @@ def texts(recipe: Recipe, *sent: Sent) -> list[str]:
             "the answer: expected an object in JSON, as when the recipe was saved, found other content",
         ),
         (Sent("search", {}, status=204), "found no body"),
-        (answered([{"id": 1}]), "the answer: expected an object, as when the recipe was saved, found an array"),
+        (answered([{"id": 1}]), "the answer: expected an object in JSON, as when the recipe was saved, found an array"),
         (
             answered(total=("missing",)),
             "field /total: expected an integer, as when the recipe was saved, found nothing",
@@ -181,3 +181,7 @@ def test_a_map_may_be_read_where_all_keys_were() -> None:
 
     assert texts(recipe, answered({"a": 1})) == []
     assert "found an array" in texts(recipe, answered([1]))[0]
+
+
+def test_a_list_without_its_envelope_is_no_shift_for_a_program_that_reads_its_items() -> None:
+    assert texts(recipe_of(), Sent("search", {}, status=200, body=[{"id": 1}], reads={"/*/id": ("integer",)})) == []

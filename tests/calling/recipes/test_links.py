@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from restgpt.calling.recipes.likeness import relation_of
-from restgpt.calling.recipes.links import link_shifts, links_of
+from restgpt.calling.recipes.links import link_shifts, links_of, unfound_shifts
 from restgpt.calling.recipes.recipe import Echo, Link, Recipe, RecipeApi, Saved, SavedCall, Source, UsedOperation
 from restgpt.calling.recipes.sent import Sent
 
@@ -89,8 +89,8 @@ def test_a_field_that_the_program_did_not_read_is_no_link() -> None:
 
 
 def test_a_value_that_is_an_input_is_no_link() -> None:
-    assert links_of(RUN, {"who": "Ann Lee", "number": 1}) == []
-    assert links_of(RUN, {"who": "Ann Lee", "numbers": [5, 1]}) == []
+    assert links_of(RUN, {"who": "Ann Lee", "number": "1"}) == []
+    assert links_of(RUN, {"who": "Ann Lee", "numbers": [5, "1"]}) == []
 
 
 def test_a_literal_of_the_program_is_no_link() -> None:
@@ -103,8 +103,20 @@ def test_a_small_number_of_another_name_is_no_link() -> None:
     assert links_of([answer, Sent("list", {"query": {"season": 3}}, position="1")], {}) == []
     assert links_of([answer, Sent("list", {"query": {"page": 3}}, position="1")], {}) == []
 
-    same = Sent("stats", {}, position="0", status=200, body={"season": 3}, reads={"/season": ("integer",)})
-    assert len(links_of([same, Sent("list", {"query": {"season": 3}}, position="1")], {})) == 1
+    same = Sent("stats", {}, position="0", status=200, body={"hours": 3}, reads={"/hours": ("integer",)})
+    assert links_of([same, Sent("update", {"body": {"hours": 3}}, position="1")], {}) == []
+
+
+def test_a_small_id_is_a_link_although_an_input_has_the_same_number() -> None:
+    assert len(links_of(RUN, {"who": "Ann Lee", "hours": 1})) == 1
+
+
+def test_numbers_that_most_calls_computed_are_no_links() -> None:
+    answer = Sent("sum", {}, position="0", status=200, body={"a": 1500, "b": 1700}, reads={"/a": ("integer",)})
+    made = [Sent("pay", {"body": {"amount": 1500 + number}}, position=f"1.{number}.0") for number in range(3)]
+
+    assert links_of([answer, *made], {}) == []
+    assert len(links_of([answer, made[0]], {})) == 1
 
 
 def test_an_ordinary_word_of_another_name_is_no_link() -> None:
@@ -447,3 +459,32 @@ def test_foreign_names_are_quoted_and_cut() -> None:
     assert "\n" not in shift
     assert "\u202e" not in shift
     assert "of 316 characters" in shift
+
+
+def test_the_same_list_at_another_place_holds_if_the_program_reads_it_there() -> None:
+    recipe = saved_from(RUN, {"who": "Ann Lee"}, calls=CALLS)
+    moved = search("Cy Doe", {"data": found("Cy Doe", first=41)})
+    read = replace(moved, reads={"/data/results/*/id": ("integer",)})
+    other = replace(read, body={"data": found("Other", first=41)})
+
+    assert len(shifts_of(recipe, person(41), [moved], {"who": "Cy Doe"})) == 1
+    assert shifts_of(recipe, person(41), [read], {"who": "Cy Doe"}) == []
+    assert '"Cy Doe", found "Other"' in shifts_of(recipe, person(41), [other], {"who": "Cy Doe"})[0]
+
+
+def test_a_list_in_which_the_program_finds_nothing_of_the_name_is_a_shift_at_its_end() -> None:
+    def board(*titles: str) -> Sent:
+        body = [{"id": number, "title": title} for number, title in enumerate(titles, 1)]
+        reads = {"/*/id": ("integer",), "/*/title": ("string",)}
+        return Sent("list_tasks", {}, position="0", status=200, body=body, reads=reads)
+
+    def close(number: int) -> Sent:
+        return Sent("close", {"path": {"task_id": number}}, position="1")
+
+    recipe = saved_from([board("Paint", "Test", "Sew"), close(2)], {"task": "Test"})
+
+    [shift] = unfound_shifts(recipe, [board("Paint", "Sew")], {"task": "Bake"})
+    assert str(shift).endswith('expected what the input task names, "Bake", found nothing of this name.')
+    assert unfound_shifts(recipe, [board("Bake", "Sew")], {"task": "Bake"}) == []
+    assert unfound_shifts(recipe, [board("Sew"), close(1)], {"task": "Bake"}) == []
+    assert unfound_shifts(recipe, [], {"task": "Bake"}) == []
