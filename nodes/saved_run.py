@@ -233,7 +233,7 @@ def _is_answer(values: Mapping[str, Any], step: Step) -> bool:
     """Return whether the report of a program is the answer, and not what a model made of it."""
     answer = str(values.get("answer") or "")
     first = step["result"].partition("\n")[0]
-    return bool(first) and answer.startswith(first) or any(item["status"] == "held" for item in step["requests"])
+    return (bool(first) and answer.startswith(first)) or any(item["status"] == "held" for item in step["requests"])
 
 
 def _order(call: FinishedCall) -> tuple[int, ...]:
