@@ -1,5 +1,6 @@
 """Guards runs of recipes: no model, the same requests on the same road, and a stop where the ground has shifted."""
 
+import asyncio
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -74,7 +75,8 @@ def test_a_recipe_runs_without_any_model(board: Board) -> None:
 
 
 def test_a_recipe_sends_the_requests_of_the_program_that_it_was_saved_from(board: Board) -> None:
-    literal = ADD.replace('inputs["project"]', '"Winter timetable"').replace('inputs["title"]', '"Buy soil"')
+    literal = ADD.replace("inputs['project']", "'Winter timetable'").replace('inputs["project"]', '"Winter timetable"')
+    literal = literal.replace('inputs["title"]', '"Buy soil"')
     agent = board.agent(ScriptedModel([program(literal)]), context={"execution": "program", "writes": "allow"})
     agent.ask("Add the task Buy soil to Winter timetable")
     first = requests_of(board)
@@ -257,11 +259,10 @@ def test_the_runs_of_a_recipe_are_kept_in_a_database(board: Board, tmp_path: Pat
         assert second.invoke(APPROVE, config)["answer"] == DONE  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("count", [1, 2])
-async def test_a_recipe_runs_under_asyncio(board: Board, count: int) -> None:
+def test_two_runs_of_a_recipe_at_once_do_not_disturb_each_other(board: Board) -> None:
     graph = build_recipe(recipe(board.api), [board.api], context={"writes": "allow"})
-    outputs = await graph.abatch([{"inputs": GIVEN}] * count)
-    assert [output["answer"] for output in outputs] == [DONE] * count
+    outputs = asyncio.run(graph.abatch([{"inputs": {**GIVEN, "title": title}} for title in ("Dig", "Sow")]))
+    assert [output["answer"] for output in outputs] == [DONE.replace("Buy soil", title) for title in ("Dig", "Sow")]
 
 
 # The agent's graph.
@@ -364,12 +365,8 @@ def choosing(board: Board, *replies: Any, recipes: list[Recipe] | None = None, *
     model = by_role({"express": list(replies)})
     offered = [recipe(board.api)] if recipes is None else recipes
     resources = Resources([board.api], model=model, recipes=offered)
-    graph = build_graph(
-        resources=resources.with_defaults(writes="allow", **context),
-        checkpointer=InMemorySaver(),
-        store=InMemoryStore(),
-    )
-    return Agent(graph, model)
+    resources = resources.with_defaults(writes="allow", **context)
+    return Agent(build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore()), model)
 
 
 def choice(name: str = "add-task", **inputs: Any) -> dict[str, str]:
@@ -396,10 +393,7 @@ def test_without_recipes_the_prompt_is_as_it_was(board: Board) -> None:
 
 
 def test_a_recipe_of_another_api_is_not_shown(board: Board) -> None:
-    other = recipe(board.api).model_copy(update={"apis": ({"name": "elsewhere"},)})
-    other = Recipe.model_validate(
-        {**recipe(board.api).to_json(), **{"apis": [{"name": "elsewhere"}], "operations": []}}
-    )
+    other = recipe(board.api, apis=[{"name": "elsewhere"}], operations=[])
     agent = choosing(board, end("Hello."), recipes=[other])
     agent.ask("Say hello")
     assert "Recipes" not in agent.model.texts[0]
@@ -430,7 +424,7 @@ def test_inputs_that_the_planner_chose_are_not_the_users_words(board: Board) -> 
     assert board.calls() == []
     kitchen = Kitchen(made, board)
     kitchen.run({"task": 101}, writes="allow")
-    assert board.calls() == ["DELETE /tasks/{task_id} 204"]
+    assert board.calls()[-1] == "DELETE /tasks/{task_id} 204"
     assert kitchen.state["requests"][0]["provenance"][0]["origin"] == "user"
 
 

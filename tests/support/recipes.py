@@ -45,7 +45,6 @@ CREATED = Sent(
 
 def recipe(api: Api, program: str = ADD, sent: tuple[Sent, ...] = (LISTED, CREATED), **changed: Any) -> Recipe:
     """Return a recipe over the functions of one API, that adds a task to a project unless the program is another."""
-    operations = [operation_of(api, item) for item in sent]
     given = {
         "recipe": "restgpt/recipe/1",
         "name": "add-task",
@@ -54,9 +53,10 @@ def recipe(api: Api, program: str = ADD, sent: tuple[Sent, ...] = (LISTED, CREAT
         "apis": [{"name": api.name}],
         "inputs": INPUTS,
         "program": program,
-        "operations": operations,
         **changed,
     }
+    if "operations" not in given:
+        given["operations"] = [operation_of(api, item) for item in sent]
     return Recipe.model_validate(given)
 
 
