@@ -21,7 +21,7 @@ def compared(book: RecipeBook, name: str, first: str | None, second: str | None)
         versions = book.versions(name)
         if len(versions) < 2:
             raise UsageError(
-                f"The recipe {name} has only version {versions[0]}. Name another recipe: restgpt recipe diff {name} OTHER"
+                f"The recipe {name} has only version {versions[0]}. Name another: restgpt recipe diff {name} OTHER"
             )
         return book.load(name, versions[-2]), book.load(name, versions[-1])
     one, other = _version(first), _version(second)
