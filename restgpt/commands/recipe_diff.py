@@ -27,10 +27,10 @@ def compared(book: RecipeBook, name: str, first: str | None, second: str | None)
     one, other = _version(first), _version(second)
     if one is None:
         if second is not None:
-            raise UsageError(f"{first} is no version. Give two versions of {name}, or one other recipe.")
+            raise UsageError(f"{first!r} is no version. Give two versions of {name}, or one other recipe.")
         return book.load(name), book.load(first)
     if second is not None and other is None:
-        raise UsageError(f"{second} is no version. Give a number, such as 2.")
+        raise UsageError(f"{second!r} is no version. Give a number, such as 2.")
     return book.load(name, one), book.load(name, other)
 
 
