@@ -107,5 +107,3 @@ def at(value: Any, tokens: Sequence[str]) -> Any:
     for token in tokens:
         value = value[int(token)] if isinstance(value, list) else value[token]
     return value
-
-

@@ -39,6 +39,7 @@ def _task(key: str, entry: Mapping[str, Any], truth: Truth) -> Task:
         right=lambda world: truth(world.state).right(),
         wrong=lambda world: truth(world.state).wrong(),
         alternatives=alternatives,
+        answer=entry.get("answer", ""),
     )
 
 

@@ -83,18 +83,26 @@ def own() -> tuple[Task, ...]:
     """All tasks of this world."""
     harbour = "$1.items[name=Harbour lights].id"
     return (
-        _task("owner", "Who is in charge of the Seed library project?", [Step("GET /projects")], Judge(says=_owner)),
+        _task(
+            "owner",
+            "Who is in charge of the Seed library project?",
+            [Step("GET /projects")],
+            Judge(says=_owner),
+            "{$1.items[name=Seed library].owner}",
+        ),
         _task(
             "hours",
             "How many hours are estimated for task 117?",
             [Step("GET /tasks/{task_id}", {"task_id": 117})],
             Judge(says=_hours),
+            "{$1.hours}",
         ),
         _task(
             "open",
             "How many tasks are not done yet?",
             [Step("GET /tasks", query={"done": False})],
             Judge(says=_open_tasks),
+            "{$1.total}",
         ),
         _task(
             "add",
@@ -114,6 +122,6 @@ def own() -> tuple[Task, ...]:
 _BULBS = {"title": "Buy bulbs"}
 
 
-def _task(key: str, instruction: str, steps: list[Step], judge: Judge) -> Task:
+def _task(key: str, instruction: str, steps: list[Step], judge: Judge, report: str = "") -> Task:
     right, wrong = partial(judge.answer, True), partial(judge.answer, False)
-    return ToyTask(key, instruction, tuple(steps), judge.check, right, wrong)
+    return ToyTask(key, instruction, tuple(steps), judge.check, right, wrong, answer=report)
