@@ -81,7 +81,7 @@ def filled(recipe: Recipe, inputs: Mapping[str, Any]) -> dict[str, Any]:
         listed = "\n".join(f"- {problem}" for problem in problems)
         taken = f"It takes {signature(recipe)}. Nothing was sent."
         raise RecipeInputError(f"The inputs of the recipe {recipe.name} do not fit:\n{listed}\n{taken}")
-    return found
+    return {name: found[name] for name in recipe.inputs.get("properties", {}) if name in found}
 
 
 def signature(recipe: Recipe) -> str:

@@ -27,12 +27,12 @@ MOST_SHOWN = 60
 """The maximum number of characters of a value that a message shows."""
 
 
-class InputTextError(StoppingError):
+class RecipeInputError(StoppingError):
     """An input of a command line is not NAME=VALUE, or is given too often."""
 
 
 def given_inputs(recipe: Recipe, pairs: Sequence[str]) -> dict[str, Any]:
-    """Return the inputs of `NAME=VALUE` texts in their types, with defaults; raises `InputTextError`.
+    """Return the inputs of `NAME=VALUE` texts in their types, with defaults; raises `RecipeInputError`.
 
     A list is written as JSON, or by one text for each item. A text that does not fit its type stays a text, and
     `input_problems` reports it.
@@ -42,7 +42,7 @@ def given_inputs(recipe: Recipe, pairs: Sequence[str]) -> dict[str, Any]:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
             example = next(iter(_properties(recipe)), "name")
-            raise InputTextError(f"--input {pair} is invalid. Write NAME=VALUE, such as --input {example}=…")
+            raise RecipeInputError(f"--input {pair} is invalid. Write NAME=VALUE, such as --input {example}=…")
         texts.setdefault(name.strip(), []).append(value)
     properties = _properties(recipe)
     found = {name: _value(name, values, properties.get(name, {})) for name, values in texts.items()}
@@ -77,7 +77,7 @@ def _value(name: str, texts: Sequence[str], schema: Mapping[str, Any]) -> Any:
     if "array" in types:
         return _list(texts, schema)
     if len(texts) > 1:
-        raise InputTextError(f"--input {name} is given {len(texts)} times, but it takes one value. Give it once.")
+        raise RecipeInputError(f"--input {name} is given {len(texts)} times, but it takes one value. Give it once.")
     return _converted(texts[0], types)
 
 

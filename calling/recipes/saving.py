@@ -18,7 +18,7 @@ from restgpt.calling.recipes.links import links_of
 from restgpt.calling.recipes.recipe import MOST_PROGRAM, Recipe, RecipeApi, Saved, SavedCall, Source
 from restgpt.calling.recipes.sent import Sent
 from restgpt.calling.recipes.sources import Answers, scalars
-from restgpt.calling.recipes.variation import is_constant
+from restgpt.calling.recipes.variation import follows, is_constant
 from restgpt.specs.docs.keyword import PAGES, arguments_of
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named as shown
@@ -418,7 +418,7 @@ def _is_linear(run: FinishedRun, made: _Made, sources: Sequence[Mapping[str, Sou
     if len(sites) != len(run.calls) or any(site.is_repeated for site in sites):
         return False
     known = all(source != Source() for found in sources for source in found.values())
-    return known and all(choice in ("only", "first", "last") for choice in choices)
+    return known and all(choice in ("only", "first", "last") for choice in choices) and follows(run, sources)
 
 
 def _constants(run: FinishedRun, made: _Made) -> list[Any]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from plantrecipe import plant_recipe
 
-from restgpt.calling.recipes.given import InputTextError, completed, given_inputs, input_problems
+from restgpt.calling.recipes.given import RecipeInputError, completed, given_inputs, input_problems
 from restgpt.calling.recipes.recipe import Recipe
 
 
@@ -63,12 +63,12 @@ def test_a_text_becomes_a_value_of_the_type_of_its_input(pairs: list[str], value
 
 
 def test_a_pair_without_an_equals_sign_is_answered_with_an_example() -> None:
-    with pytest.raises(InputTextError, match=r"--input name is invalid. Write NAME=VALUE, such as --input name=…"):
+    with pytest.raises(RecipeInputError, match=r"--input name is invalid. Write NAME=VALUE, such as --input name=…"):
         given_inputs(plant_recipe(), ["name"])
 
 
 def test_a_single_value_is_given_once() -> None:
-    with pytest.raises(InputTextError, match=r"--input name is given 2 times, but it takes one value."):
+    with pytest.raises(RecipeInputError, match=r"--input name is given 2 times, but it takes one value."):
         given_inputs(plant_recipe(), ["name=a", "name=b"])
 
 
