@@ -13,9 +13,9 @@ from restgpt.calling.idempotency import HEADERS
 from restgpt.calling.recipes.pattern import ANY
 from restgpt.calling.recipes.recipe import Documented, JsonType, ReadType, UsedOperation
 from restgpt.calling.recipes.sent import Sent
-from restgpt.calling.recipes.shift import Shift, place_of, types_text
+from restgpt.calling.recipes.shift import Shift, place_of, short, types_text
 from restgpt.specs.content import MediaType
-from restgpt.specs.docs.keyword import Keyword, keywords
+from restgpt.specs.docs.keyword import Keyword, identifier, keywords
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
@@ -279,6 +279,12 @@ def find_operation(used: UsedOperation, operations: Iterable[Operation]) -> Oper
     return found
 
 
+def moved_operation(used: UsedOperation, operations: Iterable[Operation]) -> Operation | None:
+    """Find an operation with the name of the recipe's function, for one whose method or path has changed."""
+    same = (item for item in operations if item.api.name == used.api and identifier(item.name) == used.function)
+    return next(same, None)
+
+
 def renamed_parameters(used: UsedOperation, operation: Operation) -> dict[str, str]:
     """Return the names that path parameters had when the recipe was saved, with those that they have today."""
     pairs = zip(VARIABLE.findall(used.path), VARIABLE.findall(operation.path), strict=False)
@@ -288,7 +294,7 @@ def renamed_parameters(used: UsedOperation, operation: Operation) -> dict[str, s
 def document_shifts(used: UsedOperation, operation: Operation | None) -> list[Shift]:
     """Compare what a recipe uses of an operation with the document of today.
 
-    `operation` is that of `find_operation`, or one that has only its name, or None.
+    `operation` is what `find_operation` found, or else `moved_operation`, or None.
     """
     if operation is None:
         return [Shift(place_of(used), "the operation in the document", "nothing")]
@@ -324,7 +330,7 @@ class _Comparison:
     def _media_shift(self) -> Shift:
         body = self.today.operation.body
         found = " and ".join(map(essence, body.content)) if body is not None else "no body"
-        return Shift(place_of(self.used, "media type of the body"), self.documented.media, found[:200])
+        return Shift(place_of(self.used, "media type of the body"), self.documented.media, short(found))
 
     def _today(self, pattern: str) -> str:
         """Return the pattern of an argument with the name that its path parameter has today."""

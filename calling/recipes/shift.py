@@ -29,12 +29,14 @@ class Shift:
 
 def place_of(used: UsedOperation, part: str = "", name: str = "") -> str:
     """Name an operation of a recipe, and a part of it, such as its field `/results/*/id`."""
-    place = f"{used.method} {_short(used.path)} ({used.function})"
-    return place + (f", {part} {_short(name)}".rstrip() if part else "")
+    place = f"{used.method} {short(used.path)} ({used.function})"
+    return place + (f", {part} {short(name)}".rstrip() if part else "")
 
 
-def _short(text: str) -> str:
-    return one_line(text if len(text) <= MOST_PLACE else text[: MOST_PLACE - 1] + "…")
+def short(text: str) -> str:
+    """Return a foreign name for a sentence: on one line, with visible characters only, and of bounded length."""
+    start = text if len(text) <= MOST_PLACE else text[: MOST_PLACE - 1] + "…"
+    return one_line(start).replace("\n", "\\n")
 
 
 def types_text(types: Iterable[str]) -> str:

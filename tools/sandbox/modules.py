@@ -19,6 +19,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 # In an order in which each module comes after those that it imports.
 _ALWAYS = ("digest", "determinism", "replay")
+_FOR_ARAZZO = ("jsonpath", "expression", "arazzo")
 _FOR_TRACE = ("trace",)
 _TRACED, _CHECKED = frozenset({"traced program", "traced replay"}), frozenset({"program", "traced program"})
 _FOR_CHECK = ("gather", "problem", "syntax", "calls", "shapes", "check")
@@ -48,6 +49,8 @@ def given_modules(code: str, media: Media, *, compiled: bool) -> dict[str, bytes
         names, words = ["rewriting"], set()
     if words.intersection(LIBRARY):
         names.append("library")
+    if "arazzo" in words:
+        names.extend(_FOR_ARAZZO)
     if media in _TRACED:
         names.extend(_FOR_TRACE)
     if media in _CHECKED:

@@ -123,6 +123,7 @@ class Driver:
         self._reads = reads
         self._headers: dict[int, tuple[Any, dict[str, str]]] = {}
         self._latest: dict[str, str] = {}
+        self.status = 0
 
     def function(self, name: str) -> Callable[..., Any]:
         """Return the function of an operation."""
@@ -172,6 +173,7 @@ class Driver:
             raise Rejected(f"{name} was not sent: {entry['note']}")
         value = _parsed(entry)
         self._latest = dict(entry["headers"])
+        self.status = status
         if kind == "error":
             told = entry["note"] or _told(value)
             said = f"{name} answered {status}" if status else f"{name} got no answer"
@@ -350,6 +352,9 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
     if library is not None:
         library.stop = driver.stop  # type: ignore[attr-defined]
         names.update({name: getattr(library, name) for name in LIBRARY})
+    arazzo = sys.modules.get("restgpt.tools.sandbox.guest.arazzo")
+    if arazzo is not None:
+        names.setdefault("arazzo", arazzo.bound(driver))
     if reads is not None:
         sys.modules[TRACE].adapt(library)
     if job["inputs"] is not None:
@@ -391,7 +396,7 @@ def _compiled(job: Mapping[str, Any], code: str, leave: Callable[..., Any]) -> A
     tree = ast.parse(code, FILENAME)
     if check is not None:
         stubs = {stub["name"]: stub for stub in job["stubs"]}
-        given = {*GIVEN, *LIBRARY, *(["inputs"] if job["inputs"] is not None else [])}
+        given = {*GIVEN, *LIBRARY, "arazzo", *(["inputs"] if job["inputs"] is not None else [])}
         found = check.problems(tree, stubs, job["names"], given, job["modules"], fields=job["check"] == "fields")
         if found:
             leave("refused", {"problems": found})
