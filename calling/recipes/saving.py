@@ -285,7 +285,8 @@ def _of_texts(run: FinishedRun, found: Parametrized, chosen: Sequence[Input]) ->
             continue
         field, call = names.get(text.casefold(), ("", None))
         noun = noun_of(call.operation) if call is not None else ""
-        more.append(Input(field or "name", text, {"type": "string"}, noun=noun))
+        name = "_".join(filter(None, (noun, field or "name")))
+        more.append(Input(name, text, {"type": "string"}))
     return more
 
 
