@@ -5,7 +5,8 @@ after `MAX_PROGRAMS` programs, or with the decision `plan`, the planner goes on 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NotRequired
 
@@ -59,6 +60,15 @@ class ExpressReply(BaseModel):
     fulfilled: bool = Field(default=True, description="Only with end: whether all asked for was done or found.")
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the planner may choose besides in its first decision: the text about it, and the schema of such a reply."""
+
+    text: str
+    schema: type[ExpressReply]
+    check: Callable[[ExpressReply], None]
+
+
 class ExpressState(Begun):
     """The state keys that express reads."""
 
@@ -86,11 +96,18 @@ def is_open(run: Run, state: ExpressState, steps: Sequence[Step]) -> bool:
     return number < MAX_PROGRAMS and all(step["kind"] == "program" for step in steps)
 
 
-def ask_express(run: Run, state: ExpressState, steps: Sequence[Step], turn: HumanMessage) -> ExpressReply:
-    """Ask the planner for its first decision; `turn` is the message with the instruction."""
-    prompt = _prompt(run, state, steps, turn)
+def ask_express(
+    run: Run, state: ExpressState, steps: Sequence[Step], turn: HumanMessage, recipes: Offer | None = None
+) -> ExpressReply:
+    """Ask the planner for its first decision; `turn` is the message with the instruction.
+
+    With `recipes` it may choose one of them.
+    """
+    prompt = _prompt(run, state, steps, turn, recipes.text if recipes else "")
+    schema = recipes.schema if recipes else ExpressReply
     for look in range(MAX_LOOKS + 1):
-        reply = run.ask("planner", prompt, ExpressReply, check=_check if look == MAX_LOOKS else None)
+        checks = [*([recipes.check] if recipes else []), *([_check] if look == MAX_LOOKS else [])]
+        reply = run.ask("planner", prompt, schema, check=_all(checks) if checks else None)
         if reply.decision != "functions":
             return reply
         functions = _looked(run, reply.text, state["instruction"])
@@ -101,6 +118,14 @@ def ask_express(run: Run, state: ExpressState, steps: Sequence[Step], turn: Huma
             ),
         ]
     return reply
+
+
+def _all(checks: Sequence[Callable[[ExpressReply], None]]) -> Callable[[ExpressReply], None]:
+    def check(reply: ExpressReply) -> None:
+        for one in checks:
+            one(reply)
+
+    return check
 
 
 def _check(reply: ExpressReply) -> None:
@@ -128,18 +153,16 @@ def program_update(run: Run, state: ExpressState, steps: Sequence[Step], reply: 
     }
 
 
-def _prompt(run: Run, state: ExpressState, steps: Sequence[Step], turn: HumanMessage) -> list[BaseMessage]:
-    prompt: list[BaseMessage] = [
-        SystemMessage(
-            render(
-                "express",
-                apis=apis_text(run),
-                program=render("program", report=render("express_report")),
-                functions=fenced("document", functions_text(run, state["instruction"])),
-            )
-        ),
-        turn,
-    ]
+def _prompt(
+    run: Run, state: ExpressState, steps: Sequence[Step], turn: HumanMessage, recipes: str
+) -> list[BaseMessage]:
+    text = render(
+        "express",
+        apis=apis_text(run),
+        program=render("program", report=render("express_report")),
+        functions=fenced("document", functions_text(run, state["instruction"])),
+    )
+    prompt: list[BaseMessage] = [SystemMessage(f"{text}\n\n{recipes}" if recipes else text), turn]
     for step, result, remark in zip(steps, bounded_results(steps), remarks(steps), strict=True):
         shown = f"{fenced('result', result)}{remark}"
         prompt += [decision_message(step), HumanMessage(render("express_again", result=shown))]

@@ -15,6 +15,7 @@ from restgpt.nodes.express import ExpressState, ask_express, is_open, program_up
 from restgpt.nodes.knowledge import apis_text
 from restgpt.nodes.program import uses_programs
 from restgpt.nodes.recipe import recipe_update
+from restgpt.nodes.recipe_choice import RecipeExpressReply, chosen, offer_of, offered_recipes
 from restgpt.nodes.recipe_record import current
 from restgpt.nodes.records import Decision, Step, seconds_spent, spent_since
 from restgpt.nodes.repetition import remarks, repeated
@@ -93,7 +94,10 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
 
 def _express(run: Run, state: PlannerState, steps: Sequence[Step]) -> dict[str, Any]:
     """Return the update of the planner's decision with the functions in view."""
-    reply = ask_express(run, state, steps, _turn(run, state))
+    recipes = [] if steps else offered_recipes(run, state["instruction"])
+    reply = ask_express(run, state, steps, _turn(run, state), offer_of(recipes) if recipes else None)
+    if isinstance(reply, RecipeExpressReply) and reply.decision == "recipe":
+        return recipe_update(run, state, chosen(recipes, reply.text))
     if reply.decision == "end":
         return ended(run, state, steps, reply.text, fulfilled=reply.fulfilled)
     if reply.decision == "program":

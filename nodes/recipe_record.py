@@ -1,7 +1,7 @@
 """The recipe of a turn: its record in the state, its inputs, the words of the user in it, and its operations."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NotRequired
@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.policy import Writes
 from restgpt.calling.recipes.closure import document_shifts, find_operation
-from restgpt.calling.recipes.given import input_problems
+from restgpt.calling.recipes.given import RecipeInputError, completed, input_problems
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.recipes.shift import Shift
 from restgpt.nodes.records import Program, RecipeRun
@@ -35,17 +35,6 @@ class RecipeFaultError(StoppingError):
         place = ".".join(str(part) for part in first["loc"]) or "the recipe"
         super().__init__(
             f"The recipe {name} cannot be run: {place}: {first['msg']}. Correct it at this place. Nothing was sent."
-        )
-
-
-class RecipeInputError(StoppingError):
-    """The inputs of a recipe are not what it takes."""
-
-    def __init__(self, recipe: Recipe, problems: Sequence[str]) -> None:
-        listed = "\n".join(f"- {problem}" for problem in problems)
-        super().__init__(
-            f"The inputs of the recipe {recipe.name} do not fit:\n{listed}\nIt takes {signature(recipe)}. "
-            "Nothing was sent."
         )
 
 
@@ -85,16 +74,14 @@ def recipe_record(
 
 def filled(recipe: Recipe, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the inputs with the defaults of those that are missing; raises `RecipeInputError`."""
-    properties: Mapping[str, Any] = recipe.inputs.get("properties", {})
-    defaults = {
-        name: schema["default"]
-        for name, schema in properties.items()
-        if isinstance(schema, Mapping) and "default" in schema
-    }
-    found: dict[str, Any] = storable_value({**defaults, **inputs})
+    if not isinstance(inputs, Mapping):
+        raise RecipeInputError(f"The inputs of the recipe {recipe.name} must be an object: {signature(recipe)}.")
+    found: dict[str, Any] = storable_value(completed(recipe, inputs))
     if problems := input_problems(recipe, found):
-        raise RecipeInputError(recipe, problems)
-    return found
+        listed = "\n".join(f"- {problem}" for problem in problems)
+        taken = f"It takes {signature(recipe)}. Nothing was sent."
+        raise RecipeInputError(f"The inputs of the recipe {recipe.name} do not fit:\n{listed}\n{taken}")
+    return {name: found[name] for name in recipe.inputs.get("properties", {}) if name in found}
 
 
 def signature(recipe: Recipe) -> str:

@@ -1,5 +1,6 @@
 """The resources of the nodes: APIs, models, HTTP client, stores. All runs share them; each is opened on first use."""
 
+import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +27,8 @@ from restgpt.calling.claim import Claim, LostClaimError
 from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.journal import Journal
 from restgpt.calling.policy import Rules
+from restgpt.calling.recipes.book import RecipeBook
+from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.session import Session
 from restgpt.calling.shapes import Shapes
 from restgpt.nodes.context import Context
@@ -50,6 +53,8 @@ from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import BodyCache, ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.result import Limits
 from restgpt.tools.settings import Settings
+
+log = logging.getLogger("restgpt.recipes")
 
 Answer = TypeVar("Answer", bound=BaseModel)
 Result = TypeVar("Result")
@@ -83,7 +88,8 @@ def check_store(checkpointer: BaseCheckpointSaver[Any] | bool | None, store: Bas
 class Resources:
     """The APIs, models, connections, store and clock of a graph; tests replace any of them.
 
-    Without `apis`, a run reads the APIs of `apis.yaml` when it first needs them. Runs use `store` if LangGraph gives
+    Without `apis`, a run reads the APIs of `apis.yaml` when it first needs them, and without `recipes` those in the
+    folder of the settings. Runs use `store` if LangGraph gives
     them none: LangGraph gives a subgraph only the store of its parent.
     """
 
@@ -98,6 +104,7 @@ class Resources:
         http: HttpClient | None = None,
         settings: Settings | None = None,
         examples: Mapping[str, str] | None = None,
+        recipes: RecipeBook | Sequence[Recipe] | None = None,
         clock: Callable[[], float] = time.monotonic,
         today: Callable[[], date] = date.today,
         now: Callable[[], float] = time.time,
@@ -113,6 +120,7 @@ class Resources:
         self._http = http
         self._settings = settings and settings.beside_apis(self._apis or ())
         self._examples = dict(examples or {})
+        self._recipes = recipes
         self._store = store
         self._memory = BoundedMemory()
         self.bodies = BodyCache()
@@ -208,6 +216,16 @@ class Resources:
             if key not in self._catalogues:
                 self._catalogues[key] = Catalogue(_chosen(self._apis, names, settings), vector_search(settings))
             return self._catalogues[key]
+
+    def recipes(self) -> Sequence[Recipe]:
+        """Return the recipes that runs can use: those given, or those in the folder of the settings as they are now."""
+        given = self._recipes
+        if given is not None and not isinstance(given, RecipeBook):
+            return given
+        recipes, problems = (given or RecipeBook(self.settings.recipes)).all()
+        for problem in problems:
+            log.warning("A recipe file is left out. %s", problem)
+        return recipes
 
     def model(self, role: Role, context: Context) -> BaseChatModel:
         """Return the chat model of a role, as `RoleModels.model`."""

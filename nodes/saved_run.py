@@ -1,7 +1,8 @@
-"""Save the finished run of a thread as a recipe: from the records of its state and the kept answers, without a model."""
+"""Save the finished run of a thread as a recipe: from its state and the kept answers, without a model."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
@@ -85,8 +86,6 @@ def _version() -> str:
 
 
 def _with_writes(run: FinishedRun, writes: Writes) -> FinishedRun:
-    from dataclasses import replace
-
     return replace(run, writes=writes)
 
 
@@ -150,7 +149,7 @@ class _Reading:
         place: Place = request.get("place") or {"position": "", "line": 0, "source": "", "program": 0, "digest": ""}
         entry = entry_of(self._responses, request, place, position)
         try:
-            arguments = request.get("settled") or settle(operation, request["arguments"]).settled
+            arguments = request.get("settled") or settle(operation, request["arguments"]).arguments
         except (ArgumentError, SpecError):
             arguments = request["arguments"]
         sent = Sent(
@@ -233,7 +232,7 @@ def _is_answer(values: Mapping[str, Any], step: Step) -> bool:
     """Return whether the report of a program is the answer, and not what a model made of it."""
     answer = str(values.get("answer") or "")
     first = step["result"].partition("\n")[0]
-    return bool(first) and answer.startswith(first) or any(item["status"] == "held" for item in step["requests"])
+    return (bool(first) and answer.startswith(first)) or any(item["status"] == "held" for item in step["requests"])
 
 
 def _order(call: FinishedCall) -> tuple[int, ...]:

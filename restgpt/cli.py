@@ -17,6 +17,7 @@ from restgpt.commands.call import call
 from restgpt.commands.demo import demo
 from restgpt.commands.failure import Exit
 from restgpt.commands.login import login
+from restgpt.commands.recipe import recipe
 from restgpt.commands.resume import resume
 from restgpt.commands.threads import threads
 from restgpt.commands.undo import undo
@@ -86,6 +87,7 @@ app.command()(threads)
 app.command()(undo)
 app.add_typer(api)
 app.command()(call)
+app.add_typer(recipe)
 app.add_typer(world)
 app.command()(login)
 app.command()(demo)

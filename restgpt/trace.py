@@ -19,6 +19,7 @@ SHOWN_PROGRAM = 3000
 """The number of characters of a program that its lines show."""
 
 STYLES = {
+    "recipe": "bold cyan",
     "plan": "bold cyan",
     "continue": "bold cyan",
     "end": "bold cyan",
@@ -50,6 +51,9 @@ def lines_of(node: str, update: Mapping[str, Any], describe: Callable[[Request],
     """Yield the trace lines of one node's update; `describe` returns a request as method and redacted URL."""
     if node == "planner":
         yield from _planned(update)
+    elif node == "open":
+        yield Line("recipe", str(update["instruction"]))
+        yield from _written(update.get("program"))
     elif node == "selector":
         yield from _selected(update)
     elif node == "caller" and update.get("hint"):

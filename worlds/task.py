@@ -32,9 +32,9 @@ class PlannedCall:
 class Step:
     """A gold call; a text argument such as `$1.results[0].id` is looked up in the result of an earlier step.
 
-    `$1` is the result of the first step. `.name` goes into an object, `[0]` picks by position, `[job=Director]` keeps
-    the items with that value, `.max(release_date)` and `.min(…)` pick one; a name applied to a list gathers, and the
-    first item counts where one value is wanted. `["$1.…"]` in a body gives a list of all values.
+    `$1` is the result of the first step. `.name` goes into an object, `[0]` picks by position, `[:3]` keeps the first
+    three, `[job=Director]` keeps the items with that value, `.max(release_date)` and `.min(…)` pick one, `[*]` means
+    each; the first item counts where one value is wanted. `["$1.…"]` in a body gives a list of all values.
     """
 
     operation: str
@@ -74,7 +74,9 @@ class Task:
 
     `key` is the index of a published instruction or the name of an own one; `instruction` is None where the text is
     published elsewhere. `steps` are the repaired gold calls, `alternatives` other paths as good. `check` judges;
-    `right` and `wrong` give a true and a false answer, computed from the world as it was before the calls.
+    `right` and `wrong` give a true and a false answer, computed from the world as it was before the calls. `answer` is
+    how the gold calls give the answer: a text with Python expressions in braces, in which references such as
+    `$2.title` stand for values; empty where no answer is asked for, or none can be computed from the gold calls.
     """
 
     key: str
@@ -85,6 +87,7 @@ class Task:
     wrong: Callable[[World[Any]], str]
     alternatives: tuple[tuple[str, ...], ...] = ()
     fixture: str | None = None
+    answer: str = ""
 
     @property
     def gold(self) -> tuple[str, ...]:
@@ -149,18 +152,28 @@ def select(reference: str, results: Sequence[Json]) -> list[Json]:
 
 def _advance(found: list[Json], step: str) -> list[Json]:
     if step.startswith("["):
-        name, equals, value = step[1:-1].partition("=")
-        if not equals:
-            return found[int(name) :][:1]
-        return [item for item in found if str(item.get(name)) == value]
+        return _picked(found, step[1:-1])
     if match := re.fullmatch(r"(max|min)\((.*)\)", step):
-        ranked = sorted((item for item in found if item.get(match[2])), key=lambda item: item[match[2]])
-        return ranked[-1:] if match[1] == "max" else ranked[:1]
+        ranked = [item for item in found if item.get(match[2])]
+        pick = max if match[1] == "max" else min
+        return [pick(ranked, key=lambda item: item[match[2]])] if ranked else []
     gathered: list[Json] = []
     for item in found:
         if isinstance(item, dict) and step in item:
             gathered.extend(item[step] if isinstance(item[step], list) else [item[step]])
     return gathered
+
+
+def _picked(found: list[Json], inside: str) -> list[Json]:
+    name, equals, value = inside.partition("=")
+    if equals:
+        return [item for item in found if str(item.get(name)) == value]
+    if inside == "*":
+        return found
+    start, colon, stop = inside.partition(":")
+    if colon:
+        return found[int(start or 0) : int(stop) if stop else None]
+    return found[int(inside) :][:1]
 
 
 def _resolved(value: Json, results: Sequence[Json]) -> Json:

@@ -16,6 +16,7 @@ from langchain_core.messages.tool import ToolCall
 from langchain_core.runnables import Runnable
 from pydantic import PrivateAttr
 
+from restgpt.bench.restbench.gold_program import Writer, variables_of
 from restgpt.bench.restbench.suite import Item, SuiteError
 from restgpt.tools.model.role import ROLES
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
@@ -49,11 +50,14 @@ def values(reference, data):
     for step in re.findall(r"max\\([^)]*\\)|min\\([^)]*\\)|[^.\\[\\]]+|\\[[^\\]]*\\]", reference.partition(".")[2]):
         if step.startswith("["):
             name, equals, value = step[1:-1].partition("=")
-            found = [item for item in found if str(item.get(name)) == value] if equals else found[int(name):][:1]
+            if equals:
+                found = [item for item in found if str(item.get(name)) == value]
+            elif name != "*":
+                found = found[int(name):][:1]
         elif step.startswith(("max(", "min(")):
-            key = step[4:-1]
-            ranked = sorted((item for item in found if item.get(key)), key=lambda item: item[key])
-            found = ranked[-1:] if step.startswith("max") else ranked[:1]
+            key, pick = step[4:-1], max if step.startswith("max") else min
+            ranked = [item for item in found if item.get(key)]
+            found = [pick(ranked, key=lambda item: item[key])] if ranked else []
         else:
             held = [item[step] for item in found if isinstance(item, dict) and step in item]
             found = [part for item in held for part in (item if isinstance(item, list) else [item])]
@@ -70,7 +74,8 @@ def scripted(name: str, item: Item, world: World[Any]) -> "ScriptedPlayer":
     answer = item.task.right(world) if kind == "perfect" else item.task.wrong(world)
     fault = {"perfect": "", "erring": "selector"}.get(kind, kind.removeprefix("erring-"))
     operations = {operation.name: f"{operation.method} {operation.path}" for operation in world.api.operations}
-    return ScriptedPlayer.over(Script(item.instruction, item.task.steps, answer, fault, operations))
+    report = "" if fault else item.task.answer
+    return ScriptedPlayer.over(Script(item.instruction, item.task.steps, answer, fault, operations, report))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,7 @@ class Script:
     """The script of a player: the instruction, the gold steps, the answer, and the role that errs.
 
     `operations` maps the names of the world's operations to "METHOD /template", which native tools do not show.
+    `report` is how a program computes the answer from the results of the steps; empty if it just prints the answer.
     """
 
     instruction: str
@@ -85,6 +91,7 @@ class Script:
     answer: str
     fault: str = ""
     operations: Mapping[str, str] = field(default_factory=dict)
+    report: str = ""
 
     def purpose(self, number: int) -> str:
         """The name of a gold step in plans and purposes."""
@@ -324,7 +331,7 @@ def _express(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
     if unseen:
         # Another document names its functions otherwise; the selector's list tells operations by method and path.
         return {"decision": "plan", "text": script.purpose(1)}
-    return {"decision": "program", "text": _program(script, names, range(1, len(script.steps) + 1), {}, script.answer)}
+    return {"decision": "program", "text": whole_program(script, names)}
 
 
 def _caller_program(script: Script, prompt: Sequence[BaseMessage]) -> str:
@@ -348,47 +355,37 @@ def _function(script: Script, number: int) -> str:
     return ""
 
 
+def whole_program(script: Script, names: Sequence[str]) -> str:
+    """The program of all gold steps, which prints the answer: computed from the results, if the task says how."""
+    numbers = range(1, len(names) + 1)
+    writer = Writer(variables_of(script.steps, numbers, script.operations), {})
+    report = writer.report(script.report) if script.report else repr(script.answer)
+    return "\n".join([*_calls(script, names, numbers, writer, report), f"print({report})"])
+
+
 def _program(
-    script: Script,
-    names: Sequence[str],
-    numbers: Sequence[int],
-    known: Mapping[str, list[Any]],
-    report: str | list[str],
+    script: Script, names: Sequence[str], numbers: Sequence[int], known: Mapping[str, list[Any]], wanted: list[str]
 ) -> str:
-    """A program that carries out gold steps one after the other, and prints a report or the values of references."""
-    lines = [READER, f"known = {dict(known)!r}", "found = {}"]
-    lines += [
-        "def each(reference):",
-        "    return known.get(reference) or values(reference, found.get(int(reference[1:].partition('.')[0])))",
-        "def first(reference):",
-        "    return each(reference)[0]",
-    ]
-    for name, number in zip(names, numbers, strict=True):
-        step = script.steps[number - 1]
-        given = {**step.path, **step.query, **({} if step.body is None else {"body": step.body})}
-        is_wrong = script.fault in ("selector", "caller")
-        keywords = "" if is_wrong else ", ".join(f"**{{{key!r}: {_expression(value)}}}" for key, value in given.items())
-        lines.append(f"found[{number}] = {name}({keywords})")
-    if isinstance(report, str):
-        lines.append(f"print({report!r})")
-    elif script.fault == "parser":
-        lines.append("print('Nothing of it is needed.')")
-    else:
-        lines.append(f"print(json.dumps({{name: each(name) for name in {report!r}}}))")
-    return "\n".join(lines)
+    """A program that carries out gold steps one after the other, and prints the values of references."""
+    writer = Writer(variables_of(script.steps, numbers, script.operations), known)
+    if script.fault == "parser":
+        return "\n".join([*_calls(script, names, numbers, writer, ""), "print('Nothing of it is needed.')"])
+    printed = ", ".join(f"{name!r}: {writer.all_values(name)}" for name in wanted)
+    calls = _calls(script, names, numbers, writer, printed)
+    return "\n".join(["import json", *calls, f"print(json.dumps({{{printed}}}))"])
 
 
-def _expression(value: Any) -> str:
-    """The Python expression of an argument; a reference looks its value up in the answers."""
-    if isinstance(value, str) and value.startswith("$"):
-        return f"first({value!r})"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name!r}: {_expression(part)}" for name, part in value.items()) + "}"
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str) and value[0].startswith("$"):
-        return f"each({value[0]!r})"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_expression, value)) + "]"
-    return repr(value)
+def _calls(script: Script, names: Sequence[str], numbers: Sequence[int], writer: Writer, last: str) -> Iterator[str]:
+    """The lines of gold steps; a result that neither a later line nor the last one reads gets no name."""
+    is_wrong = script.fault in ("selector", "caller")
+    calls = {
+        number: f"{name}()" if is_wrong else writer.call(name, script.steps[number - 1])
+        for name, number in zip(names, numbers, strict=True)
+    }
+    for number, call in calls.items():
+        variable = writer.variables[number]
+        later = " ".join([*(calls[other] for other in calls if other > number), last])
+        yield f"{variable} = {call}" if re.search(rf"\b{variable}\b", later) else call
 
 
 def _react(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ MOST_SHOWN = 60
 
 
 class RecipeInputError(StoppingError):
-    """The inputs of a recipe's run are wrong or incomplete; the message has a sentence about each."""
+    """An input of a command line is not NAME=VALUE, or is given too often."""
 
 
 def given_inputs(recipe: Recipe, pairs: Sequence[str]) -> dict[str, Any]:

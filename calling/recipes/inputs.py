@@ -23,7 +23,7 @@ MOST_TOKENS = 200
 """How many words of a longer text are compared with the user's words."""
 
 SMALL = 100
-"""Smaller numbers stand in a program for many things, so they are replaced at their argument only."""
+"""Smaller numbers are equal to others by chance."""
 
 _KEPT = ("type", "format", "minimum", "maximum", "pattern")
 _TOKEN = re.compile(r"""[^\s:;,=|/()\[\]{}<>"“”„«»`+&]+""")
@@ -176,7 +176,7 @@ def _whole(argument: Argument, name: str, value: Scalar, said: str) -> Input:
     if isinstance(value, str):
         is_common = not is_entity(value, said) and len(value.split()) == 1
         return Input(name, value, schema, argument.keyword if is_common else "", is_required=not is_common)
-    return Input(name, value, schema, argument.keyword if abs(value) < SMALL else "")
+    return Input(name, value, schema, argument.keyword)
 
 
 def is_entity(text: str, said: str) -> bool:
@@ -253,12 +253,14 @@ def _listed(found: Sequence[tuple[str, Input]]) -> list[Input]:
             inputs += items
             continue
         schema = {key: value for key, value in first.schema.items() if key != "description"}
-        inputs.append(replace(first, value=values, schema={"type": "array", "items": schema}, keyword=""))  # type: ignore[arg-type]
+        listed: dict[str, Any] = {"type": "array", "items": schema}
+        values_only = tuple(value for value in values if not isinstance(value, tuple))
+        inputs.append(replace(first, name=_plural(first.name), value=values_only, schema=listed, keyword=""))
     return inputs
 
 
 def _distinct(found: Iterable[Input]) -> list[Input]:
-    """Return each value once; a number that is replaced at its argument only, once for each argument."""
+    """Return each value once; a number, which is replaced at its argument only, once for each argument."""
     known: dict[tuple[str, Any, str], Input] = {}
     for item in found:
         known.setdefault((type(item.value).__name__, item.value, item.keyword), item)
@@ -267,9 +269,7 @@ def _distinct(found: Iterable[Input]) -> list[Input]:
 
 def named(inputs: Sequence[Input]) -> list[Input]:
     """Give inputs that share a name the noun of their operation, and where that does not help, a number."""
-    with_nouns = [
-        replace(item, name=_with_noun(item)) if _count(inputs, item.name) > 1 else item for item in inputs
-    ]
+    with_nouns = [replace(item, name=_with_noun(item)) if _count(inputs, item.name) > 1 else item for item in inputs]
     taken: set[str] = set()
     found = []
     for item in with_nouns:
@@ -299,6 +299,12 @@ def _singular(word: str) -> str:
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y"
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _plural(word: str) -> str:
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
+    return word if word.endswith("s") else f"{word}s"
 
 
 def _name(text: str) -> str:

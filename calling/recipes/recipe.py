@@ -23,6 +23,9 @@ MOST_PROGRAM = 64_000
 
 JsonType = Literal["string", "integer", "number", "boolean", "null", "array", "object"]
 
+ReadType = Literal["string", "integer", "number", "boolean", "null", "array", "object", "missing"]
+"""What a read of a field finds: a JSON type, or `missing` for a name that an object does not have."""
+
 
 class _Part(BaseModel):
     """A part of a recipe file: unknown keys are errors, and nothing is changed after reading."""
@@ -41,9 +44,10 @@ class RecipeApi(_Part):
 class Documented(_Part):
     """What the document said of the used part of an operation, when the recipe was saved.
 
-    `parameters` maps used arguments to their types, by place and pattern: `query/page`, `body/items/*/title`.
-    `required` are the arguments that the document requires at that time, used ones included. `media` is the type of
-    the body that was sent. `answer` maps patterns of used fields of the answer to the types that the document names.
+    `parameters` maps used arguments to their types, by place and pattern: `query/page`, `body/items/*/title`; one that
+    the document does not describe, or lets have any type, has no types. `required` are the arguments that the document
+    requires at that time, used ones included. `media` is the type of the body that was sent. `answer` maps patterns of
+    used fields of the answer to the types that the document names.
     """
 
     parameters: Mapping[str, tuple[JsonType, ...]] = Field(default_factory=dict)
@@ -55,7 +59,7 @@ class Documented(_Part):
 class UsedOperation(_Part):
     """An operation that the program calls: the name of its function, and what the saved run used of it.
 
-    `reads` maps patterns of the fields that the program read in its answers to the types found there. A pattern is a
+    `reads` maps patterns of the fields that the program read in its answers to what it found there. A pattern is a
     JSON pointer with `*` for any index of an array and any key of a map. `status` are the statuses that it answered.
     """
 
@@ -64,12 +68,15 @@ class UsedOperation(_Part):
     method: str
     path: str
     status: tuple[int, ...] = ()
-    reads: Mapping[str, tuple[JsonType, ...]] = Field(default_factory=dict)
+    reads: Mapping[str, tuple[ReadType, ...]] = Field(default_factory=dict)
     documented: Documented = Documented()
 
 
 class Echo(_Part):
-    """The field by which a chosen item was recognised: it equals, contains, begins with or is part of an input."""
+    """The field by which a chosen item was recognised: it equals or contains a text of an input, or is within it.
+
+    `field` is the pattern of the field in the answer.
+    """
 
     field: str
     input: str

@@ -13,12 +13,12 @@ from restgpt.calling.grounding import ids_in
 from restgpt.calling.provenance import is_literal, literals
 from restgpt.calling.recipes.closure import used_operation
 from restgpt.calling.recipes.finished import FinishedCall, FinishedRun, NotSavableError
-from restgpt.calling.recipes.inputs import Input, arguments_in, inputs_of, is_entity, named, noun_of
+from restgpt.calling.recipes.inputs import Argument, Input, arguments_in, inputs_of, is_entity, named, noun_of
 from restgpt.calling.recipes.links import links_of
 from restgpt.calling.recipes.recipe import MOST_PROGRAM, Recipe, RecipeApi, Saved, SavedCall, Source
 from restgpt.calling.recipes.sent import Sent
 from restgpt.calling.recipes.sources import Answers, scalars
-from restgpt.calling.recipes.variation import is_constant
+from restgpt.calling.recipes.variation import follows, is_constant
 from restgpt.specs.docs.keyword import PAGES, arguments_of
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named as shown
@@ -74,7 +74,8 @@ def saved(
     _check_secrets(made, redactor)
     sent = [call.sent for call in run.calls]
     sources = _sources(run, made)
-    links = links_of(sent, made.values)
+    written = [source.value for found in sources for source in found.values() if source.value is not None]
+    links = links_of(sent, made.values, literals=written)
     operations = _operations(run)
     instruction = redactor.text(run.instruction) if redactor else run.instruction
     return Recipe(
@@ -223,22 +224,30 @@ def _parametrized(run: FinishedRun, report: str) -> _Made:
     chosen = [*kept, *(item for item in single if item not in kept)]
     chosen += _of_texts(run, _replaced(run.code, chosen, functions), chosen)
     made = _made(run, chosen, functions)
-    made = _made(run, [item for item in chosen if _is_chosen(item, made)], functions)
-    if _is_same(run, made, report):
-        return _without_labels(run, made, report, functions)
-    safe: list[Input] = []
-    for item in made.inputs:
-        if _is_same(run, _made(run, [*safe, item], functions), report):
-            safe.append(item)
-    return _without_labels(run, _made(run, safe, functions), report, functions)
+    safe = [item for item in chosen if _is_chosen(item, made)]
+    made = _made(run, safe, functions)
+    if not _is_same(run, made, report):
+        safe = []
+        for item in made.inputs:
+            if _is_same(run, _made(run, [*safe, item], functions), report):
+                safe.append(item)
+        made = _made(run, safe, functions)
+    return _without_labels(run, made, report, functions)
 
 
 def _replaced(code: str, inputs: Sequence[Input], functions: Sequence[str]) -> Parametrized:
-    replacements = [Replacement(item.name, item.value, item.keyword) for item in named(inputs)]
+    replacements = [replacement for item in named(inputs) for replacement in _replacements(item)]
     found = parametrized(code, replacements, functions=functions)
     if found.problem:
         raise NotSavableError(f"The program cannot be read: {found.problem}")
     return found
+
+
+def _replacements(item: Input) -> Iterator[Replacement]:
+    """Yield the replacements of an input: its value, and the text of a number in sentences."""
+    yield Replacement(item.name, item.value, item.keyword)
+    if isinstance(item.value, int | float):
+        yield Replacement(item.name, str(item.value))
 
 
 def _name_of(item: Input, inputs: Sequence[Input]) -> str:
@@ -290,13 +299,19 @@ def _fields(run: FinishedRun) -> Iterator[tuple[Any, Any, FinishedCall]]:
 
 
 def _without_labels(run: FinishedRun, made: _Made, report: str, functions: Sequence[str]) -> _Made:
-    """Drop inputs that only the text of the report contains: another value would change nothing else."""
+    """Drop inputs that only the text of the report contains, and numbers that are also in texts which stay as they are.
+
+    Another value would change nothing else, or the report would still tell the saved one.
+    """
     arguments = {text_of(value) for call in run.calls for _, value in scalars(call.given)}
     kept = []
     for item in made.inputs:
         values = [text_of(value) for value in _values(item)]
         is_argument = any(value in argument for value in values for argument in arguments)
-        if is_argument or _is_relevant(run, made, item, report):
+        is_left = isinstance(item.value, int | float) and any(
+            Evidence(text).has_word(str(item.value)) for text in made.parametrized.literals
+        )
+        if not is_left and (is_argument or _is_relevant(run, made, item, report)):
             kept.append(item)
     return made if len(kept) == len(made.inputs) else _made(run, kept, functions)
 
@@ -339,33 +354,51 @@ def _apis(run: FinishedRun) -> tuple[RecipeApi, ...]:
 
 
 def _sources(run: FinishedRun, made: _Made) -> list[dict[str, Source]]:
-    """Return the sources of the scalar arguments of each call."""
-    sent = [call.sent for call in run.calls]
-    answers, code = Answers(sent), literals(run.code)
-    return [
-        {
-            argument.pointer: _source(argument.value, argument.keyword, argument.is_fixed, made, answers, number, code)
-            for argument in arguments_in(call.operation, call.sent.arguments)
-        }
-        for number, call in enumerate(run.calls, 1)
-    ]
+    """Return the sources of the scalar arguments of each call; a list that is one input has one source."""
+    origins = _Origins(made, Answers([call.sent for call in run.calls]), literals(run.code))
+    found = []
+    for number, call in enumerate(run.calls, 1):
+        sources: dict[str, Source] = {}
+        for argument in arguments_in(call.operation, call.sent.arguments):
+            value, pointer = argument.value, argument.pointer
+            if not isinstance(value, list):
+                sources[pointer] = origins.of(value, argument, number)
+            elif (whole := origins.input(value, argument.keyword)) is not None:
+                sources[pointer] = whole
+            else:
+                items = enumerate(value)
+                sources |= {f"{pointer}/{index}": origins.of(item, argument, number) for index, item in items}
+        found.append(sources)
+    return found
 
 
-def _source(
-    value: Any, keyword: str, is_fixed: bool, made: _Made, answers: Answers, number: int, code: Evidence
-) -> Source:
-    """Return where a value came from; an empty source if the program computed it."""
-    for item in made.inputs:
-        if text_of(item.example) == text_of(value) and item.keyword in ("", keyword):
-            return Source(input=item.name)
-    if isinstance(value, list):
-        return Source(value=value) if all(is_literal(item, code) for item in value) else Source()
-    is_written = is_literal(value, code) or isinstance(value, bool) or is_fixed
-    if not is_written and (place := answers.best(value, keyword, before=number)) is not None:
-        return Source(call=place.number, at=place.pointer)
-    if isinstance(value, str) and (text := _template(value, made.inputs)):
-        return Source(text=text)
-    return Source(value=value) if is_written else Source()
+@dataclass(frozen=True, slots=True)
+class _Origins:
+    """Tells where the values of arguments came from."""
+
+    made: _Made
+    answers: Answers
+    code: Evidence
+
+    def input(self, value: Any, keyword: str) -> Source | None:
+        """Return the input that is this value; None if there is none."""
+        for item in self.made.inputs:
+            if text_of(item.example) == text_of(value) and item.keyword in ("", keyword):
+                return Source(input=item.name)
+        return None
+
+    def of(self, value: Any, argument: Argument, number: int) -> Source:
+        """Return the source of a scalar; an empty source if the program computed it."""
+        if (given := self.input(value, argument.keyword)) is not None:
+            return given
+        if any(isinstance(item.value, tuple) and value in item.value for item in self.made.inputs):
+            return Source()
+        is_written = is_literal(value, self.code) or isinstance(value, bool) or argument.is_fixed
+        if not is_written and (place := self.answers.best(value, argument.keyword, before=number)) is not None:
+            return Source(call=place.number, at=place.pointer)
+        if isinstance(value, str) and (text := _template(value, self.made.inputs)):
+            return Source(text=text)
+        return Source(value=value) if is_written else Source()
 
 
 def _template(text: str, inputs: Sequence[Input]) -> str:
@@ -379,15 +412,13 @@ def _template(text: str, inputs: Sequence[Input]) -> str:
     return found if found != text else ""
 
 
-def _is_linear(
-    run: FinishedRun, made: _Made, sources: Sequence[Mapping[str, Source]], choices: Sequence[str]
-) -> bool:
+def _is_linear(run: FinishedRun, made: _Made, sources: Sequence[Mapping[str, Source]], choices: Sequence[str]) -> bool:
     """Return whether the program makes exactly these calls, each once, with arguments that are not computed."""
     sites = made.parametrized.sites
     if len(sites) != len(run.calls) or any(site.is_repeated for site in sites):
         return False
     known = all(source != Source() for found in sources for source in found.values())
-    return known and all(choice in ("only", "first", "last") for choice in choices)
+    return known and all(choice in ("only", "first", "last") for choice in choices) and follows(run, sources)
 
 
 def _constants(run: FinishedRun, made: _Made) -> list[Any]:

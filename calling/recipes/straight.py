@@ -175,8 +175,10 @@ def _item(program: _Program, text: str, items: list[Any], index: int, what: str)
     """Return the expression of an item: the one that the user named, the first or the last."""
     found = _named(program, items, index)
     if found is not None:
-        return f"one({text}, **{{{found[0]!r}: {found[1]!r}}})" if not found[0].isidentifier() else (
-            f"one({text}, {found[0]}={found[1]!r})"
+        return (
+            f"one({text}, **{{{found[0]!r}: {found[1]!r}}})"
+            if not found[0].isidentifier()
+            else (f"one({text}, {found[0]}={found[1]!r})")
         )
     if index == 0:
         return f"{text}[0]"
@@ -229,7 +231,9 @@ def _escaped(text: str) -> str:
 
 def _spans(program: _Program, report: str) -> list[tuple[int, int, str]]:
     """Return the places of values in the report, in order: with an expression, or without one if the user said it."""
-    said = {text_of(value) for call in program.calls for _, value in scalars(call.given) if program.evidence.says(value)}
+    said = {
+        text_of(value) for call in program.calls for _, value in scalars(call.given) if program.evidence.says(value)
+    }
     found: list[tuple[int, int, str]] = []
     free = [True] * len(report)
     texts = sorted({*said, *_texts_in(program, report)}, key=lambda text: (-len(text), text))
@@ -265,10 +269,10 @@ def _texts_in(program: _Program, report: str) -> Iterator[str]:
 
 def _plain(program: _Program, text: str) -> str | None:
     """Return the expression of a value in the report, if it is plain where it came from."""
-    expressions = {}
+    expressions: list[str] = []
     for place in program.answers.places(text):
         try:
-            expressions.setdefault(_expression(program, place, ""), place)
+            expressions.append(_expression(program, place, ""))
         except NotSavableError:
             continue
     is_number = re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text) is not None

@@ -1,14 +1,14 @@
 """Prompts and state updates of methods without planner and selector."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NotRequired
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from typing_extensions import TypedDict
 
 from restgpt.nodes.budget import used_up
 from restgpt.nodes.conversation import answer_message
-from restgpt.nodes.records import ApiPlan, Step, Usage, spent_since
+from restgpt.nodes.records import ApiPlan, RecipeRun, Step, Usage, spent_since
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import bounded_results
 from restgpt.nodes.selection import Selection, check, list_operations, plan_message
@@ -28,6 +28,7 @@ class MethodState(TypedDict):
     steps: list[Step]
     usage: Usage
     baseline: Usage
+    recipe: NotRequired[RecipeRun | None]
 
 
 def trial_steps(state: MethodState) -> list[Step]:

@@ -1,6 +1,6 @@
 """The agent of the command line: built from options, run until it ends or pauses, and traced meanwhile."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.runnables import RunnableConfig
 
+    from restgpt.calling.recipes.recipe import Recipe
     from restgpt.graph.build import Graph
     from restgpt.graph.persistence import Persistence
+    from restgpt.graph.recipe import RecipeGraph
     from restgpt.nodes.context import Context
     from restgpt.nodes.resources import Resources
     from restgpt.specs import Api
@@ -29,7 +31,8 @@ Decide = Callable[[Sequence[Pending]], dict[str, Any] | None]
 class Outcome:
     """The outcome of a run: status, answer, steps and usage of this turn, and the requests that wait for approval.
 
-    `program` is the last program of the turn; None if the calls were made one by one.
+    `program` is the last program of the turn; None if the calls were made one by one. `recipe` is the recipe that the
+    turn ran, as its JSON document shows it.
     """
 
     thread: str
@@ -40,13 +43,16 @@ class Outcome:
     pending: Sequence[Pending] = ()
     error: str = ""
     program: Program | None = None
+    recipe: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document that `ask` and `resume` print."""
         error = {"error": self.error} if self.error else {}
+        recipe = {"recipe": dict(self.recipe)} if self.recipe is not None else {}
         return {
             "thread": self.thread,
             "status": self.status,
+            **recipe,
             "answer": self.answer,
             "steps": list(self.steps),
             "program": shown_program(self.program),
@@ -59,9 +65,11 @@ class Outcome:
 class Agent:
     """One thread of the agent over some APIs."""
 
-    def __init__(self, graph: "Graph", resources: "Resources", apis: "Sequence[Api]", context: "Context") -> None:
+    def __init__(
+        self, graph: "Graph | RecipeGraph", resources: "Resources", apis: "Sequence[Api]", context: "Context"
+    ) -> None:
         self.graph = graph
-        self._resources = resources
+        self.resources = resources
         self._apis = apis
         self._context = context
 
@@ -85,6 +93,29 @@ class Agent:
         graph = build_graph(resources=resources, checkpointer=persistence.checkpointer, store=persistence.store)
         return cls(graph, resources, apis, context)
 
+    @classmethod
+    def of_recipe(
+        cls,
+        recipe: "Recipe",
+        apis: "Sequence[Api]",
+        *,
+        heals: bool,
+        context: "Context",
+        settings: "Settings",
+        persistence: "Persistence",
+    ) -> "Agent":
+        """Build the graph of a recipe, which needs no model; with `heals` the agent's, which asks one when it heals."""
+        from restgpt.graph.build import build_graph
+        from restgpt.graph.recipe import build_recipe
+        from restgpt.nodes.resources import Resources
+
+        resources = Resources(apis, settings=settings)
+        saved: Any = {"checkpointer": persistence.checkpointer, "store": persistence.store}
+        graph = (
+            build_graph(resources=resources, **saved) if heals else build_recipe(recipe, resources=resources, **saved)
+        )
+        return cls(graph, resources, apis, context)
+
     def config(self, thread: str) -> "RunnableConfig":
         """Return the LangGraph config of a thread: its id and the recursion limit."""
         from restgpt.graph.build import recursion_limit
@@ -99,12 +130,12 @@ class Agent:
         from restgpt.tools.errors import ArgumentError
         from restgpt.tools.request.build import build_request
 
-        operation = self._resources.catalogue(()).operation(request["operation"])
+        operation = self.resources.catalogue(()).operation(request["operation"])
         try:
             prepared = build_request(operation, request["arguments"])
         except ArgumentError:
             return f"{operation.method} {operation.path}"
-        shown = prepared.shown(self._resources.http.redactor(*self._apis))
+        shown = prepared.shown(self.resources.http.redactor(*self._apis))
         return f"{shown['method']} {shown['url']}"
 
     def drive(self, thread: str, given: Any, terminal: Terminal, *, decide: Decide) -> Outcome:
@@ -162,6 +193,10 @@ class Agent:
             error=error,
             program=values.get("program"),
         )
+
+    def values(self, thread: str) -> dict[str, Any]:
+        """Return the state of the thread, read from its newest checkpoint."""
+        return dict(self.graph.get_state(self.config(thread)).values)
 
     def is_unfinished(self, thread: str) -> bool:
         """Return whether the thread has unfinished tasks, because its run paused, failed or was killed.

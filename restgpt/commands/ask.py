@@ -71,7 +71,7 @@ def ask(
     }
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        context = {**_pairs(settings or ()), **{name: value for name, value in given.items() if value is not None}}
+        context = {**pairs(settings or ()), **{name: value for name, value in given.items() if value is not None}}
         _ask(terminal, text, (names, specs, base_url), context, thread)
 
 
@@ -126,17 +126,18 @@ def _record(threads: "Threads", thread: str, text: str, sources: "Sources", cont
     return replace(
         earlier,
         instruction=text,
+        recipe=None,
         sources=earlier.sources if sources.is_empty else sources,
         context={**earlier.context, **context},
     )
 
 
-def _pairs(texts: Sequence[str]) -> dict[str, Any]:
-    """Parse NAME=VALUE settings; the value `null` means None."""
-    pairs: dict[str, Any] = {}
+def pairs(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the settings of NAME=VALUE texts; the value `null` means None."""
+    found: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip() or name.strip() == "apis":
             raise UsageError(f"--set {text} is invalid. Write NAME=VALUE, such as max_steps=5. Name APIs with --api.")
-        pairs[name.strip().replace("-", "_")] = None if value == "null" else value
-    return pairs
+        found[name.strip().replace("-", "_")] = None if value == "null" else value
+    return found

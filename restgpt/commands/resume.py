@@ -51,6 +51,7 @@ def resume(
 
 def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None) -> None:
     from restgpt.commands.agent import Agent
+    from restgpt.commands.recipe_run import Settling, agent_of
     from restgpt.commands.run import report, run_thread
     from restgpt.commands.thread import Threads
     from restgpt.graph.persistence import open_persistence
@@ -71,7 +72,12 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
         with persistence.lock(thread):
             context = checked_settings(Context, {**record.context, **({"model": model} if model else {})})
             apis = record.sources.load(settings)
-            agent = Agent.over(apis, context=context, settings=settings, persistence=persistence)
+            opened: Any = {"context": context, "settings": settings, "persistence": persistence}
+            if record.recipe is None:
+                agent, settle = Agent.over(apis, **opened), None
+            else:
+                agent = agent_of(record.recipe, apis, **opened)
+                settle = Settling(record.recipe, record, agent, persistence, terminal)
             standing = agent.outcome(thread)
             if is_decided and not standing.pending:
                 raise UsageError(
@@ -83,7 +89,7 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
             if given is WAITING:
                 threads.mark(record, "paused")
                 report(standing, terminal)
-            run_thread(agent, record, given, threads=threads, terminal=terminal)
+            run_thread(agent, record, given, threads=threads, terminal=terminal, settle=settle)
 
 
 WAITING = object()
@@ -97,9 +103,10 @@ def _is_over(agent: "Agent", record: "ThreadRecord") -> bool:
 def _given(
     agent: "Agent", record: "ThreadRecord", standing: "Outcome", verdict: Verdict | None, terminal: Terminal
 ) -> Any:
-    """Return the input of the graph: the decisions, None after a kill, or the instruction if there is no checkpoint."""
+    """Return the input of the graph: the decisions, None after a kill, or the beginning without a checkpoint."""
     from langgraph.types import Command
 
+    from restgpt.commands.recipe_run import graph_input
     from restgpt.commands.run import decide_here
 
     if standing.pending:
@@ -109,4 +116,6 @@ def _given(
         return WAITING if answers is None else Command(resume=answers)
     if agent.is_unfinished(record.thread):
         return None
+    if record.recipe is not None:
+        return graph_input(record.recipe)
     return {"messages": [("user", record.instruction)]}

@@ -3,7 +3,7 @@
 import os
 import shlex
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import current_thread, main_thread
 from typing import Any
@@ -20,8 +20,20 @@ from restgpt.trace import usage_text
 CODES = {"done": Exit.DONE, "paused": Exit.PAUSED, "failed": Exit.UNFULFILLED}
 
 
-def run_thread(agent: Agent, record: ThreadRecord, given: Any, *, threads: Threads, terminal: Terminal) -> None:
-    """Run a thread that this process has locked, and end the command with the exit code of the outcome."""
+def run_thread(
+    agent: Agent,
+    record: ThreadRecord,
+    given: Any,
+    *,
+    threads: Threads,
+    terminal: Terminal,
+    settle: Callable[[Outcome], Outcome] | None = None,
+) -> None:
+    """Run a thread that this process has locked, and end the command with the exit code of the outcome.
+
+    `settle` acts on the outcome of the run before it is reported.
+    """
+    settled = settle or _unchanged
     record = threads.mark(record, "running")
     terminal.note(f"thread {record.thread}")
     try:
@@ -37,11 +49,15 @@ def run_thread(agent: Agent, record: ThreadRecord, given: Any, *, threads: Threa
             threads.mark(record, "failed")
         message, code = explain(error)
         terminal.say(f"{message}\nThe thread is saved. To resume it: {resume_line(record.thread)}")
-        terminal.document(agent.outcome(record.thread, error=message).to_dict())
+        terminal.document(settled(agent.outcome(record.thread, error=message)).to_dict())
         log.debug("The run failed", exc_info=error)
         raise typer.Exit(code) from None
     threads.mark(record, outcome.status)
-    report(outcome, terminal)
+    report(settled(outcome), terminal)
+
+
+def _unchanged(outcome: Outcome) -> Outcome:
+    return outcome
 
 
 @contextmanager

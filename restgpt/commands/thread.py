@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from restgpt.commands.failure import UsageError
 from restgpt.commands.sources import Sources
@@ -19,12 +19,26 @@ DAY_S = 24 * 60 * 60
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
+class RecipeOfThread(TypedDict):
+    """The recipe of a run as JSON, with its inputs, so that `resume` does not depend on the file.
+
+    `file` is the path of its file, empty for a recipe that was read from another document. `heals` says that the agent
+    goes on where the recipe stops before its first change.
+    """
+
+    recipe: Mapping[str, Any]
+    inputs: Mapping[str, Any]
+    file: str
+    heals: bool
+
+
 @dataclass(frozen=True, slots=True)
 class ThreadRecord:
     """The record of a thread; `context` has the settings given for it, never a secret.
 
-    `turn` is the number of the turn that `instruction` opens. If the graph has fewer turns, the run was killed before
-    its first checkpoint, and `resume` starts it again. `turn` is 0 for a single change sent by `restgpt call`.
+    `recipe` is the recipe that the last run of the thread carries out; None if it had only an instruction. `turn` is
+    the number of the turn that `instruction` opens. If the graph has fewer turns, the run was killed before its first
+    checkpoint, and `resume` starts it again. `turn` is 0 for a single change sent by `restgpt call`.
     """
 
     thread: str
@@ -35,6 +49,7 @@ class ThreadRecord:
     status: Status = "running"
     created: str = ""
     updated: str = ""
+    recipe: RecipeOfThread | None = None
 
 
 def checked_name(thread: str) -> str:
@@ -112,4 +127,5 @@ def _record(item: "Item") -> ThreadRecord:
         status=cast("Status", value["status"]),
         created=value.get("created") or item.created_at.isoformat(timespec="seconds"),
         updated=item.updated_at.isoformat(timespec="seconds"),
+        recipe=value.get("recipe"),
     )

@@ -97,7 +97,7 @@ def _chosen(persistence: "Persistence", names: Sequence[str], older_than: float 
 
 def _list(terminal: Terminal, persistence: "Persistence", records: "list[ThreadRecord]") -> None:
     rows = [(record, _status(persistence, record)) for record in records]
-    terminal.document({"threads": [{**asdict(record), "status": status} for record, status in rows]})
+    terminal.document({"threads": [_shown(record, status) for record, status in rows]})
     if not rows:
         terminal.answer("There are no threads.")
     for record, status in rows:
@@ -127,8 +127,7 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
     pending = [interrupt.value for interrupt in snapshot.interrupts]
     terminal.document(
         {
-            **asdict(record),
-            "status": status,
+            **_shown(record, status),
             "answer": answer,
             "steps": steps,
             "program": shown_program(program),
@@ -140,6 +139,15 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
         unfinished = _unfinished(snapshot.values, is_shown=bool(snapshot.interrupts))
         _print_thread(terminal, record, status, steps, usage, answer, unfinished)
         _print_remedy(terminal, record, status, snapshot.interrupts)
+
+
+def _shown(record: "ThreadRecord", status: str) -> dict[str, Any]:
+    """Return a record as JSON, with the name and inputs of its recipe but not its content."""
+    from restgpt.commands.recipe_run import short
+
+    values = asdict(record)
+    del values["recipe"]
+    return {**values, "status": status, **short(record.recipe)}
 
 
 def _unfinished(values: dict[str, Any], *, is_shown: bool) -> "list[Line]":
@@ -163,6 +171,7 @@ def _print_thread(
     answer: str,
     unfinished: "Sequence[Line]" = (),
 ) -> None:
+    from restgpt.commands.recipe_run import recipe_line
     from restgpt.trace import step_lines, usage_text
 
     sources = ", ".join([*record.sources.names, *record.sources.specs])
@@ -170,6 +179,7 @@ def _print_thread(
         f"thread       {record.thread} ({status})",
         f"instruction  {record.instruction}",
         f"apis         {sources}",
+        *([f"recipe       {recipe_line(record.recipe)}"] if record.recipe else []),
     ]
     told = [line for step in steps for line in step_lines(step, _named)]
     lines += [f"{line.label:<12} {line.text}".replace("\n", f"\n{'':<13}") for line in [*told, *unfinished]]

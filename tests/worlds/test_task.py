@@ -28,6 +28,9 @@ CREDITS = {
         ("$1.crew[job=Director].max(day).id", [2]),
         ("$1.crew[job=Director].min(day).id", [3]),
         ("$1.crew.tags", ["x", "y", "z"]),
+        ("$1.crew[*].id", [1, 2, 3, 4]),
+        ("$1.crew[:2][*].id", [1, 2]),
+        ("$1.crew[job=Director][1:].id", [3, 4]),
     ],
 )
 def test_a_reference_finds_values_in_earlier_results(reference: str, expected: list[Any]) -> None:

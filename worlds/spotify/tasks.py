@@ -68,4 +68,5 @@ def _task(key: str, entry: Mapping[str, Any], judge: Judge, *, fixture: str | No
         wrong=judge.wrong,
         alternatives=tuple(map(tuple, entry.get("alternatives", ()))),
         fixture=entry.get("fixture", fixture),
+        answer=entry.get("answer", ""),
     )

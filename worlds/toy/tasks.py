@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ class Judge:
         if not any(entry.ok for entry in log):
             return Verdict(False, "nothing was asked")
         start = Toy(seed=world.seed)
+        start.state.exchanged = world.exchanged
         heard = Verdict(True, "nothing to say") if self.says is None else self.says(start.state).judge(answer)
         if self.becomes is not None:
             self.becomes(start.state)
@@ -36,7 +37,7 @@ class Judge:
         """A true or false answer; a task that only writes has none."""
         if self.says is None:
             return "Done."
-        expected = self.says(deepcopy(world.state))
+        expected = self.says(replace(deepcopy(world.state), exchanged=world.exchanged))
         return expected.right() if right else expected.wrong()
 
 
@@ -50,11 +51,12 @@ class ToyTask(Task):
 
 
 def _project(board: Board, name: str) -> int:
-    return next(number for number, project in board.projects.items() if project["name"] == name)
+    said = board.said("project", name)
+    return next(number for number, project in board.projects.items() if project["name"] == said)
 
 
 def _hours(board: Board) -> Expectation:
-    return Number(board.tasks[117]["hours"])
+    return Number(board.tasks[board.said("task_id", 117)]["hours"])
 
 
 def _owner(board: Board) -> Expectation:
@@ -66,12 +68,13 @@ def _open_tasks(board: Board) -> Expectation:
 
 
 def _add(board: Board) -> None:
-    task = {"id": board.next_id, "project_id": _project(board, "Harbour lights"), "title": "Buy bulbs"}
+    title = board.said("title", "Buy bulbs")
+    task = {"id": board.next_id, "project_id": _project(board, "Harbour lights"), "title": title}
     board.tasks[board.next_id] = {**task, "done": False, "assignee": None, "hours": 0, "notes": ""}
 
 
 def _delete(board: Board) -> None:
-    del board.tasks[103]
+    del board.tasks[board.said("task_id", 103)]
 
 
 def published() -> tuple[Task, ...]:
@@ -83,18 +86,26 @@ def own() -> tuple[Task, ...]:
     """All tasks of this world."""
     harbour = "$1.items[name=Harbour lights].id"
     return (
-        _task("owner", "Who is in charge of the Seed library project?", [Step("GET /projects")], Judge(says=_owner)),
+        _task(
+            "owner",
+            "Who is in charge of the Seed library project?",
+            [Step("GET /projects")],
+            Judge(says=_owner),
+            "{$1.items[name=Seed library].owner}",
+        ),
         _task(
             "hours",
             "How many hours are estimated for task 117?",
             [Step("GET /tasks/{task_id}", {"task_id": 117})],
             Judge(says=_hours),
+            "{$1.hours}",
         ),
         _task(
             "open",
             "How many tasks are not done yet?",
             [Step("GET /tasks", query={"done": False})],
             Judge(says=_open_tasks),
+            "{$1.total}",
         ),
         _task(
             "add",
@@ -114,6 +125,6 @@ def own() -> tuple[Task, ...]:
 _BULBS = {"title": "Buy bulbs"}
 
 
-def _task(key: str, instruction: str, steps: list[Step], judge: Judge) -> Task:
+def _task(key: str, instruction: str, steps: list[Step], judge: Judge, report: str = "") -> Task:
     right, wrong = partial(judge.answer, True), partial(judge.answer, False)
-    return ToyTask(key, instruction, tuple(steps), judge.check, right, wrong)
+    return ToyTask(key, instruction, tuple(steps), judge.check, right, wrong, answer=report)

@@ -211,7 +211,7 @@ class Fields(dict):  # type: ignore[type-arg]
 
     def __getitem__(self, key: Any) -> Any:
         try:
-            value = _dict_get(self, key)
+            value: Any = _dict_get(self, key)
         except KeyError:
             self._missed(key)
             raise
@@ -323,13 +323,13 @@ class Fields(dict):  # type: ignore[type-arg]
         self.update(other)
         return self
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> Any:
         return _compared(self, other, dict, dict.__eq__)
 
-    def __ne__(self, other: object) -> bool:
+    def __ne__(self, other: object) -> Any:
         return _compared(self, other, dict, dict.__ne__)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __repr__(self) -> str:
         return _represented(self, dict.__repr__)
@@ -438,25 +438,25 @@ class Items(list):  # type: ignore[type-arg]
 
     __rmul__ = __mul__
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> Any:
         return _compared(self, other, list, list.__eq__)
 
-    def __ne__(self, other: object) -> bool:
+    def __ne__(self, other: object) -> Any:
         return _compared(self, other, list, list.__ne__)
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: Any) -> Any:
         return _compared(self, other, list, list.__lt__)
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: Any) -> Any:
         return _compared(self, other, list, list.__le__)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: Any) -> Any:
         return _compared(self, other, list, list.__gt__)
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: Any) -> Any:
         return _compared(self, other, list, list.__ge__)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __repr__(self) -> str:
         return _represented(self, list.__repr__)
@@ -489,7 +489,7 @@ for _kind, _plain in ((Fields, dict), (Items, list)):
 _EQUALITIES = (dict.__eq__, dict.__ne__, list.__eq__, list.__ne__)
 
 
-def _compared(one: Any, other: Any, kind: type, compare: Callable[[Any, Any], bool]) -> bool:
+def _compared(one: Any, other: Any, kind: type, compare: Callable[[Any, Any], bool]) -> Any:
     """Compare two values; both are read as a whole, unless their sizes tell that they are not equal."""
     if not isinstance(other, kind):
         one._node.types.add(_type_of(one))

@@ -1,0 +1,1 @@
+"""Are recipes safe to run again? Exchanged inputs, mutated documents and answers."""

@@ -1,0 +1,79 @@
+"""Patterns: JSON pointers with `*` for any index of an array and any key of a map, and the places where they match."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from restgpt.specs.reading.pointer import format_pointer, parse_pointer
+
+MOST_PLACES = 200_000
+"""The maximum number of values that are looked at to find the places of one pattern, or the scalars of one value."""
+
+ANY = "*"
+"""The part of a pattern that stands for any index or key."""
+
+Path = tuple[str | int, ...]
+
+
+def places(body: Any, pattern: str) -> Iterator[tuple[Path, Any]]:
+    """Yield the paths and values in a JSON value that match a pattern, in the order of the value."""
+    parts = parse_pointer(pattern)
+    waiting: list[Iterator[tuple[Path, Any]]] = [iter([((), body)])]
+    left = MOST_PLACES
+    while waiting and left > 0:
+        path, value = next(waiting[-1], (None, None))
+        if path is None:
+            waiting.pop()
+            continue
+        left -= 1
+        if len(path) == len(parts):
+            yield path, value
+        else:
+            waiting.append(_children(path, value, parts[len(path)]))
+
+
+def _children(path: Path, value: Any, part: str) -> Iterator[tuple[Path, Any]]:
+    if isinstance(value, Mapping):
+        if part in value:
+            yield (*path, part), value[part]
+        elif part == ANY:
+            yield from (((*path, str(key)), item) for key, item in value.items())
+    elif isinstance(value, list) and part == ANY:
+        yield from (((*path, number), item) for number, item in enumerate(value))
+
+
+def scalars(value: Any) -> Iterator[tuple[Path, Any]]:
+    """Yield the path and value of every scalar in a JSON value, null included, in its order."""
+    waiting: list[Iterator[tuple[Path, Any]]] = [iter([((), value)])]
+    left = MOST_PLACES
+    while waiting and left > 0:
+        path, item = next(waiting[-1], (None, None))
+        left -= 1
+        if path is None:
+            waiting.pop()
+        elif isinstance(item, Mapping | list):
+            waiting.append(_all_children(path, item))
+        else:
+            yield path, item
+
+
+def _all_children(path: Path, value: Any) -> Iterator[tuple[Path, Any]]:
+    if isinstance(value, Mapping):
+        return (((*path, str(key)), item) for key, item in value.items())
+    return (((*path, number), item) for number, item in enumerate(value))
+
+
+def pattern_of(path: Path) -> str:
+    """Return the pattern of a path: its indices become `*`, its names stay."""
+    return format_pointer(ANY if isinstance(part, int) else part for part in path)
+
+
+def last_name(pattern: str) -> str:
+    """Return the last part of a pattern that is a name; empty if it has none."""
+    return next((part for part in reversed(parse_pointer(pattern)) if part != ANY), "")
+
+
+def value_at(body: Any, path: Path) -> Any:
+    """Return the value at a path that exists."""
+    for part in path:
+        body = body[part]
+    return body
