@@ -9,6 +9,7 @@ from arazzorun import Json, carried_out, document, imported, inputs
 
 from restgpt.calling.recipes.arazzo.fault import ArazzoError
 from restgpt.calling.recipes.arazzo.importing import from_arazzo
+from restgpt.calling.recipes.closure import document_shifts
 from restgpt.specs import load_api
 from restgpt.worlds import open_world
 
@@ -52,6 +53,43 @@ def test_an_import_keeps_the_guards_of_an_export() -> None:
         "create_project": {"/id": ("integer",)},
         "create_task": {"/id": ("integer",), "/title": ("string",)},
     }
+
+
+def test_an_import_is_guarded_by_the_document_of_today() -> None:
+    new = step("new", "create_project", requestBody={"payload": {"name": "$inputs.name"}})
+    [used] = imported(document(new, inputs=inputs("name"))).operations
+    operation = open_world("toy").api.operation("create_project")
+    assert document_shifts(used, operation) == []
+    stricter = load_api(
+        {
+            "openapi": "3.1.0",
+            "info": {"title": "toy", "version": "2"},
+            "servers": [{"url": "https://toy.example"}],
+            "paths": {
+                "/projects": {
+                    "post": {
+                        "operationId": "create_project",
+                        "requestBody": {
+                            "required": True,
+                            "content": {
+                                "application/json": {
+                                    "schema": {
+                                        "type": "object",
+                                        "required": ["name", "team"],
+                                        "properties": {"name": {"type": "string"}, "team": {"type": "string"}},
+                                    }
+                                }
+                            },
+                        },
+                        "responses": {},
+                    }
+                }
+            },
+        },
+        name="toy",
+    )
+    [shift] = document_shifts(used, stricter.operation("create_project"))
+    assert "team" in str(shift)
 
 
 def test_the_description_of_an_import_does_not_repeat_that_the_export_was_not_proved() -> None:
