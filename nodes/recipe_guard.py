@@ -7,7 +7,7 @@ from typing import Any
 
 from restgpt.calling.call import seems_to_read
 from restgpt.calling.recipes.answers import answer_shifts
-from restgpt.calling.recipes.links import link_shifts
+from restgpt.calling.recipes.links import link_shifts, unfound_shifts
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.recipes.sent import Sent
 from restgpt.calling.recipes.shift import Shift
@@ -16,6 +16,9 @@ from restgpt.nodes.recipe_record import Ground, RecipeState, ground_of, of_progr
 from restgpt.nodes.records import Program, RecipeRun, Request
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import result_of
+from restgpt.specs.problem import SpecError
+from restgpt.tools.errors import ArgumentError
+from restgpt.tools.request.build import settle
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.program import ProgramRun
 
@@ -34,7 +37,9 @@ class Guard:
 
     def of_answers(self, requests: Iterable[Request], found: ProgramRun) -> list[Shift]:
         """Return what is different in the answers so far."""
-        return answer_shifts(self.recipe, self._sent(requests, found))
+        sent = self._sent(requests, found)
+        unfound = unfound_shifts(self.recipe, sent, self.record["inputs"]) if found.kind == "finished" else []
+        return [*answer_shifts(self.recipe, sent), *unfound]
 
     def of_links(self, wanted: Iterable[Request], requests: Iterable[Request], found: ProgramRun) -> list[Shift]:
         """Return what is different in the arguments of the calls that the program wants to make now."""
@@ -58,7 +63,7 @@ def sent_of(run: Run, request: Request, reads: Mapping[str, Mapping[str, tuple[s
     place, response = request["place"], request["response"]
     return Sent(
         function=place.get("function", request["operation"]),
-        arguments=request["arguments"],
+        arguments=_settled(run, request),
         position=place["position"],
         line=place["line"],
         is_change=not seems_to_read(request),
@@ -66,6 +71,16 @@ def sent_of(run: Run, request: Request, reads: Mapping[str, Mapping[str, tuple[s
         body=_body(run, response.get("handle")),
         reads=reads.get(place["position"], {}),
     )
+
+
+def _settled(run: Run, request: Request) -> Mapping[str, Any]:
+    """Return the arguments in the form of the document, which the record of a call that is over does not keep."""
+    if settled := request.get("settled"):
+        return settled
+    try:
+        return settle(run.catalogue.operation(request["operation"]), request["arguments"]).arguments
+    except (ArgumentError, SpecError):
+        return request["arguments"]
 
 
 def _body(run: Run, handle: str | None) -> Any:

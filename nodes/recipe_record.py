@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from restgpt.calling.policy import Writes
-from restgpt.calling.recipes.closure import document_shifts, find_operation
+from restgpt.calling.recipes.closure import document_shifts, find_operation, moved_operation
 from restgpt.calling.recipes.given import RecipeInputError, completed, input_problems
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.recipes.shift import Shift
@@ -193,5 +193,5 @@ def _ground(catalogue: Catalogue, recipe: Recipe) -> Ground:
         operation = find_operation(used, catalogue)
         if operation is not None:
             functions[used.function] = operation
-        shifts += document_shifts(used, operation)
+        shifts += document_shifts(used, operation or moved_operation(used, catalogue))
     return Ground(functions, tuple(shifts))

@@ -18,7 +18,7 @@ from restgpt.calling.recipes.links import links_of
 from restgpt.calling.recipes.recipe import MOST_PROGRAM, Recipe, RecipeApi, Saved, SavedCall, Source
 from restgpt.calling.recipes.sent import Sent
 from restgpt.calling.recipes.sources import Answers, scalars
-from restgpt.calling.recipes.variation import is_constant
+from restgpt.calling.recipes.variation import follows, is_constant
 from restgpt.specs.docs.keyword import PAGES, arguments_of
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named as shown
@@ -285,7 +285,8 @@ def _of_texts(run: FinishedRun, found: Parametrized, chosen: Sequence[Input]) ->
             continue
         field, call = names.get(text.casefold(), ("", None))
         noun = noun_of(call.operation) if call is not None else ""
-        more.append(Input(field or "name", text, {"type": "string"}, noun=noun))
+        name = "_".join(filter(None, (noun, field or "name")))
+        more.append(Input(name, text, {"type": "string"}))
     return more
 
 
@@ -418,7 +419,7 @@ def _is_linear(run: FinishedRun, made: _Made, sources: Sequence[Mapping[str, Sou
     if len(sites) != len(run.calls) or any(site.is_repeated for site in sites):
         return False
     known = all(source != Source() for found in sources for source in found.values())
-    return known and all(choice in ("only", "first", "last") for choice in choices)
+    return known and all(choice in ("only", "first", "last") for choice in choices) and follows(run, sources)
 
 
 def _constants(run: FinishedRun, made: _Made) -> list[Any]:

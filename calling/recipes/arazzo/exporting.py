@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from restgpt.calling.recipes.arazzo.fault import ArazzoError, Fault
-from restgpt.calling.recipes.arazzo.operations import used_by, with_id
+from restgpt.calling.recipes.arazzo.operations import with_id
+from restgpt.calling.recipes.closure import find_operation
 from restgpt.calling.recipes.recipe import Recipe, SavedCall, Source, UsedOperation
 from restgpt.specs import Operation
 from restgpt.specs.reading.pointer import parse_pointer
@@ -51,7 +52,7 @@ def to_arazzo(
         for number, api in enumerate(recipe.apis)
         if not sources.get(api.name)
     ]
-    found = {used.function: used_by(used, known) for used in recipe.operations}
+    found = {used.function: find_operation(used, known) for used in recipe.operations}
     faults += [
         Fault(
             f"/operations/{number}",
