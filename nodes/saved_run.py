@@ -20,10 +20,8 @@ from restgpt.nodes.conversation import said
 from restgpt.nodes.program_log import entry_of
 from restgpt.nodes.records import Place, Program, Request, Step
 from restgpt.nodes.resources import Resources
-from restgpt.specs import Catalogue, SpecError
-from restgpt.tools.errors import ArgumentError
+from restgpt.specs import Catalogue
 from restgpt.tools.quotation import named as shown
-from restgpt.tools.request.build import settle
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.program import Entry
 
@@ -148,20 +146,16 @@ class _Reading:
                 ) from None
         place: Place = request.get("place") or {"position": "", "line": 0, "source": "", "program": 0, "digest": ""}
         entry = entry_of(self._responses, request, place, position)
-        try:
-            arguments = request.get("settled") or settle(operation, request["arguments"]).arguments
-        except (ArgumentError, SpecError):
-            arguments = request["arguments"]
         sent = Sent(
             function=function,
-            arguments=arguments,
+            arguments=request["arguments"],
             position=position,
             line=place["line"],
             is_change=not seems_to_read(request),
             status=int(request["response"].get("status", 0)),
             body=body_of(entry),
         )
-        return FinishedCall(sent, operation, request["arguments"], entry, pages=request["pages"])
+        return FinishedCall(sent, operation, entry, pages=request["pages"])
 
     def bodies(self, requests: Iterable[Request]) -> tuple[Any, ...]:
         """Return the kept answers to requests that are JSON or text."""

@@ -129,7 +129,7 @@ follow(type="artist", ids=",".join(artists))
 save_tracks(ids=items[0]["track"]["id"])
 print(f"Followed {len(artists)} artists and saved {items[0]['track']['name']}.")
 """,
-    {"name": "Kitchen Radio"},
+    {"playlist_name": "Kitchen Radio"},
     fixture="studio",
 )
 QUEUE = Good(
