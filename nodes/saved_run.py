@@ -51,7 +51,7 @@ def save_run(
     """
     steps = _steps(values, thread, turn)
     _check_over(values, steps, thread)
-    catalogue = resources.catalogue(())
+    catalogue = resources.catalogue(resources.defaults.apis)
     reading = _Reading(catalogue, ResponseStore(store, cache=resources.bodies), thread)
     run = _program_of(values, steps, reading)
     redactor = resources.http.redactor(*catalogue.apis)
@@ -114,6 +114,8 @@ def _check_over(values: Mapping[str, Any], steps: Sequence[Step], thread: str) -
         raise NotSavableError(f"{where} cannot be saved: {STOPPED[ends[-1]]}.")
     if not decision.get("fulfilled", True):
         raise NotSavableError(f"{where} cannot be saved: it did not fulfil the instruction.")
+    if any((step.get("program") or {}).get("writer") == "recipe" for step in steps[-1:]):
+        raise NotSavableError(f"{where} was made by a recipe, which exists already.")
     if not any(step["requests"] for step in steps):
         raise NotSavableError(f"{where} cannot be saved: it called no operation of an API.")
 
