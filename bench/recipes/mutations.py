@@ -32,9 +32,10 @@ from restgpt.bench.recipes.written import WRITTEN, Written
 from restgpt.calling.recipes.recipe import Documented, Recipe
 from restgpt.graph.build import build_graph
 from restgpt.graph.recipe import build_recipe
+from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.nodes.saved_run import save_run
-from restgpt.specs import Api, load_api
+from restgpt.specs import Api, Operation, load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
@@ -150,17 +151,12 @@ class Stage:
         functions = {item.name: f"{item.method} {item.path}" for item in api.operations}
         return recipe, Case(written, _document(written.world), tuple(world.exchanges), functions)
 
-    def run(self, recipe: Recipe, world: str, mutation: Mutation | None) -> Ended:
+    def run(self, recipe: Recipe, world: str, mutation: Mutation | None, *, is_guarded: bool = True) -> Ended:
         """Run a recipe with the inputs of its first run on a world that is mutated or not."""
         mutated, api = self._opened(world, mutation)
-        resources = Resources([api], settings=Settings())
-        graph = build_recipe(
-            recipe,
-            context={"writes": "allow"},
-            checkpointer=InMemorySaver(),
-            store=InMemoryStore(),
-            resources=resources,
-        )
+        recipe = recipe if is_guarded else unguarded(recipe, api)
+        resources = Resources([api], settings=Settings(), defaults=Context(writes="allow"))
+        graph = build_recipe(recipe, checkpointer=InMemorySaver(), store=InMemoryStore(), resources=resources)
         said = ""
         try:
             given: Any = {"inputs": recipe.examples}
@@ -213,10 +209,19 @@ def open_stage() -> Iterator[Stage]:
         yield Stage(worlds, servers)
 
 
-def unguarded(recipe: Recipe) -> Recipe:
-    """Return a recipe without its guards."""
-    bare = [item.model_copy(update={"reads": {}, "documented": Documented()}) for item in recipe.operations]
-    return recipe.model_copy(update={"operations": tuple(bare), "links": ()})
+def unguarded(recipe: Recipe, api: Api) -> Recipe:
+    """Return a recipe without its guards: it relies on nothing, and knows all that the document requires today."""
+    required = tuple(sorted({place for operation in api.operations for place in _places(operation)}))
+    bare = {"reads": {}, "status": (), "documented": Documented(required=required)}
+    return recipe.model_copy(
+        update={"operations": tuple(item.model_copy(update=bare) for item in recipe.operations), "links": ()}
+    )
+
+
+def _places(operation: Operation) -> Iterator[str]:
+    """Yield the places of all arguments of an operation, as recipes name them."""
+    yield from (f"{part.location}/{part.name}" for part in operation.parameters)
+    yield "body"
 
 
 def measure(
@@ -238,7 +243,7 @@ def measure(
             rights[name] = stage.run(recipe, world, None)
             if not rights[name].is_report:
                 raise RuntimeError(f"the recipe {name} is stopped on its own API: {rights[name].said}")
-        without = stage.run(unguarded(recipe), world, mutation)
+        without = stage.run(recipe, world, mutation, is_guarded=False)
         runs.append((mutation, without, stage.run(recipe, world, mutation)))
         harm[mutation.group or str(mutation)] |= not without.is_as(rights[name])
         if number % 20 == 0:

@@ -27,6 +27,7 @@ MOST_PLACES = 200
 SMALL = 1000
 """A number below this is often equal to another by chance: it is a link only if names say that it is an id."""
 
+_NUMBER = re.compile(r"-?[0-9.]+")
 _PARTS = re.compile(r"[,;|]")
 _IDS = frozenset({"id", "ids", "uri", "urls", "uris", "url", "href", "slug", "key", "sha", "ref", "uuid", "guid"})
 _PAGING = frozenset({"page", "offset", "limit", "skip", "start", "count", "size", "total", "per", "index", "number"})
@@ -104,9 +105,10 @@ def links_of(sent: Sequence[Sent], inputs: Mapping[str, Any], *, literals: Colle
 
     Values that are inputs, or `literals` of the program, come from there.
     """
-    known = _texts_of(inputs) | {text_of(value) for value in literals}
-    # An input such as 2 hours is often equal to a small id by chance.
-    numbers = {text_of(item) for _, item in scalars(inputs) if isinstance(item, int | float)} - _texts_in(inputs)
+    written = {text_of(value) for value in literals}
+    known = _texts_of(inputs) | written
+    # A number such as 2 hours is often equal to a small id by chance.
+    numbers = {text for text in known if _NUMBER.fullmatch(text)} - _texts_in(inputs)
     tables: dict[int, _Table] = {}
     found: list[tuple[int, _Chosen, Link]] = []
     for number, call in enumerate(sent):
@@ -243,7 +245,7 @@ def _plain(name: str) -> str:
 
 def _is_telling(argument: str, take: str, value: Any, fit: int) -> bool:
     """Whether a value that is equal to a read field was most likely taken from there."""
-    if isinstance(value, str) and not re.fullmatch(r"-?[0-9.]+", value):
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
         return fit > 0 or not _ENUM.fullmatch(value)
     try:
         is_large = abs(float(value)) >= SMALL and float(value).is_integer()
@@ -276,6 +278,9 @@ def _link(chosen: _Chosen, function: str, argument: str, inputs: Mapping[str, An
 def _echo(chosen: _Chosen, inputs: Mapping[str, Any]) -> tuple[Echo, _Text, int] | None:
     """Return the field by which an input recognises the chosen item, the input's text, and how many items it does."""
     best: tuple[tuple[Any, ...], tuple[Echo, _Text, int]] | None = None
+    if chosen.call.is_change:
+        # What was just made has the names that it was given; nobody chose it.
+        return None
     siblings = chosen.siblings()
     item = chosen.item
     above = format_pointer(parse_pointer(chosen.take)[: len(item)])

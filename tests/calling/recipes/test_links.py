@@ -94,7 +94,27 @@ def test_a_value_that_is_an_input_is_no_link() -> None:
 
 
 def test_a_literal_of_the_program_is_no_link() -> None:
-    assert links_of(RUN, {"who": "Ann Lee"}, literals=["1"]) == []
+    answer = Sent("get", {}, position="0", status=200, body={"ref": "A-1"}, reads={"/ref": ("string",)})
+    sent = [answer, Sent("find", {"query": {"ref": "A-1"}}, position="1")]
+
+    assert len(links_of(sent, {})) == 1
+    assert links_of(sent, {}, literals=["A-1"]) == []
+
+
+def test_what_the_program_has_made_was_not_chosen_by_its_name() -> None:
+    made = Sent(
+        "create",
+        {"body": {"name": "Ann Lee"}},
+        position="0",
+        is_change=True,
+        status=201,
+        body={"id": 1500, "name": "Ann Lee"},
+        reads={"/id": ("integer",)},
+    )
+
+    [link] = links_of([made, person(1500)], {"who": "Ann Lee"})
+
+    assert (link.take, link.echo) == ("/id", None)
 
 
 def test_a_small_number_of_another_name_is_no_link() -> None:
