@@ -109,12 +109,12 @@ def _check_over(values: Mapping[str, Any], steps: Sequence[Step], thread: str) -
     decision = values.get("decision") or {}
     if decision.get("kind") != "end" or waiting:
         raise NotSavableError(f"{where} is not finished. Finish it with: restgpt resume {thread}")
-    ends = [end for step in steps if (program := step.get("program")) and (end := program.get("end"))]
+    ends = [end for step in steps if (made := step.get("program")) and (end := made.get("end"))]
     if ends and ends[-1] in STOPPED and (ends[-1] == "unknown" or not decision.get("fulfilled", True)):
         raise NotSavableError(f"{where} cannot be saved: {STOPPED[ends[-1]]}.")
     if not decision.get("fulfilled", True):
         raise NotSavableError(f"{where} cannot be saved: it did not fulfil the instruction.")
-    if any((step.get("program") or {}).get("writer") == "recipe" for step in steps[-1:]):
+    if steps and (program := steps[-1].get("program")) and program["writer"] == "recipe":
         raise NotSavableError(f"{where} was made by a recipe, which exists already.")
     if not any(step["requests"] for step in steps):
         raise NotSavableError(f"{where} cannot be saved: it called no operation of an API.")
