@@ -16,9 +16,6 @@ from restgpt.nodes.recipe_record import Ground, RecipeState, ground_of, of_progr
 from restgpt.nodes.records import Program, RecipeRun, Request
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import result_of
-from restgpt.specs.problem import SpecError
-from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request.build import settle
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.program import ProgramRun
 
@@ -63,7 +60,7 @@ def sent_of(run: Run, request: Request, reads: Mapping[str, Mapping[str, tuple[s
     place, response = request["place"], request["response"]
     return Sent(
         function=place.get("function", request["operation"]),
-        arguments=_settled(run, request),
+        arguments=request["arguments"],
         position=place["position"],
         line=place["line"],
         is_change=not seems_to_read(request),
@@ -71,16 +68,6 @@ def sent_of(run: Run, request: Request, reads: Mapping[str, Mapping[str, tuple[s
         body=_body(run, response.get("handle")),
         reads=reads.get(place["position"], {}),
     )
-
-
-def _settled(run: Run, request: Request) -> Mapping[str, Any]:
-    """Return the arguments in the form of the document, which the record of a call that is over does not keep."""
-    if settled := request.get("settled"):
-        return settled
-    try:
-        return settle(run.catalogue.operation(request["operation"]), request["arguments"]).arguments
-    except (ArgumentError, SpecError):
-        return request["arguments"]
 
 
 def _body(run: Run, handle: str | None) -> Any:

@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -29,18 +29,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SuiteError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2
-    results: dict[str, list[Measured]] = {}
+    results: dict[str, list[Measured]] = {suite.name: [] for suite in suites}
+
+    def finished(measured: Measured) -> None:
+        _progress(measured)
+        results[measured.suite].append(measured)
+        if options.out:
+            Path(options.out).write_text(json.dumps(_report(results), ensure_ascii=False, indent=1), encoding="utf-8")
+
     for suite in suites:
-        results[suite.name] = Measure(suite, seed=options.seed).run(_progress)
+        Measure(suite, seed=options.seed).run(finished)
+    print(json.dumps(_report(results), ensure_ascii=False) if options.json else _text(results))
+    return 0
+
+
+def _report(results: Mapping[str, Sequence[Measured]]) -> dict[str, Any]:
+    """Return the figures of each suite and of all, and every task, as JSON."""
     every = [item for found in results.values() for item in found]
-    report = {
+    return {
         "summary": {name: asdict(Summary.of(found)) for name, found in (*results.items(), ("all", every))},
         "tasks": [asdict(item) for item in every],
     }
-    if options.out:
-        Path(options.out).write_text(json.dumps(report, ensure_ascii=False, indent=1), encoding="utf-8")
-    print(json.dumps(report, ensure_ascii=False) if options.json else _text(results, every))
-    return 0
 
 
 def _options(arguments: Sequence[str] | None) -> Any:
@@ -61,7 +70,8 @@ def _progress(measured: Measured) -> None:
     )
 
 
-def _text(results: dict[str, list[Measured]], every: Sequence[Measured]) -> str:
+def _text(results: Mapping[str, Sequence[Measured]]) -> str:
+    every = [item for found in results.values() for item in found]
     rows = [COLUMNS, *(_row(name, Summary.of(found)) for name, found in (*results.items(), ("all", every)))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
     table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

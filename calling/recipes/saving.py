@@ -18,14 +18,12 @@ from restgpt.calling.recipes.links import links_of
 from restgpt.calling.recipes.recipe import MOST_PROGRAM, Recipe, RecipeApi, Saved, SavedCall, Source
 from restgpt.calling.recipes.sent import Sent
 from restgpt.calling.recipes.sources import Answers, scalars
-from restgpt.calling.recipes.variation import follows, is_constant
-from restgpt.specs.docs.keyword import PAGES, arguments_of
+from restgpt.calling.recipes.variation import follows, given_by, is_constant
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named as shown
 from restgpt.tools.redaction import Redactor
 from restgpt.tools.sandbox.parametrize import Parametrized, Replacement, parametrized
 from restgpt.tools.sandbox.program import ProgramRun, run_program
-from restgpt.tools.storable import storable_value
 
 MOST_CALLS = 1000
 """The maximum number of calls that a replayed program may wait for at once."""
@@ -163,8 +161,7 @@ def _check_edited(run: FinishedRun) -> None:
             return
         for wanted in asked:
             call = changes.pop(wanted.position)
-            keywords = {name: value for name, value in wanted.keywords.items() if name != PAGES}
-            if storable_value(arguments_of(call.operation, keywords, wanted.positional)) != call.given:
+            if given_by(call.operation, wanted) != call.given:
                 raise NotSavableError(
                     f"A person edited the arguments of {wanted.function} at the approval, so the program does not "
                     "contain what was sent. Ask again with the edited values in the instruction, and save that run."

@@ -9,13 +9,12 @@ from typing import Any
 from restgpt.calling.recipes.finished import FinishedRun
 from restgpt.calling.recipes.recipe import Source
 from restgpt.calling.recipes.sources import at, scalars
-from restgpt.specs import Operation, SpecError
+from restgpt.specs import Operation
 from restgpt.specs.docs.keyword import PAGES, arguments_of
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
-from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import text_of
-from restgpt.tools.request.build import settle
 from restgpt.tools.sandbox.program import Entry, ProgramRun, WantedCall, run_program
+from restgpt.tools.storable import storable_value
 
 MOST_RUNS = 40
 """The maximum number of runs of a program over other answers; one that needs more counts as depending on them."""
@@ -109,18 +108,19 @@ def _play(run: FinishedRun, change: Callable[[Any], Any]) -> _Play | None:
             call = recorded.get(wanted.position)
             if call is None or call.sent.function != wanted.function:
                 return None
-            arguments[wanted.position] = _settled(call.operation, wanted)
+            arguments[wanted.position] = given_by(call.operation, wanted)
             entries[wanted.position] = _changed(call.entry, wanted.digest, change)
     return None
 
 
-def _settled(operation: Operation, wanted: WantedCall) -> Mapping[str, Any]:
-    """Return the arguments of a call as they would be sent; none if they do not fit the operation."""
+def given_by(operation: Operation, wanted: WantedCall) -> Mapping[str, Any]:
+    """Return the arguments of a call that a program waits for; none if they do not fit the operation."""
     keywords = {name: value for name, value in wanted.keywords.items() if name != PAGES}
     try:
-        return settle(operation, arguments_of(operation, keywords, wanted.positional)).arguments
-    except (ArgumentError, SpecError, ValueError):
+        given: Mapping[str, Any] = storable_value(arguments_of(operation, keywords, wanted.positional))
+    except ValueError:
         return {}
+    return given
 
 
 def _changed(entry: Entry, digest: str, change: Callable[[Any], Any]) -> Entry:

@@ -95,7 +95,8 @@ def test_an_agent_of_langchain_calls_a_recipe_and_pauses_with_it(board: Board) -
     host_model = ScriptedModel([AIMessage("", tool_calls=[call]), "Done."])
     tools = recipe_tools([recipe(board.api)], apis=[board.api])
     host = create_agent(host_model, tools, checkpointer=InMemorySaver(), store=InMemoryStore())
-    assert "__interrupt__" in host.invoke({"messages": [("user", "Add Buy soil")]}, CONFIG)
+    given: Any = {"messages": [("user", "Add Buy soil")]}
+    assert "__interrupt__" in host.invoke(given, CONFIG)
     messages = host.invoke(APPROVE, CONFIG)["messages"]
     assert [message.text for message in messages if message.type == "tool"] == [DONE]
 

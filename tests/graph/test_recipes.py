@@ -37,7 +37,7 @@ from restgpt.tools.settings import ApiEntry, Settings
 GIVEN = {"project": "Winter timetable", "title": "Buy soil"}
 DONE = "Added Buy soil to Winter timetable."
 ADDED = ["GET /projects 200", "POST /projects/{project_id}/tasks 201"]
-APPROVE = Command(resume={"decisions": [{"type": "approve"}]})
+APPROVE: Any = Command(resume={"decisions": [{"type": "approve"}]})
 LABELLED = replace(LISTED, reads={"/items/*/label": ("string",), "/items/*/id": ("integer",)})
 
 
@@ -251,12 +251,12 @@ def test_a_client_sees_the_inputs_of_a_recipe_in_the_schema_of_its_graph(board: 
 
 def test_the_runs_of_a_recipe_are_kept_in_a_database(board: Board, tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "runs.db", check_same_thread=False) as connection:
-        saver, config = SqliteSaver(connection), {"configurable": {"thread_id": "thread"}}
-        store = InMemoryStore()
+        saver, store = SqliteSaver(connection), InMemoryStore()
+        config: Any = {"configurable": {"thread_id": "thread"}}
         first = build_recipe(recipe(board.api), [board.api], checkpointer=saver, store=store)
-        first.invoke({"inputs": GIVEN}, config)  # type: ignore[arg-type]
+        first.invoke({"inputs": GIVEN}, config)
         second = build_recipe(recipe(board.api), [board.api], checkpointer=saver, store=store)
-        assert second.invoke(APPROVE, config)["answer"] == DONE  # type: ignore[arg-type]
+        assert second.invoke(APPROVE, config)["answer"] == DONE
 
 
 def test_two_runs_of_a_recipe_at_once_do_not_disturb_each_other(board: Board) -> None:

@@ -33,7 +33,7 @@ _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _TOKEN = re.compile(
     r"\s*(?:(?P<sign>==|!=|<=|>=|&&|\|\||[<>!()])|(?P<text>'(?:[^']|'')*')"
     r"|(?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?![\w.])|(?P<word>true|false|null)(?!\w)"
-    r"|(?P<expression>\$(?:[^\s()<>=!&|]|\['[^']*'\])*))"
+    r"|(?P<expression>\$(?:\['[^']*'\]|[^\s()<>=!&|])*))"
 )
 _QUOTE = re.compile(r"\\.|['\"]", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z_]\w*|-?[0-9]+(?:\.[0-9]+)?", re.ASCII)

@@ -11,6 +11,7 @@ from restgpt.calling.recipes.arazzo.fault import ArazzoError
 from restgpt.calling.recipes.arazzo.importing import from_arazzo
 from restgpt.calling.recipes.closure import document_shifts
 from restgpt.specs import load_api
+from restgpt.specs.bundled import bundled_document
 from restgpt.worlds import open_world
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -441,6 +442,32 @@ def test_inputs_that_are_references_are_written_out() -> None:
         }
     }
     assert imported(data).inputs == {"type": "object", "properties": {"two": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("url", "name", "apis"),
+    [
+        ("anywhere.yaml", "toy", "list"),
+        ("https://x.example/toy.yaml", "My_Toy", "list"),
+        ("anywhere.yaml", "mine", "mapping"),
+    ],
+)
+def test_a_source_stands_for_the_api_of_its_name_or_file_or_for_the_only_one(url: str, name: str, apis: str) -> None:
+    data = document({**GET, "operationId": f"$sourceDescriptions.{name}.get_project"})
+    data["sourceDescriptions"] = [{"name": name, "url": url}, {"name": "lib", "url": "x.arazzo.yaml", "type": "arazzo"}]
+    toy = open_world("toy").api
+    recipe = from_arazzo(data, apis=[toy] if apis == "list" else {name: toy})
+    assert [used.api for used in recipe.operations] == ["toy"]
+
+
+def test_an_id_that_two_sources_have_has_to_be_qualified() -> None:
+    toy, other = open_world("toy").api, load_api(bundled_document("toy").read_bytes(), name="other")
+    data = document(GET)
+    data["sourceDescriptions"].append({"name": "other", "url": "other.yaml"})
+    with pytest.raises(ArazzoError, match=r"2 operations have the id 'get_project': write \$sourceDescriptions"):
+        from_arazzo(data, apis=[toy, other])
+    data["workflows"][0]["steps"][0]["operationId"] = "$sourceDescriptions.other.get_project"
+    assert [used.api for used in from_arazzo(data, apis=[toy, other]).operations] == ["other"]
 
 
 def test_the_workflow_has_to_be_named_if_there_are_several() -> None:
