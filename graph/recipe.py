@@ -1,7 +1,7 @@
 """The graph of one recipe: no planner and no model, the same road for its calls as in the agent's graph."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
@@ -12,6 +12,7 @@ from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
+from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
 from restgpt.calling.recipes.recipe import Recipe
@@ -65,9 +66,11 @@ def build_recipe(
     check_store(checkpointer, store)
     is_configured = apis is None and resources is None
     resources = make_resources(apis, model=None, models=None, context=context, store=store, resources=resources)
-    if is_configured and not resources.defaults.apis:
-        resources = resources.with_defaults(apis=[api.name for api in recipe.apis])
-    builder = StateGraph(RecipeGraphState, context_schema=Context, input_schema=RecipeInput, output_schema=OutputState)
+    if is_configured:
+        resources = narrowed(resources, recipe)
+    builder = StateGraph(
+        RecipeGraphState, context_schema=Context, input_schema=_input_of(recipe), output_schema=OutputState
+    )
     builder.add_node(
         "open",
         observed("open", fenced(make_opening(recipe, resources), resources)),
@@ -85,6 +88,18 @@ def build_recipe(
     run_in_threads(builder, concurrency)
     graph = DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name=recipe.name))
     return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
+
+
+def narrowed(resources: Resources, recipe: Recipe) -> Resources:
+    """Return resources whose runs use the APIs of a recipe only, unless the settings of runs name APIs."""
+    return resources if resources.defaults.apis else resources.with_defaults(apis=[api.name for api in recipe.apis])
+
+
+def _input_of(recipe: Recipe) -> type[RecipeInput]:
+    """Return the input schema of a recipe's graph, which describes the inputs to clients such as Studio."""
+    described = Annotated[Any, WithJsonSchema(dict(recipe.inputs)), EphemeralValue]
+    keys: Any = {**get_type_hints(RecipeInput, include_extras=True), "inputs": described}
+    return TypedDict("RecipeInput", keys, total=False)  # type: ignore[operator,no-any-return]
 
 
 def make_opening(recipe: Recipe, resources: Resources) -> Callable[..., dict[str, Any]]:

@@ -67,7 +67,8 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
             code=program["code"],
             answered=given_by,
             pages=pages,
-            description=_reason(call),
+            # No model says why a recipe makes a call; the pause shows the line.
+            description="" if program["writer"] == "recipe" else _reason(call),
         )
         place: Place = {
             "position": call.position,

@@ -7,7 +7,7 @@ from typing import Any
 
 from restgpt.calling.call import seems_to_read
 from restgpt.calling.recipes.answers import answer_shifts
-from restgpt.calling.recipes.links import link_shifts
+from restgpt.calling.recipes.links import link_shifts, unfound_shifts
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.recipes.sent import Sent
 from restgpt.calling.recipes.shift import Shift
@@ -34,7 +34,9 @@ class Guard:
 
     def of_answers(self, requests: Iterable[Request], found: ProgramRun) -> list[Shift]:
         """Return what is different in the answers so far."""
-        return answer_shifts(self.recipe, self._sent(requests, found))
+        sent = self._sent(requests, found)
+        unfound = unfound_shifts(self.recipe, sent, self.record["inputs"]) if found.kind == "finished" else []
+        return [*answer_shifts(self.recipe, sent), *unfound]
 
     def of_links(self, wanted: Iterable[Request], requests: Iterable[Request], found: ProgramRun) -> list[Shift]:
         """Return what is different in the arguments of the calls that the program wants to make now."""

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from restgpt.calling.policy import Writes
-from restgpt.calling.recipes.closure import document_shifts, find_operation
+from restgpt.calling.recipes.closure import document_shifts, find_operation, moved_operation
 from restgpt.calling.recipes.given import RecipeInputError, completed, input_problems
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.recipes.shift import Shift
@@ -20,8 +20,8 @@ from restgpt.specs import Catalogue, Operation
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.storable import storable_text, storable_value
 
-MOST_GROUNDS = 64
-"""The maximum number of recipes whose operations are kept for one catalogue."""
+MOST_KNOWN = 64
+"""The maximum number of recipes that are kept in memory, with their operations for each catalogue."""
 
 STRICTNESS: Mapping[Writes, int] = {"allow": 0, "ask": 0, "dry-run": 1, "deny": 2}
 """How strict a setting of a recipe file is; a file cannot turn `allow` of the run into `ask`, which is no ban."""
@@ -81,7 +81,7 @@ def filled(recipe: Recipe, inputs: Mapping[str, Any]) -> dict[str, Any]:
         listed = "\n".join(f"- {problem}" for problem in problems)
         taken = f"It takes {signature(recipe)}. Nothing was sent."
         raise RecipeInputError(f"The inputs of the recipe {recipe.name} do not fit:\n{listed}\n{taken}")
-    return found
+    return {name: found[name] for name in recipe.inputs.get("properties", {}) if name in found}
 
 
 def signature(recipe: Recipe) -> str:
@@ -122,11 +122,32 @@ def of_program(state: RecipeState | Mapping[str, Any], program: Program | None) 
 
 def recipe_of(record: RecipeRun) -> Recipe:
     """Return the recipe of a record; raises `RecipeFaultError`."""
-    return _read(_text_of(record), record["name"])
+    return _known(record).recipe
 
 
-def _text_of(record: RecipeRun) -> str:
-    return json.dumps(record["recipe"], sort_keys=True)
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A recipe as it was read from the JSON of a record, and that JSON as text, which names it in caches."""
+
+    source: Mapping[str, Any]
+    recipe: Recipe
+    text: str
+
+
+_KNOWN: dict[int, _Known] = {}
+
+
+def _known(record: RecipeRun) -> _Known:
+    """Return the recipe of a record; read once for each object, because every node of a run asks for it."""
+    source = record["recipe"]
+    known = _KNOWN.get(id(source))
+    if known is None or known.source is not source:
+        text = json.dumps(source, sort_keys=True)
+        known = _Known(source, _read(text, record["name"]), text)
+        if len(_KNOWN) >= MOST_KNOWN:
+            _KNOWN.clear()
+        _KNOWN[id(source)] = known
+    return known
 
 
 @lru_cache(maxsize=64)
@@ -178,12 +199,12 @@ _GROUNDS: WeakKeyDictionary[Catalogue, dict[str, Ground]] = WeakKeyDictionary()
 def ground_of(catalogue: Catalogue, record: RecipeRun) -> Ground:
     """Return the operations of a recipe in the documents of a run, looked up once for each catalogue."""
     known = _GROUNDS.setdefault(catalogue, {})
-    text = _text_of(record)
-    if text not in known:
-        if len(known) >= MOST_GROUNDS:
+    found = _known(record)
+    if found.text not in known:
+        if len(known) >= MOST_KNOWN:
             known.clear()
-        known[text] = _ground(catalogue, recipe_of(record))
-    return known[text]
+        known[found.text] = _ground(catalogue, found.recipe)
+    return known[found.text]
 
 
 def _ground(catalogue: Catalogue, recipe: Recipe) -> Ground:
@@ -193,5 +214,5 @@ def _ground(catalogue: Catalogue, recipe: Recipe) -> Ground:
         operation = find_operation(used, catalogue)
         if operation is not None:
             functions[used.function] = operation
-        shifts += document_shifts(used, operation)
+        shifts += document_shifts(used, operation or moved_operation(used, catalogue))
     return Ground(functions, tuple(shifts))

@@ -20,10 +20,8 @@ from restgpt.nodes.conversation import said
 from restgpt.nodes.program_log import entry_of
 from restgpt.nodes.records import Place, Program, Request, Step
 from restgpt.nodes.resources import Resources
-from restgpt.specs import Catalogue, SpecError
-from restgpt.tools.errors import ArgumentError
+from restgpt.specs import Catalogue
 from restgpt.tools.quotation import named as shown
-from restgpt.tools.request.build import settle
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.program import Entry
 
@@ -53,7 +51,7 @@ def save_run(
     """
     steps = _steps(values, thread, turn)
     _check_over(values, steps, thread)
-    catalogue = resources.catalogue(())
+    catalogue = resources.catalogue(resources.defaults.apis)
     reading = _Reading(catalogue, ResponseStore(store, cache=resources.bodies), thread)
     run = _program_of(values, steps, reading)
     redactor = resources.http.redactor(*catalogue.apis)
@@ -116,6 +114,8 @@ def _check_over(values: Mapping[str, Any], steps: Sequence[Step], thread: str) -
         raise NotSavableError(f"{where} cannot be saved: {STOPPED[ends[-1]]}.")
     if not decision.get("fulfilled", True):
         raise NotSavableError(f"{where} cannot be saved: it did not fulfil the instruction.")
+    if any((step.get("program") or {}).get("writer") == "recipe" for step in steps[-1:]):
+        raise NotSavableError(f"{where} was made by a recipe, which exists already.")
     if not any(step["requests"] for step in steps):
         raise NotSavableError(f"{where} cannot be saved: it called no operation of an API.")
 
@@ -148,20 +148,16 @@ class _Reading:
                 ) from None
         place: Place = request.get("place") or {"position": "", "line": 0, "source": "", "program": 0, "digest": ""}
         entry = entry_of(self._responses, request, place, position)
-        try:
-            arguments = request.get("settled") or settle(operation, request["arguments"]).arguments
-        except (ArgumentError, SpecError):
-            arguments = request["arguments"]
         sent = Sent(
             function=function,
-            arguments=arguments,
+            arguments=request["arguments"],
             position=position,
             line=place["line"],
             is_change=not seems_to_read(request),
             status=int(request["response"].get("status", 0)),
             body=body_of(entry),
         )
-        return FinishedCall(sent, operation, request["arguments"], entry, pages=request["pages"])
+        return FinishedCall(sent, operation, entry, pages=request["pages"])
 
     def bodies(self, requests: Iterable[Request]) -> tuple[Any, ...]:
         """Return the kept answers to requests that are JSON or text."""

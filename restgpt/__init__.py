@@ -4,18 +4,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from restgpt.graph.build import build_graph
+    from restgpt.graph.recipe import build_recipe
+    from restgpt.graph.recipe_tools import load_recipes
     from restgpt.nodes.context import Context
     from restgpt.specs.api import Api, load_api
 
     __version__: str
 
-__all__ = ["Api", "Context", "__version__", "build_graph", "load_api"]
+__all__ = ["Api", "Context", "__version__", "build_graph", "build_recipe", "load_api", "load_recipes"]
 
 MODULES = {
     "Api": "specs.api",
     "load_api": "specs.api",
     "Context": "nodes.context",
     "build_graph": "graph.build",
+    "build_recipe": "graph.recipe",
+    "load_recipes": "graph.recipe_tools",
 }
 
 

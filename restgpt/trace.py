@@ -107,7 +107,7 @@ def _advanced(update: Mapping[str, Any]) -> Iterator[Line]:
 
 def _outcome(step: Step) -> Line:
     """Return the line of a program's end: its report, or what went wrong."""
-    is_failed = step.get("program", {}).get("end") in ("failed", "budget")
+    is_failed = step.get("program", {}).get("end") in ("failed", "budget", "shifted")
     return Line("failed" if is_failed else "report", step["result"])
 
 

@@ -32,9 +32,10 @@ class PlannedCall:
 class Step:
     """A gold call; a text argument such as `$1.results[0].id` is looked up in the result of an earlier step.
 
-    `$1` is the result of the first step. `.name` goes into an object, `[0]` picks by position, `[:3]` keeps the first
-    three, `[job=Director]` keeps the items with that value, `.max(release_date)` and `.min(…)` pick one, `[*]` means
-    each; the first item counts where one value is wanted. `["$1.…"]` in a body gives a list of all values.
+    `$1` is the result of the first step. `.name` goes into an object, `.cast+crew` joins two lists, `[0]` picks by
+    position, `[:3]` keeps the first three, `[job=Director]` keeps the items with that value, `.max(release_date)` and
+    `.min(…)` pick one, `[*]` means each; the first item counts where one value is wanted. `["$1.…"]` in a body gives a
+    list of all values.
     """
 
     operation: str
@@ -159,8 +160,9 @@ def _advance(found: list[Json], step: str) -> list[Json]:
         return [pick(ranked, key=lambda item: item[match[2]])] if ranked else []
     gathered: list[Json] = []
     for item in found:
-        if isinstance(item, dict) and step in item:
-            gathered.extend(item[step] if isinstance(item[step], list) else [item[step]])
+        for name in step.split("+"):
+            if isinstance(item, dict) and name in item:
+                gathered.extend(item[name] if isinstance(item[name], list) else [item[name]])
     return gathered
 
 

@@ -22,6 +22,8 @@ CREDENTIAL = "simulated-credential"
 TODAY = date(2023, 12, 1)
 
 State = TypeVar("State")
+Exchanged = Mapping[tuple[str, Any], Any]
+"""Other names and numbers for those that the judge of a task asks for, by their kind and value."""
 
 
 @cache
@@ -62,6 +64,8 @@ class World(ABC, Generic[State]):
         self.fixture: str | None = None
         self.log = RequestLog()
         self.faults = FaultPlan(seed=seed)
+        # The judge of a task reads it: set it to ask the same about other things.
+        self.exchanged: Exchanged = {}
         self._lock = threading.RLock()
         self.state: State = self.build(None)
 
@@ -83,7 +87,10 @@ class World(ABC, Generic[State]):
         return document(self.name)
 
     def reset(self, fixture: str | None = None) -> None:
-        """Go back to the start: state of the fixture, empty log, no faults; ValueError on an unknown fixture."""
+        """Go back to the start: state of the fixture, empty log, no faults, nothing exchanged.
+
+        Raises ValueError on an unknown fixture.
+        """
         if fixture is not None and fixture not in self.fixtures:
             raise ValueError(f"the world {self.name} has no fixture {fixture}; it has: {', '.join(self.fixtures)}")
         with self._lock:
@@ -91,6 +98,7 @@ class World(ABC, Generic[State]):
             self.state = self.build(fixture)
             self.log.clear()
             self.faults.replace(())
+            self.exchanged = {}
 
     def snapshot(self) -> dict[str, Json]:
         """The world now, as plain JSON values: name, seed, fixture and state; equal worlds have equal snapshots."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from restgpt.worlds.task import Step
 
-_REFERENCE = re.compile(r"\$\d+(?:\.(?:max|min)\(\w+\)|\.\w+|\[[^\]]*\])*")
+_REFERENCE = re.compile(r"\$\d+(?:\.(?:max|min)\(\w+\)|\.\w+(?:\+\w+)*|\[[^\]]*\])*")
 _BRACED = re.compile(r"\{([^{}]*)\}")
-_PART = re.compile(r"\.(max|min)\((\w+)\)|\.(\w+)|\[([^\]]*)\]")
+_PART = re.compile(r"\.(max|min)\((\w+)\)|\.(\w+(?:\+\w+)*)|\[([^\]]*)\]")
 _SLICE = re.compile(r"-?\d*:-?\d*")
 _INDEX = re.compile(r"-?\d+")
 _TAKEN = frozenset(
@@ -55,8 +55,11 @@ class Code:
         return f"[{self.item} for {self.item} in {self.text} if {self.where}]" if self.where else self.text
 
     def named(self, name: str) -> "Code":
-        """The field of an object, or of the first item that meets the condition."""
-        return Code(f"{self._found()}[{name!r}]", self.loops, item=_item(name))
+        """The field of an object, or of the first item that meets the condition; lists with + between them joined."""
+        first, *others = name.split("+")
+        found = self._found()
+        text = " + ".join(f"{found}[{part!r}]" for part in (first, *others))
+        return Code(f"({text})" if others else text, self.loops, item=_item(first))
 
     def picked(self, inside: str) -> "Code":
         """What brackets pick out of a list: an item, a part, each item, or those that meet a condition."""

@@ -59,7 +59,8 @@ def values(reference, data):
             ranked = [item for item in found if item.get(key)]
             found = [pick(ranked, key=lambda item: item[key])] if ranked else []
         else:
-            held = [item[step] for item in found if isinstance(item, dict) and step in item]
+            names = step.split("+")
+            held = [item[name] for item in found if isinstance(item, dict) for name in names if name in item]
             found = [part for item in held for part in (item if isinstance(item, list) else [item])]
     return found
 """

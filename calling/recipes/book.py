@@ -188,8 +188,8 @@ def prove_file(path: Path, recipe: Recipe) -> Recipe:
     Raises `RecipeFileError` if the file has another program or other guards than the recipe that ran. A recipe that is
     already proved keeps its time.
     """
-    text = path.read_text(encoding="utf-8-sig")
     found = read_recipe(path)
+    text = path.read_text(encoding="utf-8-sig")
     if found.model_copy(update={"proved": recipe.proved}) != recipe:
         raise RecipeFileError(f"{path} was changed during the run, so it is not marked as proved. Run it again.")
     if found.proved:

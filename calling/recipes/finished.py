@@ -17,16 +17,20 @@ class NotSavableError(StoppingError):
 
 @dataclass(frozen=True, slots=True)
 class FinishedCall:
-    """A call of a finished run: `given` are its arguments as the program gave them, `entry` is what the program got.
+    """A call of a finished run, with its arguments as the program gave them; `entry` is what the program got.
 
     `pages` is how many pages of a list it reads at most.
     """
 
     sent: Sent
     operation: Operation
-    given: Mapping[str, Any]
     entry: Entry
     pages: int = 1
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """The arguments, grouped by place."""
+        return self.sent.arguments
 
 
 @dataclass(frozen=True, slots=True)

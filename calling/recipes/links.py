@@ -25,8 +25,9 @@ MOST_PLACES = 200
 """How many places of one value in one answer are checked."""
 
 SMALL = 1000
-"""A number below this is often equal to another by chance: it is a link only by the names of field and argument."""
+"""A number below this is often equal to another by chance: it is a link only if names say that it is an id."""
 
+_NUMBER = re.compile(r"-?[0-9.]+")
 _PARTS = re.compile(r"[,;|]")
 _IDS = frozenset({"id", "ids", "uri", "urls", "uris", "url", "href", "slug", "key", "sha", "ref", "uuid", "guid"})
 _PAGING = frozenset({"page", "offset", "limit", "skip", "start", "count", "size", "total", "per", "index", "number"})
@@ -104,17 +105,35 @@ def links_of(sent: Sequence[Sent], inputs: Mapping[str, Any], *, literals: Colle
 
     Values that are inputs, or `literals` of the program, come from there.
     """
-    known = _texts_of(inputs) | {text_of(value) for value in literals}
+    written = {text_of(value) for value in literals}
+    known = _texts_of(inputs) | written
+    # A number such as 2 hours is often equal to a small id by chance.
+    numbers = {text for text in known if _NUMBER.fullmatch(text)} - _texts_in(inputs)
     tables: dict[int, _Table] = {}
     found: list[tuple[int, _Chosen, Link]] = []
     for number, call in enumerate(sent):
         earlier = [item for item in sent[:number] if item.status and _precedes(item, call)]
         for argument, value in _arguments(call):
-            for part in _parts(value, known):
+            is_number = text_of(value) in numbers
+            for part in _parts(value, known - numbers):
                 chosen = _origin(argument, part, earlier, tables)
-                if chosen is not None:
+                if chosen is not None and not (is_number and _fit(argument, chosen.take) < 2):
                     found.append((number, chosen, _link(chosen, call.function, argument, inputs)))
-    return _merged(_with_each(found))
+    return _merged(link for link in _with_each(found) if not _is_chance(link, sent, found, known))
+
+
+def _is_chance(
+    link: Link, sent: Sequence[Sent], found: Sequence[tuple[int, _Chosen, Link]], known: Collection[str]
+) -> bool:
+    """Whether most calls have a value that no answer holds, so that the others are equal to one by chance."""
+    linked = {number for number, _, other in found if (other.call, other.argument) == (link.call, link.argument)}
+    own = [
+        number
+        for number, call in enumerate(sent)
+        if call.function == link.call
+        and any(argument == link.argument and text_of(value) not in known for argument, value in _arguments(call))
+    ]
+    return len(own) > 2 * len(linked.intersection(own)) > 0
 
 
 def _arguments(call: Sent) -> Iterator[tuple[str, Any]]:
@@ -130,6 +149,10 @@ def _is_trivial(value: Any) -> bool:
 
 def _texts_of(value: Any) -> set[str]:
     return {text_of(item) for _, item in scalars(value) if not _is_trivial(item)}
+
+
+def _texts_in(value: Any) -> set[str]:
+    return {item for _, item in scalars(value) if isinstance(item, str)}
 
 
 def _parts(value: Any, known: Collection[str]) -> list[Any]:
@@ -182,7 +205,7 @@ def _origin(argument: str, value: Any, earlier: Sequence[Sent], tables: dict[int
             found = table.places.get(text, [])
             for pattern, path in found:
                 fit = _fit(argument, pattern)
-                if not _is_telling(argument, value, fit):
+                if not _is_telling(argument, pattern, value, fit):
                     continue
                 rank = (fit, number, -sum(one == pattern for one, _ in found))
                 if best is None or rank > best[0]:
@@ -220,16 +243,16 @@ def _plain(name: str) -> str:
     return "".join(_words(name))
 
 
-def _is_telling(argument: str, value: Any, fit: int) -> bool:
+def _is_telling(argument: str, take: str, value: Any, fit: int) -> bool:
     """Whether a value that is equal to a read field was most likely taken from there."""
-    if isinstance(value, str) and not re.fullmatch(r"-?[0-9.]+", value):
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
         return fit > 0 or not _ENUM.fullmatch(value)
     try:
         is_large = abs(float(value)) >= SMALL and float(value).is_integer()
     except (ValueError, OverflowError):
         return True
-    is_paging = any(word in _PAGING for word in _words(last_name(argument)))
-    return not is_paging and (fit > 0 or is_large)
+    names = {*_words(last_name(argument)), *_words(last_name(take))}
+    return names.isdisjoint(_PAGING) and (is_large or (fit > 0 and not names.isdisjoint(_IDS)))
 
 
 def _link(chosen: _Chosen, function: str, argument: str, inputs: Mapping[str, Any]) -> Link:
@@ -255,6 +278,9 @@ def _link(chosen: _Chosen, function: str, argument: str, inputs: Mapping[str, An
 def _echo(chosen: _Chosen, inputs: Mapping[str, Any]) -> tuple[Echo, _Text, int] | None:
     """Return the field by which an input recognises the chosen item, the input's text, and how many items it does."""
     best: tuple[tuple[Any, ...], tuple[Echo, _Text, int]] | None = None
+    if chosen.call.is_change:
+        # What was just made has the names that it was given; nobody chose it.
+        return None
     siblings = chosen.siblings()
     item = chosen.item
     above = format_pointer(parse_pointer(chosen.take)[: len(item)])
@@ -386,6 +412,26 @@ def link_shifts(recipe: Recipe, wanted: Sequence[Sent], sent: Sequence[Sent], in
     return list(dict.fromkeys(shift for call in wanted for shift in check.of(call)))
 
 
+def unfound_shifts(recipe: Recipe, sent: Sequence[Sent], inputs: Mapping[str, Any]) -> list[Shift]:
+    """Find lists in which no input names an item any more, of which the saved run took the named one.
+
+    This can be told only at the end of a program, which may ask for further lists before.
+    """
+    found: list[Shift] = []
+    for link in recipe.links:
+        used, echo = recipe.used(link.answer_of), link.echo
+        calls = [call for call in sent if call.function == link.answer_of and call.status]
+        is_used = any(call.function == link.call for call in sent)
+        if link.choice != "named" or echo is None or used is None or is_used or not calls:
+            continue
+        texts = _texts_in(inputs.get(echo.input))
+        values = [value for call in calls for _, value in places(call.body, echo.field) if isinstance(value, str)]
+        if texts and not any(_strongest(value, sorted(texts)) for value in values):
+            wanted = f"what the input {echo.input} names, {value_text(min(texts))}"
+            found.append(Shift(place_of(used, "field", echo.field), wanted, "nothing of this name"))
+    return list(dict.fromkeys(found))
+
+
 class _Check:
     """The check of the links of a run; the places of the values of an answer are kept for further calls."""
 
@@ -466,10 +512,11 @@ class _Check:
         for answered in reversed(self._sent):
             if answered.function != link.answer_of or not _precedes(answered, call):
                 continue
-            known = self._table(answered, link.take)
-            for text in _spellings(value):
-                for path in known.get(text, ())[:MOST_PLACES]:
-                    yield _Chosen(answered, link.take, path)
+            for take in _takes(link.take, answered):
+                known = self._table(answered, take)
+                for text in _spellings(value):
+                    for path in known.get(text, ())[:MOST_PLACES]:
+                        yield _Chosen(answered, take, path)
 
     def _table(self, answered: Sent, take: str) -> dict[str, list[Path]]:
         key = (id(answered), take)
@@ -507,7 +554,7 @@ class _Check:
         used = self._recipe.used(link.answer_of)
         if not texts or used is None:
             return
-        field = format_pointer(parse_pointer(echo.field)[len(chosen.item) :])
+        field = _in_item(echo, link.take)
         item = value_at(chosen.call.body, chosen.item)
         place = place_of(used, "field", echo.field)
         wanted = f"what the input {echo.input} names, {value_text(texts[0])}"
@@ -525,6 +572,22 @@ class _Check:
             yield Shift(place, wanted, f"{value_text(value)} beside one that is named exactly so")
         elif link.alike == 1 and (alike := _alike(siblings, field, texts, relation)) > 1:
             yield Shift(place, f"one item that the input {echo.input} names, {value_text(texts[0])}", f"{alike:,}")
+
+
+def _takes(take: str, answered: Sent) -> Iterator[str]:
+    """Yield the pattern of a link, and those of the same field in a list that the program read at another place."""
+    yield take
+    parts = parse_pointer(take)
+    if ANY in parts:
+        end = format_pointer(parts[len(parts) - 1 - parts[::-1].index(ANY) :])
+        yield from (pattern for pattern in answered.reads if pattern != take and pattern.endswith(end))
+
+
+def _in_item(echo: Echo, take: str) -> str:
+    """Return the pointer of the field of an echo in its item."""
+    parts = parse_pointer(echo.field)
+    start = len(parts) - parts[::-1].index(ANY) if ANY in parts else max(len(parse_pointer(take)) - 1, 0)
+    return format_pointer(parts[start:])
 
 
 def _strongest(value: str, texts: Sequence[str]) -> Relation | None:

@@ -396,6 +396,13 @@ class _Dumper(yaml.SafeDumper):
         """Return True: equal parts are written out each time."""
         return True
 
+    def check_simple_key(self) -> bool:
+        """Write an empty key, the pattern of a whole answer, on the line of its value."""
+        event = getattr(self, "event", None)
+        if isinstance(event, yaml.ScalarEvent) and not event.value:
+            return True
+        return bool(super().check_simple_key())
+
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         """Indent the items of a list below its key."""
         super().increase_indent(flow, False)

@@ -18,14 +18,12 @@ from restgpt.calling.recipes.links import links_of
 from restgpt.calling.recipes.recipe import MOST_PROGRAM, Recipe, RecipeApi, Saved, SavedCall, Source
 from restgpt.calling.recipes.sent import Sent
 from restgpt.calling.recipes.sources import Answers, scalars
-from restgpt.calling.recipes.variation import is_constant
-from restgpt.specs.docs.keyword import PAGES, arguments_of
+from restgpt.calling.recipes.variation import follows, given_by, is_constant
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named as shown
 from restgpt.tools.redaction import Redactor
 from restgpt.tools.sandbox.parametrize import Parametrized, Replacement, parametrized
 from restgpt.tools.sandbox.program import ProgramRun, run_program
-from restgpt.tools.storable import storable_value
 
 MOST_CALLS = 1000
 """The maximum number of calls that a replayed program may wait for at once."""
@@ -163,8 +161,7 @@ def _check_edited(run: FinishedRun) -> None:
             return
         for wanted in asked:
             call = changes.pop(wanted.position)
-            keywords = {name: value for name, value in wanted.keywords.items() if name != PAGES}
-            if storable_value(arguments_of(call.operation, keywords, wanted.positional)) != call.given:
+            if given_by(call.operation, wanted) != call.given:
                 raise NotSavableError(
                     f"A person edited the arguments of {wanted.function} at the approval, so the program does not "
                     "contain what was sent. Ask again with the edited values in the instruction, and save that run."
@@ -285,7 +282,8 @@ def _of_texts(run: FinishedRun, found: Parametrized, chosen: Sequence[Input]) ->
             continue
         field, call = names.get(text.casefold(), ("", None))
         noun = noun_of(call.operation) if call is not None else ""
-        more.append(Input(field or "name", text, {"type": "string"}, noun=noun))
+        name = "_".join(filter(None, (noun, field or "name")))
+        more.append(Input(name, text, {"type": "string"}))
     return more
 
 
@@ -418,7 +416,7 @@ def _is_linear(run: FinishedRun, made: _Made, sources: Sequence[Mapping[str, Sou
     if len(sites) != len(run.calls) or any(site.is_repeated for site in sites):
         return False
     known = all(source != Source() for found in sources for source in found.values())
-    return known and all(choice in ("only", "first", "last") for choice in choices)
+    return known and all(choice in ("only", "first", "last") for choice in choices) and follows(run, sources)
 
 
 def _constants(run: FinishedRun, made: _Made) -> list[Any]:

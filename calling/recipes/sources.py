@@ -95,7 +95,7 @@ def scalars(value: Any) -> Iterator[tuple[tuple[str, ...], Scalar]]:
     while stack:
         tokens, node = stack.pop()
         if isinstance(node, Mapping):
-            stack += [((*tokens, str(name)), inner) for name, inner in reversed(node.items())]
+            stack += [((*tokens, str(name)), inner) for name, inner in reversed(list(node.items()))]
         elif isinstance(node, list):
             stack += [((*tokens, str(number)), inner) for number, inner in reversed(list(enumerate(node)))]
         elif isinstance(node, Scalar):

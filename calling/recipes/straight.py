@@ -269,10 +269,10 @@ def _texts_in(program: _Program, report: str) -> Iterator[str]:
 
 def _plain(program: _Program, text: str) -> str | None:
     """Return the expression of a value in the report, if it is plain where it came from."""
-    expressions = {}
+    expressions: list[str] = []
     for place in program.answers.places(text):
         try:
-            expressions.setdefault(_expression(program, place, ""), place)
+            expressions.append(_expression(program, place, ""))
         except NotSavableError:
             continue
     is_number = re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text) is not None

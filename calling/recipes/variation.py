@@ -1,13 +1,20 @@
-"""Find out whether the report of a program depends on an answer: run it over answers in which the values are others."""
+"""Find out what a program does with its answers: run it over recorded answers in which the values are others."""
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from restgpt.calling.recipes.finished import FinishedRun
-from restgpt.tools.sandbox.program import Entry, ProgramRun, run_program
+from restgpt.calling.recipes.recipe import Source
+from restgpt.calling.recipes.sources import at, scalars
+from restgpt.specs import Operation
+from restgpt.specs.docs.keyword import PAGES, arguments_of
+from restgpt.specs.reading.pointer import format_pointer, parse_pointer
+from restgpt.tools.evidence import text_of
+from restgpt.tools.sandbox.program import Entry, ProgramRun, WantedCall, run_program
+from restgpt.tools.storable import storable_value
 
 MOST_RUNS = 40
 """The maximum number of runs of a program over other answers; one that needs more counts as depending on them."""
@@ -39,11 +46,53 @@ def _prints(found: ProgramRun | None, report: str) -> bool:
     return found is not None and found.kind == "finished" and found.result.output == report
 
 
+@dataclass(frozen=True, slots=True)
+class _Play:
+    """A run over changed answers: how it ended, and the arguments of its calls by their positions."""
+
+    end: ProgramRun
+    arguments: Mapping[str, Mapping[str, Any]]
+
+
+def follows(run: FinishedRun, sources: Sequence[Mapping[str, Source]]) -> bool:
+    """Return whether the program takes values of answers by their place: from other items if lists are turned round."""
+    play = _play(run, _turned)
+    if play is None or play.end.kind != "finished":
+        return False
+    bodies = [_turned(call.sent.body) for call in run.calls]
+    for call, found in zip(run.calls, sources, strict=True):
+        given = {format_pointer(tokens): value for tokens, value in scalars(play.arguments.get(call.sent.position, {}))}
+        for pointer, source in found.items():
+            if source.call and text_of(given.get(pointer)) != text_of(_value(bodies[source.call - 1], source.at)):
+                return False
+    return True
+
+
+def _value(body: Any, pointer: str) -> Any:
+    try:
+        return at(body, parse_pointer(pointer))
+    except (LookupError, TypeError, ValueError):
+        return None
+
+
+def _turned(answer: Any) -> Any:
+    """Return the answer with all lists in the opposite order."""
+    if isinstance(answer, Mapping):
+        return {name: _turned(value) for name, value in answer.items()}
+    return [_turned(value) for value in reversed(answer)] if isinstance(answer, list) else answer
+
+
 def _played(run: FinishedRun, change: Callable[[Any], Any]) -> ProgramRun | None:
+    play = _play(run, change)
+    return None if play is None else play.end
+
+
+def _play(run: FinishedRun, change: Callable[[Any], Any]) -> _Play | None:
     """Run the program over changed answers, whatever arguments its calls have; None if it makes other calls."""
-    recorded = {call.sent.position: call.entry for call in run.calls}
+    recorded = {call.sent.position: call for call in run.calls}
     functions = list(dict.fromkeys(call.sent.function for call in run.calls))
     entries: dict[str, Entry] = {}
+    arguments: dict[str, Mapping[str, Any]] = {}
     for _ in range(MOST_RUNS):
         found = run_program(
             run.code,
@@ -54,12 +103,24 @@ def _played(run: FinishedRun, change: Callable[[Any], Any]) -> ProgramRun | None
             most=MOST_CALLS,
         )
         if found.kind != "calls":
-            return found
-        for call in found.calls:
-            if call.position not in recorded:
+            return _Play(found, arguments)
+        for wanted in found.calls:
+            call = recorded.get(wanted.position)
+            if call is None or call.sent.function != wanted.function:
                 return None
-            entries[call.position] = _changed(recorded[call.position], call.digest, change)
+            arguments[wanted.position] = given_by(call.operation, wanted)
+            entries[wanted.position] = _changed(call.entry, wanted.digest, change)
     return None
+
+
+def given_by(operation: Operation, wanted: WantedCall) -> Mapping[str, Any]:
+    """Return the arguments of a call that a program waits for; none if they do not fit the operation."""
+    keywords = {name: value for name, value in wanted.keywords.items() if name != PAGES}
+    try:
+        given: Mapping[str, Any] = storable_value(arguments_of(operation, keywords, wanted.positional))
+    except ValueError:
+        return {}
+    return given
 
 
 def _changed(entry: Entry, digest: str, change: Callable[[Any], Any]) -> Entry:

@@ -204,6 +204,45 @@ def diff(
         terminal.answer(diff_text(one, other))
 
 
+@recipe.command()
+def graph(name: Name, as_json: AsJson = False) -> None:
+    """Add a recipe as a graph of its own to langgraph.json, for LangGraph Studio and servers."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.commands.recipe_graph import add_graph
+
+        add_graph(terminal, _book(), name)
+
+
+@recipe.command()
+def export(
+    name: Name,
+    arazzo: Annotated[bool, typer.Option("--arazzo", help="Write an Arazzo document, the only format.")] = True,
+    arazzo_version: Annotated[
+        Literal["1.1.0", "1.0.1"], typer.Option(help="The version of Arazzo that the document has.")
+    ] = "1.1.0",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write this file instead of stdout.", metavar="FILE")
+    ] = None,
+    version: Version = None,
+    names: ApiNames = None,
+    specs: Specs = None,
+    as_json: AsJson = False,
+) -> None:
+    """Export a recipe for other runners; what they cannot run is named in a notice."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.commands.arazzo_file import export_arazzo
+        from restgpt.commands.recipe_run import sources_of
+        from restgpt.commands.sources import Sources
+        from restgpt.tools.settings import Settings
+
+        settings = Settings.from_env()
+        found = _book().load(name, version)
+        sources = sources_of(found, Sources.given(names, specs, None), settings)
+        export_arazzo(terminal, found, sources, settings, output=output, version=arazzo_version)
+
+
 def _book() -> "RecipeBook":
     from restgpt.calling.recipes.book import RecipeBook
     from restgpt.tools.settings import Settings

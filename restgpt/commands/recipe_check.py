@@ -87,7 +87,7 @@ def _dry_run(
 
 
 def _judged(outcome: "Outcome") -> tuple[Status, str]:
-    program = outcome.program or {}
+    program: Mapping[str, Any] = outcome.program or {}
     if outcome.status == "paused":
         return "paused", "A read needs an approval, so the check ends here. Run the recipe to decide."
     end = program.get("end")

@@ -21,16 +21,16 @@ def compared(book: RecipeBook, name: str, first: str | None, second: str | None)
         versions = book.versions(name)
         if len(versions) < 2:
             raise UsageError(
-                f"The recipe {name} has only version {versions[0]}. Name another recipe: restgpt recipe diff {name} OTHER"
+                f"The recipe {name} has only version {versions[0]}. Name another: restgpt recipe diff {name} OTHER"
             )
         return book.load(name, versions[-2]), book.load(name, versions[-1])
     one, other = _version(first), _version(second)
     if one is None:
         if second is not None:
-            raise UsageError(f"{first} is no version. Give two versions of {name}, or one other recipe.")
+            raise UsageError(f"{first!r} is no version. Give two versions of {name}, or one other recipe.")
         return book.load(name), book.load(first)
     if second is not None and other is None:
-        raise UsageError(f"{second} is no version. Give a number, such as 2.")
+        raise UsageError(f"{second!r} is no version. Give a number, such as 2.")
     return book.load(name, one), book.load(name, other)
 
 

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.commands.agent import Agent, Outcome
+from restgpt.commands.arazzo_file import is_arazzo, recipe_of_file
 from restgpt.commands.failure import UsageError
 from restgpt.commands.recipe_text import proof
 from restgpt.commands.sources import Sources
@@ -70,6 +71,11 @@ def _found(wanted: Wanted, settings: "Settings") -> Found:
     from restgpt.calling.recipes.book import RecipeBook, read_recipe
 
     path = Path(wanted.target).expanduser()
+    if is_arazzo(path):
+        recipe, sources, apis = recipe_of_file(path, wanted.workflow, wanted.sources, settings)
+        return Found(recipe, "", sources, apis)
+    if wanted.workflow:
+        raise UsageError("--workflow names a workflow of an Arazzo file, such as shop.arazzo.yaml. Leave it out.")
     if not _is_file(wanted.target):
         book = RecipeBook(settings.recipes)
         recipe = book.load(wanted.target, wanted.version)

@@ -1,13 +1,19 @@
 """`restgpt recipe save`: the last run of a thread becomes a recipe file."""
 
+import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from restgpt.calling.recipes.recipe import NAME, Recipe
 from restgpt.commands.failure import UsageError
 from restgpt.commands.recipe_text import input_lines
 from restgpt.commands.terminal import Terminal
+
+if TYPE_CHECKING:
+    from restgpt.nodes.context import Context
+    from restgpt.nodes.resources import Resources
 
 
 def save_thread(
@@ -47,8 +53,27 @@ def save_thread(
                 turn=turn,
                 description=description,
             )
+            if suggest:
+                proposed = _suggested(terminal, recipe, resources, context)
+                recipe = proposed.model_copy(update={"description": description}) if description else proposed
     path = RecipeBook(settings.recipes).save(recipe, beside=True)
     _report(terminal, RecipeBook(settings.recipes).load(name), path)
+
+
+def _suggested(terminal: Terminal, recipe: Recipe, resources: "Resources", context: "Context") -> Recipe:
+    """Return the recipe with names that the planner's model proposes; without a usable reply, the recipe as it is."""
+    from restgpt.nodes.recipe_names import with_proposed_names
+    from restgpt.tools.model.errors import ModelError, NoModelError
+
+    try:
+        return with_proposed_names(recipe, resources, context)
+    except NoModelError:
+        terminal.note(
+            "No model is configured, so the names are those that the rules found. Name a model with RESTGPT_MODEL."
+        )
+    except ModelError as error:
+        terminal.note(f"The model proposed no usable names, so they are those that the rules found. {error}")
+    return recipe
 
 
 def _report(terminal: Terminal, recipe: Recipe, path: Path) -> None:
@@ -67,9 +92,7 @@ def _report(terminal: Terminal, recipe: Recipe, path: Path) -> None:
     lines = [f"Saved {path}" + (f" as version {recipe.version}; the others are kept." if recipe.version > 1 else ".")]
     lines += _section("Inputs:", input_lines(recipe)) or ["It has no inputs."]
     lines += _section("Fixed, because the program decides by them or computes with them:", fixed)
-    lines.append(
-        f"Not proved: it counts as proved after a run with other inputs went well. Run it with: {run_line(recipe)}"
-    )
+    lines.append(f"Not proved: a run with other inputs that goes well proves it. Run it with: {run_line(recipe)}")
     terminal.answer("\n".join(lines))
 
 
@@ -79,15 +102,11 @@ def _section(heading: str, lines: Sequence[str]) -> list[str]:
 
 def fixed_values(recipe: Recipe) -> list[str]:
     """Return the values that the user had said and that are no inputs, as JSON texts."""
-    import json
-
     return [json.dumps(value, ensure_ascii=False) for value in recipe.constants]
 
 
 def run_line(recipe: Recipe) -> str:
     """Return the command that runs a recipe with the inputs of the saved run, as an example."""
-    import shlex
-
     words = ["restgpt", "recipe", "run", recipe.name]
     for name, value in recipe.examples.items():
         words += ["--input", shlex.quote(f"{name}={_text(value)}")]
@@ -95,6 +114,4 @@ def run_line(recipe: Recipe) -> str:
 
 
 def _text(value: Any) -> str:
-    import json
-
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -108,12 +108,14 @@ def _example(schema: Mapping[str, Any]) -> str:
 
 def guard_lines(recipe: Recipe) -> list[str]:
     """Return what the recipe relies on beside its operations: the fields that it reads, and where values come from."""
-    reads = [f"{item.function} answers {_listed(item.reads)}" for item in recipe.operations if item.reads]
+    reads = [f"{item.function} answers with {_listed(item.reads)}" for item in recipe.operations if item.reads]
     return [*reads, *map(_link_line, recipe.links)]
 
 
 def _listed(reads: Mapping[str, Sequence[str]]) -> str:
-    parts = [f"{pattern or 'the answer'} ({' or '.join(types)})" for pattern, types in reads.items()]
+    # The answer itself says nothing beside one of its fields.
+    fields = {pattern: types for pattern, types in reads.items() if pattern} or reads
+    parts = [f"{pattern or 'itself'} ({' or '.join(types)})" for pattern, types in fields.items()]
     more = f" and {len(parts) - 6} more fields" if len(parts) > 6 else ""
     return ", ".join(parts[:6]) + more
 

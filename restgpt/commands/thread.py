@@ -36,8 +36,8 @@ class RecipeOfThread(TypedDict):
 class ThreadRecord:
     """The record of a thread; `context` has the settings given for it, never a secret.
 
-    `recipe` is the recipe that the last run of the thread carries out; None if it had only an instruction. `turn` is the
-    number of the turn that `instruction` opens. If the graph has fewer turns, the run was killed before its first
+    `recipe` is the recipe that the last run of the thread carries out; None if it had only an instruction. `turn` is
+    the number of the turn that `instruction` opens. If the graph has fewer turns, the run was killed before its first
     checkpoint, and `resume` starts it again. `turn` is 0 for a single change sent by `restgpt call`.
     """
 

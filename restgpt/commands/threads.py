@@ -171,9 +171,8 @@ def _print_thread(
     answer: str,
     unfinished: "Sequence[Line]" = (),
 ) -> None:
-    from restgpt.trace import step_lines, usage_text
-
     from restgpt.commands.recipe_run import recipe_line
+    from restgpt.trace import step_lines, usage_text
 
     sources = ", ".join([*record.sources.names, *record.sources.specs])
     lines = [

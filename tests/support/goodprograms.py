@@ -13,6 +13,7 @@ class Good:
     code: str
     inputs: dict[str, Any]
     is_linear: bool = False
+    fixture: str | None = None
 
 
 BIRTHDAY = Good(
@@ -36,7 +37,6 @@ directed = [credit for credit in credits["crew"] if credit["job"] == "Director"]
 print(f"{person['name']} directed {len(directed)} movies.")
 """,
     {"query": "Satyajit Ray"},
-    is_linear=True,
 )
 HIGHER = Good(
     "tmdb",
@@ -106,6 +106,7 @@ change_playlist_details(playlist_id=playlist["id"], body={"name": "Short Drives"
 print("Renamed Long Drives to Short Drives and made it private.")
 """,
     {"playlist_name": "Long Drives", "name": "Short Drives"},
+    fixture="studio",
 )
 VOLUME = Good(
     "spotify",
@@ -128,7 +129,8 @@ follow(type="artist", ids=",".join(artists))
 save_tracks(ids=items[0]["track"]["id"])
 print(f"Followed {len(artists)} artists and saved {items[0]['track']['name']}.")
 """,
-    {"name": "Kitchen Radio"},
+    {"playlist_name": "Kitchen Radio"},
+    fixture="studio",
 )
 QUEUE = Good(
     "spotify",

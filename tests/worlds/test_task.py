@@ -29,6 +29,7 @@ CREDITS = {
         ("$1.crew[job=Director].min(day).id", [3]),
         ("$1.crew.tags", ["x", "y", "z"]),
         ("$1.crew[*].id", [1, 2, 3, 4]),
+        ("$1.crew+crew[0:5].id", [1, 2, 3, 4, 1]),
         ("$1.crew[:2][*].id", [1, 2]),
         ("$1.crew[job=Director][1:].id", [3, 4]),
     ],

@@ -70,7 +70,9 @@ def needed_modules(code: str, media: Media) -> tuple[str, ...]:
         found.extend(_IMPORTED_FOR[word])
     if media in _CHECKED:
         found.extend(("ast", "difflib"))
-    elif "gather" in words or media == "rewriting":
+    elif media == "rewriting":
+        found.extend(("ast", "encodings.unicode_escape"))  # `ast.unparse` encodes with it
+    elif "gather" in words:
         found.append("ast")
     if not code.isascii():
         found.append("unicodedata")  # the compiler normalises names with it

@@ -108,10 +108,12 @@ def _read(payload: str, names: Collection[str], functions: Collection[str]) -> P
     code, used, sites, literals = (report[key] for key in ("code", "used", "sites", "literals"))
     if not isinstance(code, str) or len(code) > MOST_CODE:
         raise ValueError("its code is no text, or too long")
+    code.encode()  # lone surrogates raise ValueError
     if not _are_texts(used, len(names)) or not set(used) <= set(names):
         raise ValueError("it uses other inputs")
     if not isinstance(sites, list) or len(sites) > MOST_SITES or not _are_texts(literals, MOST_LITERALS):
         raise ValueError("its lists are no lists, or too long")
+    "".join(literals).encode()
     lines = code.count("\n") + 1
     return Parametrized(code, frozenset(used), tuple(_site(item, lines, functions) for item in sites), tuple(literals))
 

@@ -157,18 +157,25 @@ class Catalogue:
     users: tuple[str, ...] = ()
     discography: dict[str, tuple[str, ...]] = field(default_factory=dict)
     repertoire: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    exchanged: Mapping[tuple[str, Any], Any] = field(default_factory=dict)
+
+    def said(self, kind: str, value: Any) -> Any:
+        """A name or number that an instruction says; another one, if the task is asked about other things."""
+        return self.exchanged.get((kind, value), value)
 
     def artist(self, name: str) -> Artist:
         """The artist called exactly `name`; raises LookupError if there is none."""
-        return _only(name, self.artists.values())
+        return _only(self.said("artist", name), self.artists.values())
 
     def album(self, name: str, artist: str) -> Album:
         """The album called exactly `name` by the artist called `artist`; raises LookupError if there is none."""
+        name, artist = self.said("album", (name, artist))
         owner = self.artist(artist).id
         return _only(name, (item for item in self.albums.values() if owner in item.artists))
 
     def track(self, name: str, artist: str) -> Track:
         """The track called exactly `name` by the artist called `artist`; raises LookupError if there is none."""
+        name, artist = self.said("track", (name, artist))
         owner = self.artist(artist).id
         return _only(name, (item for item in self.tracks.values() if owner in item.artists))
 

@@ -34,6 +34,7 @@ def current(account: Account) -> Track:
 
 def playlist(account: Account, name: str) -> Playlist:
     """The listener's own playlist called `name`; LookupError without one."""
+    name = account.catalogue.said("playlist", name)
     for item in account.playlists:
         if isinstance(item, Playlist) and item.name == name:
             return item
@@ -122,9 +123,14 @@ def drop(target: Playlist, position: int) -> None:
     del target.items[position]
 
 
+def rename(target: Playlist, account: Account, name: str) -> None:
+    """Give a playlist another name."""
+    target.name = account.catalogue.said("name", name)
+
+
 def set_volume(account: Account, percent: int) -> None:
     """Make the active device louder or quieter."""
-    account.device(None).volume = percent
+    account.device(None).volume = account.catalogue.said("volume_percent", percent)
 
 
 def album_called(account: Account, name: str, artist: str) -> Album:
@@ -171,16 +177,18 @@ def _unfollow_and_skip(account: Account) -> None:
 
 def _empty_and_rename(account: Account) -> None:
     target = playlist(account, "My R&B")
-    target.items, target.name = [], "Test"
+    target.items = []
+    rename(target, account, "Test")
 
 
 def _pause_on_my_pc(account: Account) -> None:
-    if account.device(None).name == "My PC":
+    if account.device(None).name == account.catalogue.said("device", "My PC"):
         account.player.is_playing = False
 
 
 def _move_to_my_pc(account: Account) -> None:
-    account.activate(next(device for device in account.devices if device.name == "My PC"))
+    name = account.catalogue.said("device", "My PC")
+    account.activate(next(device for device in account.devices if device.name == name))
 
 
 def _forget_all(account: Account) -> None:
@@ -201,7 +209,7 @@ def _unsave_third_track(account: Account) -> None:
 
 
 def _rename_first(account: Account) -> None:
-    first_playlist(account).name = "My First"
+    rename(first_playlist(account), account, "My First")
 
 
 def _empty_first(account: Account) -> None:
@@ -418,7 +426,7 @@ PUBLISHED: dict[int, Judge] = {
     45: Becomes(_repeat),
     46: Becomes(lambda a: _skip_at(a, 80), (PAUSE,), ("player.is_playing",)),
     47: Meets(lambda before, after: _album_plays(before, after, "BIGBANG"), PLAYING),
-    48: Becomes(lambda a: follow(a, a.catalogue.artist("Jay Chou").id)),
+    48: Becomes(lambda a: follow(a, *album_called(a, "Mojito", "Jay Chou").artists)),
     49: Meets(_third_plays_again, (*PLAYING, "player.repeat")),
     50: Creates("BIGBANG", _some_of_bigbang),
     51: Becomes(_empty_first),

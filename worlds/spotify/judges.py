@@ -1,7 +1,7 @@
 """Judges of runs: the account must be the wanted one, or the answer true, and nothing else may change."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from restgpt.worlds.answer import Expectation, Verdict
@@ -138,7 +138,7 @@ class Creates(_Change):
         made = [item for item in after.playlists if item.id not in known]
         if len(made) != 1 or not isinstance(made[0], Playlist):
             return Verdict(False, f"{len(made)} new playlists instead of one")
-        if made[0].name.strip() != self.name:
+        if made[0].name.strip() != before.catalogue.said("name", self.name):
             return Verdict(False, f"the playlist is called {made[0].name}")
         problem = _found(self.problem, before, [item.uri for item in made[0].items])
         if problem:
@@ -151,7 +151,9 @@ class Creates(_Change):
 
 def start(world: World[Any]) -> Account:
     """A fresh account as it was after the world's last reset."""
-    return open_account(world.seed, world.fixture)
+    account = open_account(world.seed, world.fixture)
+    account.catalogue = replace(account.catalogue, exchanged=world.exchanged)
+    return account
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any], *, free: Sequence[str] = ()) -> list[str]:

@@ -16,6 +16,7 @@ from restgpt.worlds.spotify.checks import (
     one,
     only_by,
     playlist,
+    rename,
     save_album,
     save_track,
     set_volume,
@@ -28,7 +29,8 @@ from restgpt.worlds.spotify.judges import Becomes, Creates, Judge, Meets, Says
 
 def _rename(account: Account) -> None:
     target = playlist(account, "Long Drives")
-    target.name, target.public = "Short Drives", False
+    target.public = False
+    rename(target, account, "Short Drives")
 
 
 def _go_back(account: Account) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from hashlib import blake2b
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from restgpt.worlds.tmdb.words import DIRECTOR
 
@@ -219,6 +219,11 @@ class Catalogue:
     keywords: dict[int, str]
     charts: Charts
     credits: "CreditIndex"
+    exchanged: Mapping[tuple[str, Any], Any] = field(default_factory=dict)
+
+    def said(self, kind: str, value: Any) -> Any:
+        """A name or number that an instruction says; another one, if the task is asked about other things."""
+        return self.exchanged.get((kind, value), value)
 
     def titles(self, kind: str) -> Mapping[int, Title]:
         """The films (`movie`) or the shows (`tv`)."""
@@ -230,23 +235,28 @@ class Catalogue:
 
     def movie(self, name: str) -> Movie:
         """The film of exactly this title; LookupError without one."""
-        return _named(self.movies.values(), name)
+        return _named(self.movies.values(), self.said("movie", name))
 
     def show(self, name: str) -> Show:
         """The show of exactly this name; LookupError without one."""
-        return _named(self.shows.values(), name)
+        return _named(self.shows.values(), self.said("show", name))
 
     def person(self, name: str) -> Person:
         """The person of exactly this name; LookupError without one."""
-        return _named(self.people.values(), name)
+        return _named(self.people.values(), self.said("person", name))
 
     def collection(self, name: str) -> Collection:
         """The collection of exactly this name; LookupError without one."""
-        return _named(self.collections.values(), name)
+        return _named(self.collections.values(), self.said("collection", name))
 
     def company(self, name: str) -> Company:
         """The company of exactly this name; LookupError without one."""
-        return _named(self.companies.values(), name)
+        return _named(self.companies.values(), self.said("company", name))
+
+    def companies_of(self, name: str) -> list[Company]:
+        """The companies whose names contain this one."""
+        said = self.said("company", name)
+        return [company for company in self.companies.values() if said in company.name]
 
 
 class CreditIndex:

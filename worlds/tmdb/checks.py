@@ -8,7 +8,7 @@ from datetime import date
 
 from restgpt.worlds.answer import AllOf, AnyOf, Dates, Expectation, Number, YesNo
 from restgpt.worlds.tmdb import movies, views
-from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Movie, Show, Title, best_rated, kind_of
+from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Movie, Season, Show, Title, best_rated, kind_of
 from restgpt.worlds.tmdb.expectations import (
     AGE,
     COUNT,
@@ -84,14 +84,19 @@ def directed_shows(catalogue: Catalogue, person: int) -> list[Title]:
     return _newest_first(catalogue.credits.directed_shows(person))
 
 
+def season_of(catalogue: Catalogue, name: str, number: int) -> Season:
+    """A season of a show."""
+    return catalogue.show(name).seasons[catalogue.said("season_number", number)]
+
+
 def episode(catalogue: Catalogue, name: str, season: int, number: int) -> Episode:
     """An episode of a show."""
-    return catalogue.show(name).seasons[season].episodes[number - 1]
+    return season_of(catalogue, name, season).episodes[catalogue.said("episode_number", number) - 1]
 
 
 def season_directors(catalogue: Catalogue, name: str, season: int) -> list[int]:
     """The directors of the episodes of a season."""
-    jobs = catalogue.show(name).seasons[season].crew
+    jobs = season_of(catalogue, name, season).crew
     return list(dict.fromkeys(job.person for job in jobs if job.job == DIRECTOR))
 
 
@@ -113,7 +118,7 @@ def recommended(catalogue: Catalogue, title: Title) -> list[Title]:
 
 
 def _logos_of_disney(catalogue: Catalogue) -> Expectation:
-    found = [company.id for company in catalogue.companies.values() if "Walt Disney" in company.name]
+    found = [company.id for company in catalogue.companies_of("Walt Disney")]
     return pictures(catalogue, "company", found, "logo")
 
 
@@ -165,12 +170,11 @@ def _colleagues(catalogue: Catalogue) -> Expectation:
 
 def _new_and_good(catalogue: Catalogue) -> Expectation:
     films = sorted(catalogue.movies.values(), key=lambda movie: -movie.popularity)
-    good = [movie for movie in films if _is_new_and_good(movie)]
-    return titles(catalogue, good, 2, forbidden=[movie for movie in films if not _is_new_and_good(movie)])
-
-
-def _is_new_and_good(movie: Movie) -> bool:
-    return movie.language == "en" and movie.vote_average >= 7 and movie.released >= date(2021, 1, 1)
+    least = catalogue.said("vote_average.gte", 7)
+    first = date.fromisoformat(catalogue.said("primary_release_date.gte", "2021-01-01"))
+    good = [movie for movie in films if movie.language == "en" and movie.vote_average >= least]
+    good = [movie for movie in good if movie.released >= first]
+    return titles(catalogue, good, 2, forbidden=[movie for movie in films if movie not in good])
 
 
 def _tallest_ring(catalogue: Catalogue) -> Expectation:
@@ -186,7 +190,13 @@ def _same_director(catalogue: Catalogue) -> Expectation:
 def _masters(catalogue: Catalogue) -> Expectation:
     names = ("Akira Kurosawa", "Steven Spielberg")
     counts = [len(directed(catalogue, name)) for name in names]
-    return ahead(("Kurosawa", "Spielberg"), (counts[0], counts[1]), COUNT)
+    first, second = (_short(catalogue.said("person", name), name) for name in names)
+    return ahead((first, second), (counts[0], counts[1]), COUNT)
+
+
+def _short(name: str, known: str) -> str:
+    """The family name of somebody who is known by it; the whole name of anybody else."""
+    return name.split()[-1] if name == known else name
 
 
 def _both_married(catalogue: Catalogue) -> Expectation:
@@ -214,13 +224,18 @@ def _lead_today(catalogue: Catalogue) -> Expectation:
 def _earlier_film(catalogue: Catalogue) -> Expectation:
     names = ("The Double Life of Veronique", "Mulholland Drive")
     days = [-catalogue.movie(name).released.toordinal() for name in names]
-    return ahead(names, (days[0], days[1]), RELEASE)
+    return ahead(_said(catalogue, names), (days[0], days[1]), RELEASE)
+
+
+def _said(catalogue: Catalogue, names: tuple[str, str]) -> tuple[str, str]:
+    """Two films as the instruction names them."""
+    return catalogue.said("movie", names[0]), catalogue.said("movie", names[1])
 
 
 def _avatars(catalogue: Catalogue) -> Expectation:
     names = ("Avatar", "Avatar: The Way of Water")
     scores = [catalogue.movie(name).vote_average for name in names]
-    return ahead(names, (scores[0], scores[1]), RATING)
+    return ahead(_said(catalogue, names), (scores[0], scores[1]), RATING)
 
 
 def _latest_of_eastwood(catalogue: Catalogue) -> Expectation:
@@ -295,7 +310,7 @@ PUBLISHED: Mapping[int, Truth] = {
     54: _first_aired,
     55: lambda c: keywords(c, [popular_show(c)], 1),
     56: lambda c: plot(c, episode(c, "Westworld", 2, 3)),
-    57: lambda c: Dates((c.show("Game of Thrones").seasons[2].air_date,)),
+    57: lambda c: Dates((season_of(c, "Game of Thrones", 2).air_date,)),
     58: lambda c: stills(c, episode(c, "Band of Brothers", 1, 3)),
     59: lambda c: pictures(c, "network", c.show("Game of Thrones").networks, "logo"),
     60: lambda c: network_page(c, c.show("Game of Thrones")),
@@ -320,7 +335,7 @@ PUBLISHED: Mapping[int, Truth] = {
     79: _new_and_good,
     80: _tallest_ring,
     81: lambda c: birthday(c, _most_popular_person(c)),
-    82: lambda c: pictures(c, "season", [c.show("The Big Bang Theory").seasons[2].id], "poster"),
+    82: lambda c: pictures(c, "season", [season_of(c, "The Big Bang Theory", 2).id], "poster"),
     83: lambda c: episode_title(c, episode(c, "The Mandalorian", 2, 3)),
     84: lambda c: birthday(c, c.movie("The Shawshank Redemption").lead),
     85: lambda c: birthday(c, c.movie("The Shawshank Redemption").directors[0]),
@@ -352,7 +367,9 @@ OWN: Mapping[str, Truth] = {
     "guest": lambda c: people(c, [role.person for role in episode(c, "Fleabag", 2, 4).guests]),
     "last-part": lambda c: titles(c, parts(c, "Indiana Jones")[-1:]),
     "higher": lambda c: ahead(
-        ("Parasite", "Paddington"), (c.movie("Parasite").vote_average, c.movie("Paddington").vote_average), RATING
+        _said(c, ("Parasite", "Paddington")),
+        (c.movie("Parasite").vote_average, c.movie("Paddington").vote_average),
+        RATING,
     ),
     "lead": lambda c: lead(c, directed(c, "Jane Campion")[0]),
     "homepage": lambda c: network_page(c, c.show("The Wire")),
@@ -362,5 +379,6 @@ OWN: Mapping[str, Truth] = {
 
 
 def _japanese(catalogue: Catalogue) -> list[Title]:
-    found = [show for show in catalogue.shows.values() if show.language == "ja" and show.vote_average >= 6]
+    least = catalogue.said("vote_average.gte", 6)
+    found = [show for show in catalogue.shows.values() if show.language == "ja" and show.vote_average >= least]
     return sorted(found, key=lambda show: -show.popularity)

@@ -1,6 +1,7 @@
 """The tasks of the simulated film database: the published instructions by index, and our own."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -8,6 +9,7 @@ from restgpt.worlds.answer import Verdict
 from restgpt.worlds.data import read_data
 from restgpt.worlds.log import LogEntry
 from restgpt.worlds.task import Step, Task, shape
+from restgpt.worlds.tmdb.catalogue import Catalogue
 from restgpt.worlds.tmdb.checks import OWN, PUBLISHED, Truth
 from restgpt.worlds.world import World
 
@@ -36,8 +38,8 @@ def _task(key: str, entry: Mapping[str, Any], truth: Truth) -> Task:
         instruction=entry.get("instruction"),
         steps=steps,
         check=partial(_check, truth, frozenset(map(shape, telling))),
-        right=lambda world: truth(world.state).right(),
-        wrong=lambda world: truth(world.state).wrong(),
+        right=lambda world: truth(_asked_about(world)).right(),
+        wrong=lambda world: truth(_asked_about(world)).wrong(),
         alternatives=alternatives,
         answer=entry.get("answer", ""),
     )
@@ -47,7 +49,13 @@ def _check(truth: Truth, telling: frozenset[str], world: World[Any], log: Sequen
     """Pass a true answer after a fulfilled call that can give it."""
     if not any(telling.intersection(map(shape, asked(entry))) for entry in log if entry.ok):
         return Verdict(False, "no fulfilled call could have told")
-    return truth(world.state).judge(answer)
+    return truth(_asked_about(world)).judge(answer)
+
+
+def _asked_about(world: World[Any]) -> Catalogue:
+    """The world's catalogue, in which names are looked up as they were exchanged."""
+    catalogue: Catalogue = world.state
+    return replace(catalogue, exchanged=world.exchanged) if world.exchanged else catalogue
 
 
 def asked(entry: LogEntry) -> list[str]:

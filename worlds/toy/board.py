@@ -3,7 +3,7 @@
 import random
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from restgpt.worlds.exchange import Call, Json, RefusalError, Reply
@@ -31,6 +31,11 @@ class Board:
     projects: dict[int, dict[str, Any]]
     tasks: dict[int, dict[str, Any]]
     next_id: int
+    exchanged: Mapping[tuple[str, Any], Any] = field(default_factory=dict)
+
+    def said(self, kind: str, value: Any) -> Any:
+        """A name or number that an instruction says; another one, if the task is asked about other things."""
+        return self.exchanged.get((kind, value), value)
 
 
 class Toy(World[Board]):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ class Judge:
         if not any(entry.ok for entry in log):
             return Verdict(False, "nothing was asked")
         start = Toy(seed=world.seed)
+        start.state.exchanged = world.exchanged
         heard = Verdict(True, "nothing to say") if self.says is None else self.says(start.state).judge(answer)
         if self.becomes is not None:
             self.becomes(start.state)
@@ -36,7 +37,7 @@ class Judge:
         """A true or false answer; a task that only writes has none."""
         if self.says is None:
             return "Done."
-        expected = self.says(deepcopy(world.state))
+        expected = self.says(replace(deepcopy(world.state), exchanged=world.exchanged))
         return expected.right() if right else expected.wrong()
 
 
@@ -50,11 +51,12 @@ class ToyTask(Task):
 
 
 def _project(board: Board, name: str) -> int:
-    return next(number for number, project in board.projects.items() if project["name"] == name)
+    said = board.said("project", name)
+    return next(number for number, project in board.projects.items() if project["name"] == said)
 
 
 def _hours(board: Board) -> Expectation:
-    return Number(board.tasks[117]["hours"])
+    return Number(board.tasks[board.said("task_id", 117)]["hours"])
 
 
 def _owner(board: Board) -> Expectation:
@@ -66,12 +68,13 @@ def _open_tasks(board: Board) -> Expectation:
 
 
 def _add(board: Board) -> None:
-    task = {"id": board.next_id, "project_id": _project(board, "Harbour lights"), "title": "Buy bulbs"}
+    title = board.said("title", "Buy bulbs")
+    task = {"id": board.next_id, "project_id": _project(board, "Harbour lights"), "title": title}
     board.tasks[board.next_id] = {**task, "done": False, "assignee": None, "hours": 0, "notes": ""}
 
 
 def _delete(board: Board) -> None:
-    del board.tasks[103]
+    del board.tasks[board.said("task_id", 103)]
 
 
 def published() -> tuple[Task, ...]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from restgpt.calling.recipes.arazzo.fault import ArazzoError, Fault
-from restgpt.calling.recipes.arazzo.operations import used_by, with_id
+from restgpt.calling.recipes.arazzo.operations import with_id
+from restgpt.calling.recipes.closure import find_operation
 from restgpt.calling.recipes.recipe import Recipe, SavedCall, Source, UsedOperation
 from restgpt.specs import Operation
 from restgpt.specs.reading.pointer import parse_pointer
@@ -51,7 +52,7 @@ def to_arazzo(
         for number, api in enumerate(recipe.apis)
         if not sources.get(api.name)
     ]
-    found = {used.function: used_by(used, known) for used in recipe.operations}
+    found = {used.function: find_operation(used, known) for used in recipe.operations}
     faults += [
         Fault(
             f"/operations/{number}",
@@ -215,12 +216,14 @@ class _Exporter:
         return described
 
     def _reference(self, operation: Operation) -> dict[str, Any]:
-        """Return the operationId if it names one operation only, else the pointer into the document."""
+        """Return the operationId if it names one operation only, else the pointer into the document.
+
+        With several documents an id has to be qualified, which not all runners understand; they do understand pointers.
+        """
+        is_unique = len(with_id(operation.operation_id, operation.api.operations)) == 1
+        if operation.operation_id and is_unique and len(self._source_names) == 1:
+            return {"operationId": operation.operation_id}
         source = self._source_names[operation.api.name]
-        if operation.operation_id and len(with_id(operation.operation_id, operation.api.operations)) == 1:
-            is_only = len(self._source_names) == 1
-            prefix = "" if is_only else f"$sourceDescriptions.{source}."
-            return {"operationId": f"{prefix}{operation.operation_id}"}
         return {"operationPath": f"{{$sourceDescriptions.{source}.url}}#{operation.pointer}"}
 
     def _value(self, source: Source, pointer: str, before: list[_Step]) -> Any:

@@ -13,9 +13,9 @@ from restgpt.calling.recipes.arazzo.document import Arazzo, Workflow, read_docum
 from restgpt.calling.recipes.arazzo.exporting import CONSTANTS, LINKS, NOT_PROVED, OPERATIONS, PROGRAM, WRITES
 from restgpt.calling.recipes.arazzo.fault import ArazzoError, Fault
 from restgpt.calling.recipes.arazzo.inputs import InputsError, inputs_of, joined
-from restgpt.calling.recipes.arazzo.operations import same_path
 from restgpt.calling.recipes.arazzo.program import Compiled, compiled
 from restgpt.calling.recipes.arazzo.sources import Sources
+from restgpt.calling.recipes.closure import template_of, used_operation
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.specs import Api, Operation
 from restgpt.specs.api import slug
@@ -121,21 +121,25 @@ def _listed(extra: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def _operations(made: Compiled, extra: Mapping[str, Any]) -> tuple[list[Any], dict[str, str]]:
-    """Return the operations of the program, with the guards that an export has kept, and the new names of functions."""
+    """Return the operations of the program and the new names of functions.
+
+    The guards are those that an export has kept; for what it has not, today's document is the one to compare with.
+    """
     kept = [item for item in _listed(extra, OPERATIONS) if isinstance(item, Mapping)]
     found: list[Any] = []
     names: dict[str, str] = {}
     for function, operation in made.operations.items():
-        own = {"function": function, "api": operation.api.name, "method": operation.method, "path": operation.path}
+        own = used_operation(function, operation, made.sent, api=operation.api.name).model_dump()
         guards = next((item for item in kept if _is_same(item, operation)), {})
         names[str(guards.get("function", function))] = function
-        found.append({**guards, **own})
+        named = {key: own[key] for key in ("function", "api", "method", "path")}
+        found.append({**own, **guards, **named})
     return found, names
 
 
 def _is_same(item: Mapping[str, Any], operation: Operation) -> bool:
-    wanted = (operation.api.name, operation.method, same_path(operation.path))
-    return (item.get("api"), item.get("method"), same_path(str(item.get("path", "")))) == wanted
+    wanted = (operation.api.name, operation.method, template_of(operation.path))
+    return (item.get("api"), item.get("method"), template_of(str(item.get("path", "")))) == wanted
 
 
 def _renamed(link: Any, functions: Mapping[str, str]) -> Any:

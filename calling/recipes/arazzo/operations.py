@@ -1,27 +1,9 @@
-"""The operations that workflows and recipes mean: found by operationId, by JSON pointer, or by method and path."""
+"""The operations that workflows name: found by operationId or by JSON pointer."""
 
-import re
 from collections.abc import Iterable
 
-from restgpt.calling.recipes.recipe import UsedOperation
 from restgpt.specs import Operation
 from restgpt.specs.reading.pointer import parse_fragment, parse_pointer
-
-_VARIABLE = re.compile(r"\{[^{}]*\}")
-
-
-def same_path(path: str) -> str:
-    """Return a path template without the names of its variables, which do not count."""
-    return _VARIABLE.sub("{}", path)
-
-
-def used_by(used: UsedOperation, operations: Iterable[Operation]) -> Operation | None:
-    """Return the operation that a recipe uses; None if the documents do not have it."""
-    wanted = (used.api, used.method, same_path(used.path))
-    return next(
-        (item for item in operations if (item.api.name, item.method, same_path(item.path)) == wanted),
-        None,
-    )
 
 
 def with_id(operation_id: str, operations: Iterable[Operation]) -> list[Operation]:

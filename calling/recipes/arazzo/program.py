@@ -16,6 +16,7 @@ from restgpt.calling.recipes.arazzo.inputs import InputsError, inputs_of
 from restgpt.calling.recipes.arazzo.literal import WIDTH, is_plain, laid_out, literal, scalars
 from restgpt.calling.recipes.arazzo.payload import Payload, payload_of
 from restgpt.calling.recipes.arazzo.sources import Sources
+from restgpt.calling.recipes.sent import Sent
 from restgpt.specs import Operation
 from restgpt.specs.docs.keyword import Keyword, identifier, keywords
 from restgpt.specs.parameter import IGNORED_HEADERS, RESERVED_HEADERS
@@ -30,13 +31,15 @@ _WORKFLOW = re.compile(r"\$sourceDescriptions\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+
 
 @dataclass
 class Compiled:
-    """A program: the operations of its functions, the scalars of its arguments, notes, faults.
+    """A program with the operations of its functions, notes and faults.
 
-    `inputs` are the schemas of the inputs: of the workflow itself, then of those that it depends on.
+    `sent` are the calls of the steps, with the templates of their arguments as values, `constants` the scalars among
+    these. `inputs` are the schemas of the inputs: of the workflow itself, then of those that it depends on.
     """
 
     code: str = ""
     operations: dict[str, Operation] = field(default_factory=dict)
+    sent: list[Sent] = field(default_factory=list)
     constants: list[Any] = field(default_factory=list)
     inputs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -161,13 +164,14 @@ class _Compiler:
             self._books[source] = _Book(document, inner, f"{source}.")
         return self._books[source]
 
-    def function(self, operation: Operation) -> str:
-        """Return the name of an operation's function in the program."""
+    def function(self, operation: Operation, arguments: Mapping[str, Any]) -> str:
+        """Return the name of an operation's function in the program, and keep the arguments of the call."""
         key = (id(operation.api), operation.name)
         if key not in self._functions:
             name = self._names.claim(identifier(operation.name, taken=TAKEN, fallback="call"))
             self._functions[key] = name
             self._made.operations[name] = operation
+        self._made.sent.append(Sent(self._functions[key], arguments))
         return self._functions[key]
 
     def constant(self, value: Any) -> None:
@@ -292,14 +296,16 @@ class _WorkflowWriter:
         if isinstance(operation, Fault):
             self.checks.fault(place + operation.place, operation.text)
             return
-        arguments = [[f"{text},"] for text in self._arguments(step, operation, place)]
+        places: dict[str, Any] = {}
+        arguments = [[f"{text},"] for text in self._arguments(step, operation, place, places)]
         if step.body is not None:
             payload = payload_of(step.body, operation)
             if isinstance(payload, Fault):
                 self.checks.fault(f"{place}/requestBody{payload.place}", payload.text)
             else:
                 arguments.append(self._body(payload, f"{place}/requestBody", step))
-        name = self._compiler.function(operation)
+                places["body"] = payload.template
+        name = self._compiler.function(operation, places)
         line = f'"call": lambda value: {name}({" ".join(lines[0] for lines in arguments).rstrip(",")}),'
         if len(line) + 12 <= WIDTH and all(len(lines) == 1 for lines in arguments):
             yield line
@@ -308,7 +314,8 @@ class _WorkflowWriter:
         yield from (f"    {text}" for lines in arguments for text in lines)
         yield "),"
 
-    def _arguments(self, step: Step, operation: Operation, place: str) -> Iterator[str]:
+    def _arguments(self, step: Step, operation: Operation, place: str, places: dict[str, Any]) -> Iterator[str]:
+        """Yield the arguments of a call, and put their templates into `places`."""
         listed = [(self._at, number, item) for number, item in enumerate(self._flow.parameters)]
         listed += [(place, number, item) for number, item in enumerate(step.parameters)]
         given: dict[tuple[str, str], tuple[str, Parameter]] = {}
@@ -327,6 +334,7 @@ class _WorkflowWriter:
             if keyword is not None:
                 self.checks.template(parameter.value, f"{where}/value", step)
                 self._compiler.constant(parameter.value)
+                places.setdefault(keyword.location, {})[keyword.field] = parameter.value
                 yield f"{keyword.name}={self._value(parameter.value, f'{where}/value')}"
             elif parameter.place == "header" and parameter.name.lower() in RESERVED_HEADERS | IGNORED_HEADERS:
                 self._compiler.note(

@@ -42,6 +42,7 @@ CREDITS = {
             "[credit for credit in credits['crew'] if credit['job'] == 'Director'][1]['id']",
             3,
         ),
+        ("$1.crew+crew[-1].id", "(credits['crew'] + credits['crew'])[-1]['id']", 3),
         ("$1.crew[*].id", "[credit['id'] for credit in credits['crew']]", [1, 2, 3]),
         ("$1.crew[:2][*].id", "[credit['id'] for credit in credits['crew'][:2]]", [1, 2]),
         (

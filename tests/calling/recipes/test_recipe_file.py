@@ -49,6 +49,14 @@ def test_the_file_has_the_program_as_a_block_and_short_lists_on_one_line() -> No
     assert keys == order
 
 
+def test_the_pattern_of_a_whole_answer_is_a_key_like_any_other() -> None:
+    first = plant_recipe().operations[0].model_copy(update={"reads": {"": ("object",), "/id": ("integer",)}})
+    recipe = plant_recipe(operations=(first, plant_recipe().operations[1]))
+    text = recipe_text(recipe)
+    assert '\n      "": [object]\n      /id: [integer]\n' in text
+    assert parsed_recipe(text, PATH) == recipe
+
+
 def test_equal_parts_are_written_out_each_time() -> None:
     shared = plant_recipe().operations[0].documented
     recipe = plant_recipe(

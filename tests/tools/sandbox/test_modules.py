@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from restgpt.tools.sandbox.modules import given_modules, needed_modules
+from restgpt.tools.sandbox.result import Media
 
 # Defines the modules as the worker does, in an interpreter without the package, and prints what they imported of it.
 DEFINING = """
@@ -27,8 +28,9 @@ def short(code: str, media: str) -> list[str]:
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-def test_the_given_modules_load_without_the_package_and_import_nothing_slow(compiled: bool) -> None:
-    given = given_modules(EVERYTHING, "program", compiled=compiled)
+@pytest.mark.parametrize("media", ["program", "traced program", "rewriting"])
+def test_the_given_modules_load_without_the_package_and_import_nothing_slow(media: Media, compiled: bool) -> None:
+    given = given_modules(EVERYTHING, media, compiled=compiled)
     sent = json.dumps([{name: raw.hex() for name, raw in given.items()}, compiled])
     base = str(getattr(sys, "_base_executable", sys.executable))
     done = subprocess.run([base, "-I", "-S", "-B", "-c", DEFINING], input=sent, capture_output=True, text=True)
@@ -40,6 +42,9 @@ def test_a_replay_gets_only_the_modules_that_its_words_need() -> None:
     assert short("print(rows(get(1)))", "replay") == ["digest", "determinism", "replay", "library"]
     assert short("gather(get(1))", "replay") == ["digest", "determinism", "replay", "gather"]
     assert "check" in short("print(1)", "program")
+    assert "trace" not in short(EVERYTHING, "program")
+    assert short("print(get(1))", "traced replay") == ["digest", "determinism", "replay", "trace"]
+    assert {"check", "trace"} < {*short("print(1)", "traced program")}
 
 
 def test_code_over_data_gets_no_module() -> None:

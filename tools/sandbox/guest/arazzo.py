@@ -72,7 +72,7 @@ class Values:
         return body
 
     def _places(self, target: str, kind: str, body: Any) -> list[Sequence[Any]]:
-        text = self._scope.filled(target)
+        text = self._scope.filled(target, is_path=kind == "jsonpath")
         if kind == "jsonpath":
             return [place for place, _ in find(parse(text), body)]
         return [pointer_tokens(text)]

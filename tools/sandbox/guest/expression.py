@@ -33,8 +33,10 @@ _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _TOKEN = re.compile(
     r"\s*(?:(?P<sign>==|!=|<=|>=|&&|\|\||[<>!()])|(?P<text>'(?:[^']|'')*')"
     r"|(?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?![\w.])|(?P<word>true|false|null)(?!\w)"
-    r"|(?P<expression>\$(?:[^\s()<>=!&|]|\['[^']*'\])*))"
+    r"|(?P<expression>\$(?:\['[^']*'\]|[^\s()<>=!&|])*))"
 )
+_QUOTE = re.compile(r"\\.|['\"]", re.DOTALL)
+_PLAIN = re.compile(r"[A-Za-z_]\w*|-?[0-9]+(?:\.[0-9]+)?", re.ASCII)
 _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
 
 
@@ -204,11 +206,17 @@ class Scope:
                 return value
         return self.filled(template)
 
-    def filled(self, template: str, quoted: Callable[[str], str] = str) -> str:
-        """Return a text with the expressions in its braces replaced by the texts of their values."""
+    def filled(self, template: str, *, is_path: bool = False) -> str:
+        """Return a text with the expressions in its braces replaced by the texts of their values.
+
+        In a JSONPath expression a value cannot end the string that it stands in, nor be more than one name or number.
+        """
 
         def replaced(found: re.Match[str]) -> str:
-            return quoted(as_text(self.get(parse_expression(found[1])))) if is_expression(found[1]) else found[0]
+            if not is_expression(found[1]):
+                return found[0]
+            text = as_text(self.get(parse_expression(found[1])))
+            return _path_part(text, template[: found.start()]) if is_path else text
 
         return _EMBEDDED.sub(replaced, template)
 
@@ -217,8 +225,9 @@ class Scope:
         context = self.get(parse_expression(selector["context"]))
         if context is NOTHING or self.is_unknown(context):
             return context
-        text = self.filled(selector["selector"])
-        if type_of(selector["type"]) == "jsonpointer":
+        is_path = type_of(selector["type"]) == "jsonpath"
+        text = self.filled(selector["selector"], is_path=is_path)
+        if not is_path:
             return dig(context, pointer_tokens(text))
         query = parse(text)
         values = [value for _, value in find(query, context)]
@@ -235,7 +244,7 @@ class Scope:
                 return False
             if kind == "regex":
                 return re.search(self.filled(criterion["condition"]), as_text(context)) is not None
-            return bool(find(parse(self.filled(criterion["condition"], _quoted)), context))
+            return bool(find(parse(self.filled(criterion["condition"], is_path=True)), context))
         except (PathError, ExpressionError, re.error, RecursionError, OverflowError):
             return False
 
@@ -257,9 +266,15 @@ def as_text(value: Any) -> str:
     return "null" if value is NOTHING else json.dumps(value, ensure_ascii=False)
 
 
-def _quoted(text: str) -> str:
-    """Return a text that may stand in a string of JSONPath, whichever quotes it has."""
-    return re.sub(r"([\\'\"])", r"\\\1", text)
+def _path_part(text: str, before: str) -> str:
+    """Return a value for its place in a JSONPath expression, of which `before` is the text up to there."""
+    quote = ""
+    for found in _QUOTE.finditer(before):
+        quote = found[0] if not quote and len(found[0]) == 1 else "" if found[0] == quote else quote
+    if not quote:
+        return text if _PLAIN.fullmatch(text) else json.dumps(text)
+    inner = json.dumps(text)[1:-1]
+    return inner if quote == '"' else inner.replace('\\"', '"').replace("'", "\\'")
 
 
 def _member(base: Any, name: str, is_unknown: Callable[[Any], bool]) -> Any:

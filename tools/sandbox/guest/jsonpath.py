@@ -22,7 +22,9 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _FUNCTION = re.compile(r"[a-z][a-z_0-9]*(?=\()")
 _OPERATOR = re.compile(r"==|!=|<=|>=|<|>")
-_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "/": "/", "\\": "\\"}
+_DOT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\.", re.DOTALL)
+_LARGEST = 2**53 - 1  # of an index, by the standard
 # The arguments of each function: N for nodes, V for one value; and whether it gives a value or a truth.
 _FUNCTIONS = {
     "length": ("V", "V"),
@@ -152,16 +154,21 @@ class _Parser:
         if not self._peek(":"):
             if not first:
                 raise self.fault("a name in quotes, an index, a slice, * or ?")
-            return ("index", int(first[:20]))
-        parts = [int(first[:20]) if first else None]
+            return ("index", self._index(first))
+        parts = [self._index(first) if first else None]
         while self._take(":"):
             self._blank()
             part = self._match(_INTEGER)
-            parts.append(int(part[:20]) if part else None)
+            parts.append(self._index(part) if part else None)
             self._blank()
         if len(parts) > 3:
             raise self.fault("at most two colons")
         return ("slice", *parts, *[None] * (3 - len(parts)))
+
+    def _index(self, digits: str) -> int:
+        if len(digits) > 17 or abs(int(digits)) > _LARGEST:
+            raise PathError(f"the index {digits[:20]} in a JSONPath expression is too large")
+        return int(digits)
 
     def _string(self) -> str:
         quote = self.text[self.at]
@@ -172,21 +179,29 @@ class _Parser:
                 raise self.fault(f"the closing {quote}")
             mark = self.text[self.at]
             self.at += 1
-            if mark == "\\" and self.at < len(self.text):
-                mark = self._escape()
+            if mark < " ":
+                raise PathError("a JSONPath expression has a control character: write it as \\u and four digits")
+            if mark == "\\":
+                mark = self._escape(quote)
             parts.append(mark)
         return "".join(parts)
 
-    def _escape(self) -> str:
-        mark = self.text[self.at]
-        self.at += 1
+    def _escape(self, quote: str) -> str:
+        mark = self.text[self.at : self.at + 1]
         if mark != "u":
+            if not mark or (mark != quote and mark not in _ESCAPES):
+                raise self.fault("an escape that JSONPath has")
+            self.at += 1
             return _ESCAPES.get(mark, mark)
+        self.at += 1
         digits = self._match(re.compile(r"[0-9a-fA-F]{4}"))
         if not digits:
             raise self.fault("four hexadecimal digits")
         code = int(digits, 16)
-        if 0xD800 <= code < 0xDC00 and self._take("\\u"):
+        if 0xDC00 <= code < 0xE000:
+            raise self.fault("the first half of a surrogate pair before it")
+        if 0xD800 <= code < 0xDC00:
+            self._need("\\u")
             low = self._match(re.compile(r"[dD][c-fC-F][0-9a-fA-F]{2}"))
             if not low:
                 raise self.fault("the second half of a surrogate pair")
@@ -271,6 +286,13 @@ class _Parser:
             if kind == "N" and argument[0] != "query":
                 raise PathError(f"{name}() of JSONPath takes a query")
             given.append(argument if kind == "N" else self._value(argument))
+            if (
+                name in ("match", "search")
+                and number
+                and argument[0] == "literal"
+                and r"\p" in str(argument[1]).lower()
+            ):
+                raise PathError(f"{name}() with classes such as \\p{{Lu}} is not supported")
             self._blank()
         self._need(")")
         return ("call", name, given)
@@ -347,10 +369,15 @@ def _called(call: tuple[Any, ...], here: Any, root: Any) -> Any:
     if not (isinstance(values[0], str) and isinstance(values[1], str)):
         return False
     try:
-        pattern = re.compile(values[1])
+        pattern = re.compile(_dotted(values[1]))
     except (re.error, RecursionError, OverflowError):
         return False
     return (pattern.fullmatch if name == "match" else pattern.search)(values[0]) is not None
+
+
+def _dotted(pattern: str) -> str:
+    """Return a pattern of JSONPath for Python: outside of brackets, a dot there is no line break of either kind."""
+    return _DOT.sub(lambda found: "[^\\n\\r]" if found[0] == "." else found[0], pattern)
 
 
 def compared(operator: str, left: Any, right: Any) -> bool:

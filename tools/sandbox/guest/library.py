@@ -52,6 +52,11 @@ def fields_of(item: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     return item.items()
 
 
+def has_field(item: Mapping[str, Any], name: str) -> bool:
+    """Return whether an object has a field. For a traced program, the search for a dotted name is not a read."""
+    return name in item
+
+
 def is_same(one: Any, other: Any) -> bool:
     """Return whether two items are equal. The driver of a traced program replaces this function."""
     return bool(one == other)
@@ -162,7 +167,7 @@ def _key(item: Any, name: str) -> str | None:
     """Return the key of an object that is equal to `name`, else the first that differs in case and punctuation only."""
     if not isinstance(item, Mapping):
         return None
-    if name in item:
+    if has_field(item, name):
         return name
     wanted = "" if "." in name else plain(name)  # `home.town` is not `homeTown`
     return next((key for key, _ in fields_of(item) if plain(key) == wanted), None) if wanted else None

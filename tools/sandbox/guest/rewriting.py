@@ -376,18 +376,17 @@ def _sites(tree: ast.Module, functions: frozenset[str]) -> Iterator[tuple[int, s
     A function that is used without a call may be called any number of times.
     """
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    waiting: list[tuple[Any, bool, int, bool]] = [(tree, False, 1, False)]
+    waiting: list[tuple[Any, bool, bool]] = [(tree, False, False)]
     while waiting:
-        node, is_repeated, line, is_after = waiting.pop()
-        line = max(line, getattr(node, "lineno", line))
+        node, is_repeated, is_after = waiting.pop()
         if is_after:
-            yield line, node.func.id, is_repeated
+            yield node.lineno, node.func.id, is_repeated
             continue
         if isinstance(node, ast.Name) and node.id in functions and id(node) not in called:
-            yield line, node.id, True
+            yield node.lineno, node.id, True
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
-            waiting.append((node, is_repeated, line, True))
-        children = [(inner, is_repeated or again, line, False) for inner, again in _evaluated(node)]
+            waiting.append((node, is_repeated, True))
+        children = [(inner, is_repeated or again, False) for inner, again in _evaluated(node)]
         waiting.extend(reversed(children))
 
 

@@ -113,20 +113,6 @@ def _is_text(pattern: str) -> bool:
     return True
 
 
-class _Quiet:
-    """Whether reads are not recorded at the moment, because a whole value was recorded before."""
-
-    depth = 0
-
-    def __enter__(self) -> None:
-        self.depth += 1
-
-    def __exit__(self, *error: object) -> None:
-        self.depth -= 1
-
-
-_quiet = _Quiet()
-
 # The methods of the plain classes, for values that no program has changed them for.
 _dict_new, _dict_get, _dict_set, _dict_items = dict.__new__, dict.__getitem__, dict.__setitem__, dict.items
 _list_new, _list_get, _list_set, _list_iter = list.__new__, list.__getitem__, list.__setitem__, list.__iter__
@@ -185,14 +171,14 @@ class Fields(dict):  # type: ignore[type-arg]
     def _fill(self) -> None:
         """Record that all fields were read, and wrap their values."""
         self._list_keys()
-        if not self._is_filled and not _quiet.depth:
+        if not self._is_filled:
             self._wrap()
             self._is_filled = True
 
     def _list_keys(self) -> None:
         """Record that the names of all fields were read."""
         self._node.types.add("object")
-        if not self._is_filled and not _quiet.depth:
+        if not self._is_filled:
             for key, value in _dict_items(self):
                 if self._own is None or key not in self._own:
                     self._place(key).types.add(_type_of(value))
@@ -295,7 +281,7 @@ class Fields(dict):  # type: ignore[type-arg]
 
     def copy(self) -> Any:
         self._wrap()
-        fields = _wrapped(dict.copy(self), self._node)
+        fields = _wrapped(dict(_dict_items(self)), self._node)
         fields._own, fields._is_filled = self._own, self._is_filled
         return fields
 
@@ -349,7 +335,7 @@ class Items(list):  # type: ignore[type-arg]
     def _fill(self) -> None:
         """Record that all items were read, and wrap them."""
         self._node.types.add("array")
-        if self._is_filled or _quiet.depth or not list.__len__(self):
+        if self._is_filled or not list.__len__(self):
             return
         node = self._node.below("*")
         for kind in set(map(type, _list_iter(self))):
@@ -428,7 +414,9 @@ class Items(list):  # type: ignore[type-arg]
         return list, (_read_bare(self),)
 
     def __add__(self, other: Any) -> Any:
-        return [*self, *other] if isinstance(other, list) else NotImplemented
+        if isinstance(other, list):
+            return [*self, *other]
+        return NotImplemented if hasattr(other, "__radd__") else list.__add__(self, other)
 
     def __radd__(self, other: Any) -> Any:
         return [*other, *self] if isinstance(other, list) else NotImplemented
@@ -486,6 +474,7 @@ for _kind, _plain in ((Fields, dict), (Items, list)):
     _kind.__module__ = "builtins"
 
 
+_NESTED = frozenset({dict, list, Fields, Items})
 _EQUALITIES = (dict.__eq__, dict.__ne__, list.__eq__, list.__ne__)
 
 
@@ -494,23 +483,18 @@ def _compared(one: Any, other: Any, kind: type, compare: Callable[[Any, Any], bo
     if not isinstance(other, kind):
         one._node.types.add(_type_of(one))
         return NotImplemented
-    if not _quiet.depth and one is not other:
-        is_told = compare in _EQUALITIES and kind.__len__(one) != kind.__len__(other)  # type: ignore[attr-defined]
-        for value in (one, other):
-            if isinstance(value, Fields | Items):
-                value._node.types.add(_type_of(value))
-                if not is_told:
-                    _walk(value)
-    with _quiet:
-        return compare(one, other)
+    is_told = compare in _EQUALITIES and kind.__len__(one) != kind.__len__(other)  # type: ignore[attr-defined]
+    for value in (one, other):
+        if isinstance(value, Fields | Items):
+            value._node.types.add(_type_of(value))
+            if not is_told and one is not other:
+                _walk(value)
+    return compare(*bare((one, other)))
 
 
 def _represented(value: Any, represent: Callable[[Any], str]) -> str:
     """Return the text of a value, which reads it as a whole."""
-    if not _quiet.depth:
-        _walk(value)
-    with _quiet:
-        return represent(value)
+    return represent(_read_bare(value))
 
 
 def _walk(value: Any) -> None:
@@ -525,43 +509,52 @@ def _walk(value: Any) -> None:
         seen.add(id(place))
         left -= 1
         if left < 0:
-            place._node._reads.is_cut = True
+            value._node._reads.is_cut = True
             return
-        place._fill()
-        held = dict.values(place) if isinstance(place, Fields) else _list_iter(place)
-        waiting.extend(inner for inner in held if isinstance(inner, Fields | Items))
-
-
-def bare(value: Any) -> Any:
-    """Return a value as plain dicts and lists, without recording any read."""
-    return _bare(value, {})
+        if isinstance(place, Fields | Items):
+            place._fill()
+        held = dict.values(place) if isinstance(place, dict) else _list_iter(place)
+        waiting.extend(inner for inner in held if type(inner) in _NESTED)
 
 
 def _read_bare(value: Any) -> Any:
     if isinstance(value, Fields | Items):
         _walk(value)
-    return _bare(value, {})
+    return bare(value)
 
 
-def _bare(value: Any, made: dict[int, Any]) -> Any:
-    if type(value) not in (dict, list, Fields, Items):
-        return value
-    if id(value) in made:
-        return made[id(value)]
-    if isinstance(value, dict):
-        fields: dict[Any, Any] = made.setdefault(id(value), {})
-        for key, inner in _dict_items(value):
-            fields[key] = _bare(inner, made)
-        return fields
-    items: list[Any] = made.setdefault(id(value), [])
-    items.extend(_bare(inner, made) for inner in _list_iter(value))
-    return items
+def bare(value: Any) -> Any:
+    """Return a value as plain dicts and lists, without recording any read. Deep nesting needs no deep recursion."""
+    made: dict[int, Any] = {}
+    waiting: list[tuple[Any, Any]] = []
+
+    def plain(inner: Any) -> Any:
+        if type(inner) is tuple:
+            return tuple(map(plain, inner))
+        if type(inner) not in _NESTED:
+            return inner
+        found = made.get(id(inner))
+        if found is None:
+            found = made[id(inner)] = {} if isinstance(inner, dict) else []
+            waiting.append((inner, found))
+        return found
+
+    result = plain(value)
+    while waiting:
+        held, found = waiting.pop()
+        if isinstance(held, dict):
+            for key, inner in _dict_items(held):
+                found[key] = plain(inner)
+        else:
+            found.extend(map(plain, _list_iter(held)))
+    return result
 
 
 def adapt(library: Any) -> None:
     """Let the library look for fields without reading them, and `pprint`, which asks for exact classes, print them."""
     if library is not None:
         library.fields_of = lambda item: _dict_items(item) if isinstance(item, dict) else item.items()
+        library.has_field = lambda item, name: name in (dict.keys(item) if "." in name else item)
         library.is_same = lambda one, other: one is other or bare(one) == bare(other)
     module = sys.modules.get("pprint")
     if module is not None:

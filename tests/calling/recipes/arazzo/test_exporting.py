@@ -138,6 +138,16 @@ def test_an_operation_without_an_id_is_named_by_its_place_in_the_document() -> N
     assert step["operationPath"] == "{$sourceDescriptions.toy.url}#/paths/~1projects/post"
 
 
+def test_with_several_apis_each_operation_is_named_by_its_place() -> None:
+    recipe = a_recipe(apis=(RecipeApi(name="toy"), RecipeApi(name="other")))
+    made = to_arazzo(recipe, {"toy": "toy.yaml", "other": "other.yaml"}, TOY.operations).document
+    assert [source["name"] for source in made["sourceDescriptions"]] == ["toy", "other"]
+    assert [step["operationPath"] for step in made["workflows"][0]["steps"]] == [
+        "{$sourceDescriptions.toy.url}#/paths/~1projects/post",
+        "{$sourceDescriptions.toy.url}#/paths/~1projects~1{project_id}~1tasks/post",
+    ]
+
+
 def test_what_is_missing_for_an_export_is_listed_with_its_place() -> None:
     gone = ADD.model_copy(update={"path": "/nowhere"})
     with pytest.raises(ArazzoError) as caught:

@@ -1,0 +1,148 @@
+"""Guards recipes as tools of LangChain and as graphs of a server."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from board import Board
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
+from recipes import ADD, INPUTS, LISTED, recipe
+from scripted import ScriptedModel
+from typing_extensions import TypedDict
+
+import restgpt
+from restgpt.calling.recipes.book import RecipeBook, RecipeFileError
+from restgpt.graph.recipe_server import graph_file_text
+from restgpt.graph.recipe_tools import UnapprovedRecipeError, recipe_tools
+
+GIVEN = {"project": "Winter timetable", "title": "Buy soil"}
+DONE = "Added Buy soil to Winter timetable."
+APPROVE: Any = Command(resume={"decisions": [{"type": "approve"}]})
+CONFIG: Any = {"configurable": {"thread_id": "host"}}
+
+
+class Host(TypedDict, total=False):
+    """The state of a parent graph."""
+
+    said: str
+
+
+def parent(board: Board, saver: InMemorySaver, store: InMemoryStore, *, is_async: bool = False) -> Any:
+    """Return a parent graph that calls the tool of a recipe in a node."""
+    [tool] = recipe_tools([recipe(board.api)], apis=[board.api])
+
+    def node(state: Host) -> Host:
+        return {"said": tool.invoke(GIVEN)}
+
+    async def anode(state: Host) -> Host:
+        return {"said": await tool.ainvoke(GIVEN)}
+
+    builder = StateGraph(Host)
+    builder.add_node("node", anode if is_async else node)
+    builder.add_edge(START, "node")
+    return builder.compile(checkpointer=saver, store=store)
+
+
+def test_a_tool_has_the_name_the_inputs_and_the_description_of_its_recipe(board: Board) -> None:
+    [tool] = recipe_tools([recipe(board.api)], apis=[board.api])
+    assert tool.name == "add_task"
+    assert tool.description.startswith("Adds a task to a project. (not proved")
+    assert tool.args == INPUTS["properties"]
+
+
+def test_a_proved_recipe_says_so(board: Board) -> None:
+    [tool] = recipe_tools([recipe(board.api, proved="2024-05-02T00:00:00Z")], apis=[board.api])
+    assert tool.description == "Adds a task to a project. (proved)"
+
+
+def test_a_tool_returns_the_answer_of_the_recipe(board: Board) -> None:
+    [tool] = recipe_tools([recipe(board.api)], apis=[board.api], context={"writes": "allow"})
+    assert tool.invoke(GIVEN) == DONE
+    assert asyncio.run(tool.ainvoke({**GIVEN, "title": "Dig"})) == "Added Dig to Winter timetable."
+    assert len(board.calls()) == 4
+
+
+def test_a_pause_in_a_tool_is_a_pause_of_the_parent_and_its_answer_comes_back(board: Board) -> None:
+    saver, store = InMemorySaver(), InMemoryStore()
+    [pause] = parent(board, saver, store).invoke({"said": ""}, CONFIG)["__interrupt__"]
+    assert "POST" in pause.value["action_requests"][0]["description"]
+    assert board.calls() == ["GET /projects 200"]
+    assert parent(board, saver, store).invoke(APPROVE, CONFIG)["said"] == DONE
+    assert len(board.calls()) == 2
+
+
+def test_a_pause_in_an_asynchronous_tool_is_a_pause_of_the_parent(board: Board) -> None:
+    saver, store = InMemorySaver(), InMemoryStore()
+
+    async def run() -> str:
+        await parent(board, saver, store, is_async=True).ainvoke({"said": ""}, CONFIG)
+        done = await parent(board, saver, store, is_async=True).ainvoke(APPROVE, CONFIG)
+        return str(done["said"])
+
+    assert asyncio.run(run()) == DONE
+    assert len(board.calls()) == 2
+
+
+def test_an_agent_of_langchain_calls_a_recipe_and_pauses_with_it(board: Board) -> None:
+    call = {"name": "add_task", "args": GIVEN, "id": "call-1", "type": "tool_call"}
+    host_model = ScriptedModel([AIMessage("", tool_calls=[call]), "Done."])
+    tools = recipe_tools([recipe(board.api)], apis=[board.api])
+    host = create_agent(host_model, tools, checkpointer=InMemorySaver(), store=InMemoryStore())
+    given: Any = {"messages": [("user", "Add Buy soil")]}
+    assert "__interrupt__" in host.invoke(given, CONFIG)
+    messages = host.invoke(APPROVE, CONFIG)["messages"]
+    assert [message.text for message in messages if message.type == "tool"] == [DONE]
+
+
+def test_a_change_is_not_sent_where_nobody_can_be_asked(board: Board) -> None:
+    [tool] = recipe_tools([recipe(board.api)], apis=[board.api])
+    with pytest.raises(UnapprovedRecipeError, match="waits for a person's approval"):
+        tool.invoke(GIVEN)
+    assert board.calls() == ["GET /projects 200"]
+
+
+def test_a_tool_without_changes_needs_nobody(board: Board) -> None:
+    made = recipe(board.api, "print(len(rows(list_projects())))", (LISTED,), inputs={"type": "object"})
+    [tool] = recipe_tools([made], apis=[board.api])
+    assert tool.invoke({}) == "4"
+
+
+def test_an_input_may_have_a_name_that_tools_use_themselves(board: Board) -> None:
+    code = ADD.replace('inputs["title"]', 'inputs["config"]')
+    inputs = {"type": "object", "properties": {"project": {"type": "string"}, "config": {"type": "string"}}}
+    made = recipe(board.api, code, inputs={**inputs, "required": ["config"]})
+    [tool] = recipe_tools([made], apis=[board.api], context={"writes": "allow"})
+    assert tool.invoke({"project": "Winter timetable", "config_": "Buy soil"}) == DONE
+    assert tool.args_schema["required"] == ["config_"]  # type: ignore[index]
+
+
+def test_recipes_are_loaded_from_a_folder_or_by_name(
+    board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = RecipeBook(tmp_path / "recipes")
+    book.save(recipe(board.api))
+    book.save(recipe(board.api, name="other"))
+    monkeypatch.setenv("RESTGPT_RECIPES", str(book.folder))
+    assert [tool.name for tool in restgpt.load_recipes(book.folder, apis=[board.api])] == ["add_task", "other"]
+    assert [tool.name for tool in restgpt.load_recipes(["other"], apis=[board.api])] == ["other"]
+    assert [tool.name for tool in restgpt.load_recipes([book.folder / "other.yaml"], apis=[board.api])] == ["other"]
+    with pytest.raises(RecipeFileError, match="no recipe"):
+        restgpt.load_recipes(["others"], apis=[board.api])
+
+
+def test_the_file_of_a_server_has_the_graph_of_the_recipe(
+    board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    RecipeBook(tmp_path).save(recipe(board.api))
+    monkeypatch.setenv("RESTGPT_RECIPES", str(tmp_path))
+    names: dict[str, Any] = {}
+    exec(graph_file_text("add-task"), names)
+    assert names["graph"].get_name() == "add-task"
+    assert json.dumps(names["graph"].get_input_jsonschema()).count("Winter timetable") == 1

@@ -1,0 +1,469 @@
+"""Guards runs of recipes: no model, the same requests on the same road, and a stop where the ground has shifted."""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from board import Agent, Board
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
+from pair import Pair, served_pair
+from recipes import ADD, CREATED, INPUTS, LISTED, operation_of, recipe
+from roles import by_role, end, program, prompts_of
+from scripted import ScriptedModel
+
+from restgpt.calling.journal import Journal
+from restgpt.calling.recipes.given import RecipeInputError
+from restgpt.calling.recipes.recipe import Recipe
+from restgpt.calling.recipes.sent import Sent
+from restgpt.calling.reversal import reversals
+from restgpt.graph.build import build_graph
+from restgpt.graph.recipe import build_recipe
+from restgpt.nodes.recipe_record import recipe_record
+from restgpt.nodes.resources import Resources
+from restgpt.specs import Catalogue
+from restgpt.tools.errors import ConnectFault
+from restgpt.tools.http.client import HttpClient
+from restgpt.tools.response.reply import Reply
+from restgpt.tools.settings import ApiEntry, Settings
+
+GIVEN = {"project": "Winter timetable", "title": "Buy soil"}
+DONE = "Added Buy soil to Winter timetable."
+ADDED = ["GET /projects 200", "POST /projects/{project_id}/tasks 201"]
+APPROVE: Any = Command(resume={"decisions": [{"type": "approve"}]})
+LABELLED = replace(LISTED, reads={"/items/*/label": ("string",), "/items/*/id": ("integer",)})
+
+
+class Kitchen:
+    """A recipe's graph with a thread of its own."""
+
+    def __init__(self, made: Recipe, board: Board, **options: Any) -> None:
+        self.saver, self.store = InMemorySaver(), InMemoryStore()
+        self.recipe, self.board, self.options = made, board, options
+        self.config: Any = {"configurable": {"thread_id": "thread"}}
+
+    def run(self, given: Any, recipe: Recipe | None = None, **context: Any) -> dict[str, Any]:
+        """Run the recipe, or resume its run, in a new graph object."""
+        apis = None if "resources" in self.options else [self.board.api]
+        graph = build_recipe(recipe or self.recipe, apis, checkpointer=self.saver, store=self.store, **self.options)
+        self.graph = graph
+        value = given if isinstance(given, Command) or given is None else {"inputs": given}
+        return graph.invoke(value, self.config, context=context or None)  # type: ignore[return-value,arg-type]
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return self.graph.get_state(self.config).values
+
+
+def requests_of(board: Board) -> list[Any]:
+    return [(entry.method, entry.path, entry.query, json.dumps(entry.body)) for entry in board.world.log]
+
+
+def test_a_recipe_runs_without_any_model(board: Board) -> None:
+    kitchen = Kitchen(recipe(board.api), board)
+    done = kitchen.run(GIVEN, writes="allow")
+    assert done["answer"] == DONE
+    assert done["usage"]["roles"] == {}
+    assert board.calls() == ADDED
+
+
+def test_a_recipe_sends_the_requests_of_the_program_that_it_was_saved_from(board: Board) -> None:
+    literal = ADD.replace("inputs['project']", "'Winter timetable'").replace('inputs["project"]', '"Winter timetable"')
+    literal = literal.replace('inputs["title"]', '"Buy soil"')
+    agent = board.agent(ScriptedModel([program(literal)]), context={"execution": "program", "writes": "allow"})
+    agent.ask("Add the task Buy soil to Winter timetable")
+    first = requests_of(board)
+    Kitchen(recipe(board.api), board).run(GIVEN, writes="allow")
+    assert requests_of(board) == [*first, *first]
+
+
+def test_a_run_waits_for_approval_and_is_resumed_in_another_graph_object(board: Board) -> None:
+    kitchen = Kitchen(recipe(board.api), board)
+    [pause] = kitchen.run(GIVEN)["__interrupt__"]
+    assert pause.value["program"]["calls"][0]["line"] == 4
+    assert "The model says" not in pause.value["action_requests"][0]["description"]
+    assert board.calls() == ADDED[:1]
+    assert kitchen.run(APPROVE)["answer"] == DONE
+    assert board.calls() == ADDED
+
+
+def test_a_run_goes_on_with_the_recipe_that_it_began_with(board: Board) -> None:
+    kitchen = Kitchen(recipe(board.api), board)
+    kitchen.run(GIVEN)
+    edited = recipe(board.api, ADD.replace("Added", "Put"))
+    assert kitchen.run(APPROVE, edited)["answer"] == DONE
+
+
+def test_a_refused_change_ends_the_run_with_nothing_changed(board: Board) -> None:
+    kitchen = Kitchen(recipe(board.api), board)
+    kitchen.run(GIVEN)
+    done = kitchen.run(Command(resume={"decisions": [{"type": "reject", "message": "Not now."}]}))
+    assert "Not now." in done["answer"]
+    assert "Nothing was changed." in done["answer"]
+    assert kitchen.state["decision"]["fulfilled"] is False
+    assert board.calls() == ADDED[:1]
+
+
+class Failing(HttpClient):
+    """A client whose request of one number fails, before or after it was sent."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._left = number
+
+    def send(self, *args: Any, **more: Any) -> Reply:
+        self._left -= 1
+        if not self._left:
+            raise ConnectFault("the network is down")
+        return super().send(*args, **more)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_run_that_a_fault_stopped_in_the_sender_goes_on_where_it_was(board: Board, number: int) -> None:
+    kitchen = Kitchen(recipe(board.api), board, resources=Resources([board.api], http=Failing(number)))
+    with pytest.raises(ConnectFault):
+        kitchen.run(GIVEN, writes="allow")
+    assert kitchen.run(None, writes="allow")["answer"] == DONE
+    assert board.calls() == ADDED
+
+
+def test_the_changes_of_a_recipe_can_be_undone(board: Board) -> None:
+    kitchen = Kitchen(recipe(board.api), board)
+    kitchen.run(GIVEN, writes="allow")
+    [found] = reversals(Journal(kitchen.store, "thread"), Catalogue([board.api]))
+    assert found.draft is not None
+    assert found.draft.name == "delete_task"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "The input project is missing"),
+        ({"project": 4}, "The input project must be a text, not 4."),
+        ({**GIVEN, "projekt": "x"}, "has no input"),
+        ("Winter timetable", "must be an object"),
+    ],
+)
+def test_wrong_inputs_stop_the_run_before_anything_is_sent(board: Board, given: Any, told: str) -> None:
+    kitchen = Kitchen(recipe(board.api), board)
+    with pytest.raises(RecipeInputError, match=told):
+        kitchen.run(given, writes="allow")
+    assert board.calls() == []
+    assert kitchen.run(GIVEN, writes="allow")["answer"] == DONE
+
+
+def test_an_input_that_is_not_given_has_its_default(board: Board) -> None:
+    assert Kitchen(recipe(board.api), board).run({"project": "Winter timetable"}, writes="allow")["answer"] == DONE
+
+
+def test_a_stop_of_the_program_says_that_nothing_was_changed_and_what_to_do(board: Board) -> None:
+    kitchen = Kitchen(recipe(board.api), board)
+    answer = kitchen.run({"project": "Moss"}, writes="allow")["answer"]
+    assert "There is no project Moss." in answer
+    assert "Nothing was changed." in answer
+    assert "--heal" in answer
+    assert kitchen.state["decision"]["fulfilled"] is False
+
+
+def test_a_document_without_the_operation_stops_the_run_before_anything_is_sent(board: Board) -> None:
+    moved = {**operation_of(board.api, CREATED), "path": "/boards/{board_id}/tasks"}
+    made = recipe(board.api, operations=[operation_of(board.api, LISTED), moved])
+    kitchen = Kitchen(made, board)
+    answer = kitchen.run(GIVEN, writes="allow")["answer"]
+    assert "POST /boards/{board_id}/tasks" in answer
+    assert kitchen.state["program"]["end"] == "shifted"
+    assert board.calls() == []
+
+
+def test_a_function_that_has_another_name_today_is_found_by_its_method_and_path(board: Board) -> None:
+    renamed = {**operation_of(board.api, CREATED), "function": "add_a_task"}
+    code = ADD.replace("create_task", "add_a_task")
+    made = recipe(board.api, code, operations=[operation_of(board.api, LISTED), renamed])
+    kitchen = Kitchen(made, board)
+    assert kitchen.run(GIVEN, writes="allow")["answer"] == DONE
+    assert [item["place"]["function"] for item in kitchen.state["requests"]] == ["list_projects", "add_a_task"]
+
+
+def test_a_field_that_is_gone_stops_the_run_before_its_change(board: Board) -> None:
+    code = ADD.replace('project["name"]', 'project["label"]')
+    kitchen = Kitchen(recipe(board.api, code, (LABELLED, CREATED)), board)
+    answer = kitchen.run(GIVEN, writes="allow")["answer"]
+    assert "/items/*/label" in answer
+    assert "Nothing was changed." in answer
+    assert kitchen.state["program"]["end"] == "shifted"
+    assert [call for call in board.calls() if not call.startswith("GET")] == []
+
+
+def test_a_guard_that_fails_after_a_change_names_it_and_offers_undo(board: Board) -> None:
+    code = ADD.replace("made['title']", "made.get('label')")
+    shifted = replace(CREATED, reads={"/label": ("string",)})
+    answer = Kitchen(recipe(board.api, code, (LISTED, shifted)), board).run(GIVEN, writes="allow")["answer"]
+    assert "stopped after it had sent changes" in answer
+    assert "create_task" in answer
+    assert "`restgpt undo thread`" in answer
+    assert "--heal" not in answer
+    assert board.calls() == ADDED
+
+
+def test_an_error_of_the_program_after_a_change_names_the_change(board: Board) -> None:
+    answer = Kitchen(recipe(board.api, f"{ADD}\nprint(1 / 0)"), board).run(GIVEN, writes="allow")["answer"]
+    assert "division by zero" in answer
+    assert "restgpt undo" in answer
+
+
+@pytest.mark.parametrize(("own", "of_run", "status"), [("deny", "allow", "rejected"), ("dry-run", "allow", "held")])
+def test_a_file_can_make_a_run_stricter(board: Board, own: Any, of_run: Any, status: str) -> None:
+    kitchen = Kitchen(recipe(board.api, writes=own), board)
+    kitchen.run(GIVEN, writes=of_run)
+    assert kitchen.state["requests"][-1]["status"] == status
+    assert board.calls() == ADDED[:1]
+
+
+def test_a_file_cannot_make_a_run_looser(board: Board) -> None:
+    kitchen = Kitchen(recipe(board.api, writes="allow"), board)
+    assert "__interrupt__" in kitchen.run(GIVEN)
+    assert board.calls() == ADDED[:1]
+
+
+def test_a_dry_run_shows_the_requests_of_a_recipe(board: Board) -> None:
+    answer = Kitchen(recipe(board.api), board).run(GIVEN, writes="dry-run")["answer"]
+    assert "Dry run: nothing was changed." in answer
+    assert '"title": "Buy soil"' in answer
+
+
+def test_two_runs_in_one_thread_have_their_own_inputs(board: Board) -> None:
+    kitchen = Kitchen(recipe(board.api), board)
+    kitchen.run(GIVEN, writes="allow")
+    assert kitchen.run({**GIVEN, "title": "Dig"}, writes="allow")["answer"] == "Added Dig to Winter timetable."
+
+
+def test_a_client_sees_the_inputs_of_a_recipe_in_the_schema_of_its_graph(board: Board) -> None:
+    schema = build_recipe(recipe(board.api), [board.api]).get_input_jsonschema()
+    assert schema["properties"]["inputs"]["properties"] == INPUTS["properties"]
+
+
+def test_the_runs_of_a_recipe_are_kept_in_a_database(board: Board, tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "runs.db", check_same_thread=False) as connection:
+        saver, store = SqliteSaver(connection), InMemoryStore()
+        config: Any = {"configurable": {"thread_id": "thread"}}
+        first = build_recipe(recipe(board.api), [board.api], checkpointer=saver, store=store)
+        first.invoke({"inputs": GIVEN}, config)
+        second = build_recipe(recipe(board.api), [board.api], checkpointer=saver, store=store)
+        assert second.invoke(APPROVE, config)["answer"] == DONE
+
+
+def test_two_runs_of_a_recipe_at_once_do_not_disturb_each_other(board: Board) -> None:
+    graph = build_recipe(recipe(board.api), [board.api], context={"writes": "allow"})
+    outputs = asyncio.run(graph.abatch([{"inputs": {**GIVEN, "title": title}} for title in ("Dig", "Sow")]))
+    assert [output["answer"] for output in outputs] == [DONE.replace("Buy soil", title) for title in ("Dig", "Sow")]
+
+
+# The agent's graph.
+
+
+def given(made: Recipe, *, heals: bool = False, **inputs: Any) -> dict[str, Any]:
+    return {"recipe": recipe_record(made, {**GIVEN, **inputs}, heals=heals)}
+
+
+def agent_of(board: Board, *replies: Any, **context: Any) -> Agent:
+    return board.agent(by_role({"express": list(replies)}), context={"execution": "program", **context})
+
+
+def test_the_agent_runs_a_recipe_without_asking_its_model(board: Board) -> None:
+    agent = agent_of(board, writes="allow")
+    assert agent.ask(given(recipe(board.api)))["answer"] == DONE
+    assert agent.model.prompts == []
+    assert agent.state["instruction"].startswith("Run the recipe add-task with project = ")
+
+
+def test_the_next_instruction_of_the_thread_is_not_the_recipe_again(board: Board) -> None:
+    agent = agent_of(board, end("Hello."), writes="allow")
+    agent.ask(given(recipe(board.api)))
+    assert agent.ask("Say hello")["answer"] == "Hello."
+    assert agent.state["recipe"] is None
+    assert board.calls() == ADDED
+
+
+def test_wrong_inputs_of_one_turn_do_not_stop_the_next(board: Board) -> None:
+    agent = agent_of(board, end("Hello."))
+    record = given(recipe(board.api))
+    record["recipe"]["inputs"] = {"project": 4}
+    with pytest.raises(RecipeInputError):
+        agent.ask(record)
+    assert agent.ask("Say hello")["answer"] == "Hello."
+    assert board.calls() == []
+
+
+def test_a_recipe_of_another_form_is_refused_with_the_place(board: Board) -> None:
+    record = given(recipe(board.api))
+    record["recipe"]["recipe"] = {**record["recipe"]["recipe"], "operations": [{"function": "x"}]}
+    with pytest.raises(RuntimeError, match=r"operations\.0\.api"):
+        agent_of(board).ask(record)
+
+
+def test_a_recipe_that_is_no_record_is_refused(board: Board) -> None:
+    with pytest.raises(ValueError, match="recipe"):
+        agent_of(board).ask({"recipe": "add-task"})
+
+
+def test_the_planner_goes_on_where_a_recipe_stops_before_its_change(board: Board) -> None:
+    corrected = 'print(create_task(project_id=rows(list_projects())[0]["id"], body={"title": "Buy soil"})["title"])'
+    agent = agent_of(board, program(corrected), writes="allow")
+    made = recipe(board.api)
+    assert agent.ask(given(made, heals=True, project="Winter time"))["answer"] == "Buy soil"
+    [prompt] = prompts_of(agent.model, "express")
+    shown = str(prompt[-1].text)
+    assert "There is no project Winter time." in shown
+    assert '"project": "Winter time"' in shown
+    assert "Shapes of the answers:" in shown
+    assert made.program in json.loads(str(prompt[-2].text))["text"]
+    # The planner's program gets the answer that the recipe had read.
+    assert board.calls() == ADDED
+
+
+def test_a_read_of_a_renamed_function_is_not_made_again(board: Board) -> None:
+    renamed = {**operation_of(board.api, LISTED), "function": "all_projects"}
+    code = ADD.replace("list_projects", "all_projects")
+    made = recipe(board.api, code, operations=[renamed, operation_of(board.api, CREATED)])
+    agent = agent_of(board, program("print(len(rows(list_projects())))"), writes="allow")
+    assert agent.ask(given(made, heals=True, project="No such"))["answer"] == "4"
+    assert board.calls() == ADDED[:1]
+
+
+def test_a_document_that_shifted_brings_in_the_planner(board: Board) -> None:
+    moved = {**operation_of(board.api, CREATED), "path": "/boards/{board_id}/tasks"}
+    made = recipe(board.api, operations=[operation_of(board.api, LISTED), moved])
+    agent = agent_of(board, end("I cannot.", fulfilled=False))
+    assert agent.ask(given(made, heals=True))["answer"] == "I cannot."
+    assert "POST /boards/{board_id}/tasks" in str(prompts_of(agent.model, "express")[0][-1].text)
+
+
+def test_the_planner_does_not_go_on_after_a_change(board: Board) -> None:
+    agent = agent_of(board, writes="allow")
+    answer = agent.ask(given(recipe(board.api, f"{ADD}\nprint(1 / 0)"), heals=True))["answer"]
+    assert "stopped after it had sent changes" in answer
+    assert agent.model.prompts == []
+
+
+def test_a_recipe_that_stops_without_healing_ends_the_turn_of_the_agent(board: Board) -> None:
+    agent = agent_of(board)
+    assert "Nothing was changed." in agent.ask(given(recipe(board.api), project="Moss"))["answer"]
+    assert agent.model.prompts == []
+
+
+# The planner's choice.
+
+
+def choosing(board: Board, *replies: Any, recipes: list[Recipe] | None = None, **context: Any) -> Agent:
+    model = by_role({"express": list(replies)})
+    offered = [recipe(board.api)] if recipes is None else recipes
+    resources = Resources([board.api], model=model, recipes=offered)
+    resources = resources.with_defaults(writes="allow", **context)
+    return Agent(build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore()), model)
+
+
+def choice(name: str = "add-task", **inputs: Any) -> dict[str, str]:
+    text = json.dumps({"recipe": name, "inputs": inputs or GIVEN})
+    return {"thought": "", "decision": "recipe", "text": text}
+
+
+ASKED = "Add the task Buy soil to the project Winter timetable"
+
+
+def test_the_planner_can_choose_a_recipe_with_one_model_call(board: Board) -> None:
+    agent = choosing(board, choice())
+    assert agent.ask(ASKED)["answer"] == DONE
+    [prompt] = agent.model.prompts
+    assert "- add-task(project*: string, title: string): Adds a task to a project. [not proved" in str(prompt[0].text)
+    assert agent.state["program"]["writer"] == "recipe"
+
+
+def test_without_recipes_the_prompt_is_as_it_was(board: Board) -> None:
+    with_none, plain = choosing(board, end("Hello."), recipes=[]), agent_of(board, end("Hello."))
+    with_none.ask("Say hello")
+    plain.ask("Say hello")
+    assert with_none.model.texts == plain.model.texts
+
+
+def test_a_recipe_of_another_api_is_not_shown(board: Board) -> None:
+    other = recipe(board.api, apis=[{"name": "elsewhere"}], operations=[])
+    agent = choosing(board, end("Hello."), recipes=[other])
+    agent.ask("Say hello")
+    assert "Recipes" not in agent.model.texts[0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (choice("add-tasks"), "there is no recipe 'add-tasks'. The recipes are: add-task."),
+        (choice(title="Buy soil"), "The input project is missing"),
+        ({"thought": "", "decision": "recipe", "text": "add-task"}, "it is a JSON object like"),
+    ],
+)
+def test_a_wrong_choice_comes_back_to_the_model(board: Board, wrong: Any, told: str) -> None:
+    agent = choosing(board, wrong, choice())
+    assert agent.ask(ASKED)["answer"] == DONE
+    assert told in str(agent.model.prompts[1][-1].text)
+
+
+def test_inputs_that_the_planner_chose_are_not_the_users_words(board: Board) -> None:
+    code = 'print(delete_task(task_id=inputs["task"]))'
+    deleted = Sent("delete_task", {"path": {"task_id": 101}}, is_change=True, status=204)
+    inputs = {"type": "object", "properties": {"task": {"type": "integer"}}, "required": ["task"]}
+    made = recipe(board.api, code, (deleted,), inputs=inputs)
+    chosen = choosing(board, choice(task=101), end("Which task?", fulfilled=False), recipes=[made])
+    assert chosen.ask("Delete a task")["answer"] == "Which task?"
+    assert "no such value stands in the instruction" in chosen.model.texts[1]
+    assert board.calls() == []
+    kitchen = Kitchen(made, board)
+    kitchen.run({"task": 101}, writes="allow")
+    assert board.calls()[-1] == "DELETE /tasks/{task_id} 204"
+    assert kitchen.state["requests"][0]["provenance"][0]["origin"] == "user"
+
+
+def test_a_chosen_recipe_that_stops_brings_the_planner_back(board: Board) -> None:
+    agent = choosing(board, choice(project="Moss"), end("There is no Moss.", fulfilled=False))
+    assert agent.ask("Add the task Buy soil to the project Moss")["answer"] == "There is no Moss."
+    assert "# Recipes" not in agent.model.texts[1]
+
+
+# Two APIs.
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    with served_pair() as served:
+        yield served
+
+
+@pytest.mark.parametrize("sources", [(), ("crm",)])
+def test_values_of_one_api_go_to_another_only_with_leave(pair: Pair, sources: tuple[str, ...]) -> None:
+    read = Sent("get_customer", {"path": {"customer": 7}}, status=200, body={"city": "Turin"})
+    found = Sent("find_items", {"query": {"q": "Turin"}}, status=200, body={"items": []})
+    operations = [operation_of(pair.crm, read), operation_of(pair.collector, found)]
+    made = recipe(
+        pair.crm,
+        'find_items(q=get_customer(customer=inputs["customer"])["city"])\nprint("Found.")',
+        apis=[{"name": "crm"}, {"name": "collector"}],
+        inputs={"type": "object", "properties": {"customer": {"type": "integer"}}},
+        operations=operations,
+    )
+    entries = {"crm": ApiEntry("crm", "-"), "collector": ApiEntry("collector", "-", sources=sources)}
+    settings = Settings(apis=entries)
+    resources = Resources([pair.crm, pair.collector], settings=settings, http=HttpClient(settings=settings))
+    graph = build_recipe(made, resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
+    config: Any = {"configurable": {"thread_id": "thread"}}
+    done = graph.invoke({"inputs": {"customer": 7}}, config)
+    assert ("__interrupt__" in done) is not bool(sources)
+    if not sources:
+        assert pair.paths == []
+        done = graph.invoke(APPROVE, config)
+    assert done["answer"] == "Found."
+    assert pair.paths == ["GET /items?q=Turin"]

@@ -1,0 +1,100 @@
+"""JSONPath: the nodes that RFC 9535 names, and faults with their place."""
+
+from typing import Any
+
+import pytest
+
+from restgpt.tools.sandbox.guest.jsonpath import PathError, find, is_singular, parse
+
+STORE: Any = {
+    "books": [
+        {"title": "Sayings", "price": 8, "tags": ["old"]},
+        {"title": "Moby", "price": 9, "isbn": "0-1", "tags": []},
+        {"title": "Rings", "price": 22, "isbn": "0-2"},
+    ],
+    "limit": 10,
+    "odd name": {"'": 1},
+}
+
+
+def values(path: str, data: Any = STORE) -> list[Any]:
+    return [value for _, value in find(parse(path), data)]
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("$", [STORE]),
+        ("$.limit", [10]),
+        ("$['odd name']['\\'']", [1]),
+        ('$["limit", "none"]', [10]),
+        ("$.books[0].title", ["Sayings"]),
+        ("$.books[-1].title", ["Rings"]),
+        ("$.books[9]", []),
+        ("$.books[0:2].price", [8, 9]),
+        ("$.books[::-1].price", [22, 9, 8]),
+        ("$.books[*].isbn", ["0-1", "0-2"]),
+        ("$..price", [8, 9, 22]),
+        ("$..[1].title", ["Moby"]),
+        ("$.books[?@.isbn].price", [9, 22]),
+        ("$.books[?!@.isbn].price", [8]),
+        ("$.books[?@.price < $.limit && @.price != 8].title", ["Moby"]),
+        ("$.books[?(@.price > 20 || @.title == 'Moby')].price", [9, 22]),
+        ("$.books[?length(@.title) == 5].title", ["Rings"]),
+        ("$.books[?count(@.tags[*]) == 1].price", [8]),
+        ("$.books[?value(@..isbn) == '0-1'].price", [9]),
+        ("$.books[?match(@.isbn, '0-.')].price", [9, 22]),
+        ("$.books[?search(@.title, 'in')].title", ["Sayings", "Rings"]),
+        ("$.books[?@.missing == @.absent].price", [8, 9, 22]),
+        ("$[?@ == 10]", [10]),
+    ],
+)
+def test_a_path_finds_its_nodes(path: str, found: list[Any]) -> None:
+    assert values(path) == found
+
+
+def test_true_is_not_one_and_texts_are_not_numbers() -> None:
+    assert values("$[?@ == 1]", [True, 1, 1.0, "1"]) == [1, 1.0]
+    assert values("$[?@ < 2]", [True, 1, "1"]) == [1]
+
+
+def test_the_place_of_a_node_is_told() -> None:
+    assert [place for place, _ in find(parse("$.books[-1].price"), STORE)] == [("books", 2, "price")]
+
+
+def test_a_path_to_one_node_is_recognised() -> None:
+    assert is_singular(parse("$.a['b'][0]"))
+    assert not is_singular(parse("$.a[*]"))
+    assert not is_singular(parse("$..a"))
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("books", "needs '$' at character 1, not 'b'"),
+        ("$.", "needs a name or * at character 3, not the end"),
+        ("$[", "needs a name in quotes, an index, a slice, * or ? at character 3"),
+        ("$['a", "needs the closing ' at character 5"),
+        ("$[01]", "needs ']' at character 4, not '1'"),
+        ("$[?@.a == ]", "needs a value, @, $ or a function"),
+        ("$[?@.* == 1]", "compares a query that may find several values"),
+        ("$[?length(@.a)]", "needs a comparison"),
+        ("$[?sum(@.a) > 1]", "JSONPath has no function sum()"),
+        ("$[?match(@.a, '\\\\p{Lu}')]", "is not supported"),
+        ("$[9007199254740992]", "is too large"),
+        ("$ $", "needs nothing more"),
+        ("$" + "[?@" * 60, "nested too deeply"),
+        ("$" + ".a" * 3000, "longer than 4000 characters"),
+    ],
+)
+def test_a_fault_is_told_with_its_place(path: str, said: str) -> None:
+    with pytest.raises(PathError) as caught:
+        parse(path)
+    assert said in str(caught.value)
+
+
+def test_deep_data_does_not_end_the_search() -> None:
+    data: Any = {"a": 1}
+    for _ in range(20_000):
+        data = [data]
+    assert values("$..a", data) == [1]
