@@ -51,7 +51,7 @@ def save_run(
     """
     steps = _steps(values, thread, turn)
     _check_over(values, steps, thread)
-    catalogue = resources.catalogue(())
+    catalogue = resources.catalogue(resources.defaults.apis)
     reading = _Reading(catalogue, ResponseStore(store, cache=resources.bodies), thread)
     run = _program_of(values, steps, reading)
     redactor = resources.http.redactor(*catalogue.apis)
@@ -109,11 +109,13 @@ def _check_over(values: Mapping[str, Any], steps: Sequence[Step], thread: str) -
     decision = values.get("decision") or {}
     if decision.get("kind") != "end" or waiting:
         raise NotSavableError(f"{where} is not finished. Finish it with: restgpt resume {thread}")
-    ends = [end for step in steps if (program := step.get("program")) and (end := program.get("end"))]
+    ends = [end for step in steps if (made := step.get("program")) and (end := made.get("end"))]
     if ends and ends[-1] in STOPPED and (ends[-1] == "unknown" or not decision.get("fulfilled", True)):
         raise NotSavableError(f"{where} cannot be saved: {STOPPED[ends[-1]]}.")
     if not decision.get("fulfilled", True):
         raise NotSavableError(f"{where} cannot be saved: it did not fulfil the instruction.")
+    if steps and (program := steps[-1].get("program")) and program["writer"] == "recipe":
+        raise NotSavableError(f"{where} was made by a recipe, which exists already.")
     if not any(step["requests"] for step in steps):
         raise NotSavableError(f"{where} cannot be saved: it called no operation of an API.")
 

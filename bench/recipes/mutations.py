@@ -285,7 +285,7 @@ def mutations_of(cases: Sequence[Case]) -> list[Mutation]:
 
 
 def sample(found: Sequence[Mutation], cases: Mapping[str, Case], count: int, *, seed: int = 0) -> list[Mutation]:
-    """Draw some mutations of each kind; half of them at places that the program names, if there are as many.
+    """Draw some mutations of each kind; two thirds of them at places that the program names, if there are as many.
 
     With one mutation of a group come the others.
     """
@@ -298,8 +298,8 @@ def sample(found: Sequence[Mutation], cases: Mapping[str, Case], count: int, *, 
         mixed = chance.sample(several, len(several))
         named = [item for item in mixed if _is_named(item, cases)]
         rest = [item for item in mixed if not _is_named(item, cases)]
-        half = named[: max(count // 2, count - len(rest))]
-        drawn |= {str(item): item for item in [*half, *rest[: count - len(half)]]}
+        mostly = named[: max(2 * count // 3, count - len(rest))]
+        drawn |= {str(item): item for item in [*mostly, *rest[: count - len(mostly)]]}
     groups = {item.group for item in drawn.values() if item.group}
     drawn |= {str(item): item for item in found if item.group in groups}
     return list(drawn.values())

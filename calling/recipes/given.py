@@ -117,7 +117,7 @@ def _types(schema: Mapping[str, Any]) -> Sequence[str]:
 
 def _unknown(name: str, recipe: Recipe) -> str:
     known = list(_properties(recipe))
-    near = get_close_matches(name, known, 1)
+    near = get_close_matches(name, known, 1) or [item for item in known if name in item.split("_")]
     listed = f"Its inputs are {', '.join(known)}." if known else "It has no inputs."
     shown = quoted(name, MOST_SHOWN)
     return f"The recipe {recipe.name} has no input {shown}. {f'Did you mean {near[0]}?' if near else listed}"

@@ -139,7 +139,12 @@ def _end(found: ProgramRun) -> str:
 
 
 def _with_reads(run: FinishedRun, found: ProgramRun) -> FinishedRun:
-    """Return the run with the fields that its program reads in each answer."""
+    """Return the run with the fields that its program reads in each answer; raises NotSavableError if they are many."""
+    if found.is_cut:
+        raise NotSavableError(
+            "The program reads so many different fields of the answers that a recipe could not compare them later. "
+            "Ask for fewer fields, and save that run."
+        )
     calls = [
         replace(call, sent=replace(call.sent, reads=found.reads.get(call.sent.position, {}))) for call in run.calls
     ]

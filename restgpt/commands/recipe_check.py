@@ -94,7 +94,7 @@ def _judged(outcome: "Outcome") -> tuple[Status, str]:
     if end == "report":
         return "held", "The dry run went through to its end."
     if end == "unknown":
-        return "held", "The dry run ended at a change: later calls need its answer, so they were not checked."
+        return "held", "The dry run ended at a change: what follows needs its answer, so it was not checked."
     reason = str(program.get("feedback") or outcome.answer)
     return ("shifted" if end == "shifted" else "failed"), reason
 

@@ -233,14 +233,14 @@ class Settling:
         if outcome.status == "done" and not outcome.error:
             program = outcome.program
             writer = program["writer"] if program is not None else ""
-            if program is not None and writer == "recipe" and program.get("end") == "report":
-                recipe = self._proved()
+            if program is not None and writer == "recipe" and program.get("end") in ("report", "unknown"):
+                recipe = self._proved(outcome)
             elif self._run["heals"] and writer != "recipe":
                 healed = self._healed()
         return replace(outcome, recipe=shown_run(recipe, self._run, healed))
 
-    def _proved(self) -> Recipe:
-        """Mark the recipe as proved if this run had other inputs than the saved one."""
+    def _proved(self, outcome: Outcome) -> Recipe:
+        """Mark the recipe as proved if this run had other inputs than the saved one, and reached all its operations."""
         from restgpt.calling.recipes.book import RecipeFileError, prove_file
 
         recipe = self._recipe
@@ -250,6 +250,12 @@ class Settling:
             self._terminal.note(
                 f"The recipe {recipe.name} is not proved: this run had the inputs with which it was saved. A run with "
                 "other inputs that goes well proves it."
+            )
+            return recipe
+        if not _is_whole(recipe, outcome):
+            self._terminal.note(
+                f"The recipe {recipe.name} is not proved: this dry run ended before some of its operations were "
+                "called, because they need the answer of a change."
             )
             return recipe
         try:
@@ -283,6 +289,15 @@ class Settling:
             return ""
         self._terminal.say(f"The agent went on without the recipe. Its run is saved as {path}, not proved.")
         return str(path)
+
+
+def _is_whole(recipe: Recipe, outcome: Outcome) -> bool:
+    """Return whether a run went to its end, or as a dry run at least called each operation of the recipe."""
+    if outcome.program is not None and outcome.program.get("end") == "report":
+        return True
+    requests = [request for step in outcome.steps for request in step["requests"] if "place" in request]
+    called = {request["place"].get("function") for request in requests}
+    return called >= {used.function for used in recipe.operations}
 
 
 def recipe_line(run: RecipeOfThread) -> str:

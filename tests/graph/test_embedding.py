@@ -1,4 +1,4 @@
-"""Guards the examples of docs/embedding.md: each runs unchanged, on the toy API, with scripted replies."""
+"""Guards the examples of the pages on embedding and recipes: each runs unchanged, on the toy API."""
 
 import runpy
 from pathlib import Path
@@ -23,6 +23,13 @@ def test_a_pause_in_a_tool_reaches_the_agent_that_called_it() -> None:
     assert "\n    │ DELETE http://127.0.0.1" in shown
     assert "/tasks/110" in shown
     assert said == ["The task 110 is deleted.", "Done: task 110 is gone."]
+
+
+def test_a_recipe_is_a_graph_and_a_tool() -> None:
+    shown, answer, name, said = result_of("recipe.py")
+    assert '{"name":"Roof garden"}' in shown
+    assert (answer, said) == ("The project Roof garden is created.", "The project Tool shed is created.")
+    assert name == "add_project"
 
 
 def test_every_example_is_run_by_a_test() -> None:

@@ -37,7 +37,7 @@ from restgpt.tools.settings import ApiEntry, Settings
 GIVEN = {"project": "Winter timetable", "title": "Buy soil"}
 DONE = "Added Buy soil to Winter timetable."
 ADDED = ["GET /projects 200", "POST /projects/{project_id}/tasks 201"]
-APPROVE = Command(resume={"decisions": [{"type": "approve"}]})
+APPROVE: Any = Command(resume={"decisions": [{"type": "approve"}]})
 LABELLED = replace(LISTED, reads={"/items/*/label": ("string",), "/items/*/id": ("integer",)})
 
 

@@ -5,13 +5,16 @@ from typing import Any
 
 import pytest
 from board import Board, served_board
-from goodprograms import COUNT, GARDEN, GOOD, RENAME, Good
+from goodprograms import COUNT, GARDEN, GOOD, RENAME, SAVE_ALBUM, Good
 from goodrun import good_run, world_run
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
 from programs import decide, programmer, worker
 from roles import by_role, call, end, plan, select
 
 from restgpt.calling.recipes.finished import NotSavableError
 from restgpt.calling.recipes.recipe import Recipe
+from restgpt.graph.recipe import build_recipe
 from restgpt.nodes.resources import Resources
 from restgpt.nodes.saved_run import save_run
 from restgpt.worlds import CREDENTIAL
@@ -273,3 +276,20 @@ def test_the_programs_of_several_sub_tasks_become_one_program(board: Board) -> N
     assert recipe.examples == {"project_name": name, "title": "Chairs"}
     assert "one(answer1['items'], name=inputs[\"project_name\"])['id']" in recipe.program
     assert recipe.program.splitlines()[-1] == "print(f\"The task {inputs['title']} was added.\")"
+
+
+@pytest.mark.parametrize("good", [SAVE_ALBUM, RENAME, GARDEN], ids=lambda good: good.instruction)
+def test_a_saved_recipe_sends_the_same_requests_again_without_a_model(good: Good) -> None:
+    with good_run(good) as run:
+        recipe, world = run.saved(), run.server.world
+        first = [(entry.operation, entry.query, entry.body) for entry in world.log]
+        world.reset(fixture=good.fixture)
+        kept: Any = {"checkpointer": InMemorySaver(), "store": InMemoryStore(), "context": {"writes": "allow"}}
+        graph = build_recipe(recipe, [run.api], **kept)
+        config: Any = {"configurable": {"thread_id": "again"}}
+        answer = graph.invoke({"inputs": recipe.examples}, config)["answer"]  # type: ignore[arg-type]
+        assert [(entry.operation, entry.query, entry.body) for entry in world.log] == first
+        assert answer == run.state["answer"]
+        run.state, run.store = graph.get_state(config).values, kept["store"]
+        with pytest.raises(NotSavableError, match="was made by a recipe"):
+            run.saved()

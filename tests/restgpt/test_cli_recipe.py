@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from chatserver import ChatServer
 from cli import Cli, at
-from plantrecipe import INPUTS, PROGRAM, plant_recipe
+from plantrecipe import CREATE_PROJECT, INPUTS, PROGRAM, plant_recipe
 
 from restgpt.calling.recipes.book import RecipeBook
 from restgpt.calling.recipes.recipe import UsedOperation
@@ -175,8 +175,23 @@ def test_a_dry_run_sends_no_change(cli: Cli, toy: WorldServer, book: RecipeBook)
     ran = cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--writes", "dry-run")
     assert ran.code == 0, ran.err
     assert "Dry run: nothing was changed." in ran.out
+    assert "is not proved: this dry run ended before some of its operations were called," in ran.err
     assert changes(toy.world) == []
     assert book.load("plant-beds").proved == ""
+
+
+def test_a_dry_run_that_reaches_every_operation_proves_a_recipe(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
+    program = 'made = create_project(body={"name": inputs["word"]})\nprint(made["id"])\n'
+    api = ({"name": "team-board"},)
+    book.save(
+        plant_recipe(
+            name="one", inputs=WORD, program=program, operations=(CREATE_PROJECT,), links=(), calls=(), apis=api
+        )
+    )
+    ran = cli("recipe", "run", "one", "--input", "word=Moss", *at(toy), "--writes", "dry-run")
+    assert ran.code == 0, ran.err
+    assert book.load("one").proved
+    assert changes(toy.world) == []
 
 
 def test_wrong_inputs_are_told_before_anything_is_sent(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:

@@ -118,6 +118,8 @@ def test_an_unknown_input_is_answered_with_the_nearest_known_name() -> None:
     ]
     [problem] = input_problems(plant_recipe(), {**given, "zzz": 1})
     assert problem == 'The recipe plant-beds has no input "zzz". Its inputs are name, titles.'
+    [problem] = input_problems(recipe(project_name={}), {"name": 1})
+    assert problem == 'The recipe plant-beds has no input "name". Did you mean project_name?'
     [problem] = input_problems(recipe(), {"a": 1})
     assert problem == 'The recipe plant-beds has no input "a". It has no inputs.'
 
