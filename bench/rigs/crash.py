@@ -270,7 +270,8 @@ class Tally:
             f"{self.trials} trials, {self.killed} killed or stopped in the middle, {self.moved} went on with another "
             f"clock or version; {self.zombies} zombies, {self.fenced} of them kept from going on; {self.asked} "
             f"approvals asked for, {self.questions} of unknown outcome, {self.risked} of these sent once more, "
-            f"{self.changed} because the target had changed; {self.unsure} reports in doubt; {len(self.wrong)} wrong; {self.seconds:.0f} s"
+            f"{self.changed} because the target had changed; {self.unsure} reports in doubt; {len(self.wrong)} wrong; "
+            f"{self.seconds:.0f} s"
         )
 
 
