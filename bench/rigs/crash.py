@@ -64,6 +64,7 @@ MOST_QUESTIONS = 100
 
 UNKNOWN = "may not have been"
 CHANGED = "The target has changed"
+UNSURE = "what the recipe reports may not be so"
 OTHER_VERSION = "99.0"
 
 STOPPED, WOKEN = "stopped", "woken"
@@ -193,7 +194,8 @@ class Outcome:
             # A change that was not sent counts as lost unless the run ended with an error.
             is_told = RemovedDatabaseError.__name__ in self.withheld or not lost
             return [f"doubled {change}" for change in doubled] + ([] if is_told else ["it went on without database"])
-        found = [] if self.answer.strip() == DONE else [f"it ended with {self.answer or self.withheld!r}"]
+        is_end = self.answer.strip() == DONE or self.is_unsure
+        found = [] if is_end else [f"it ended with {self.answer or self.withheld!r}"]
         found += [f"lost {change}" for change in lost]
         found += [f"doubled {change}" for change in doubled] if len(doubled) > self.risked else []
         if self.risked:
@@ -207,6 +209,11 @@ class Outcome:
         if self.version != (last.version or restgpt.__version__):
             found.append(f"the version was {self.version}")
         return found
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether a recipe ended and said that it cannot know what came of a change of unknown outcome."""
+        return bool(self.unknown) and UNSURE in self.answer
 
     def _is_same(self, wanted: "Outcome") -> bool:
         return (self.made, self.state) == (wanted.made, wanted.state)
@@ -225,6 +232,7 @@ class Tally:
     zombies: int = 0
     fenced: int = 0
     risked: int = 0
+    unsure: int = 0
     wrong: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -239,6 +247,7 @@ class Tally:
         self.zombies += any(kill.fate == "stopped" for kill in trial.kills)
         self.fenced += outcome.fenced
         self.risked += outcome.risked
+        self.unsure += outcome.is_unsure
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(
@@ -251,6 +260,7 @@ class Tally:
             self.zombies + other.zombies,
             self.fenced + other.fenced,
             self.risked + other.risked,
+            self.unsure + other.unsure,
             self.wrong + other.wrong,
             max(self.seconds, other.seconds),
         )
@@ -260,7 +270,8 @@ class Tally:
             f"{self.trials} trials, {self.killed} killed or stopped in the middle, {self.moved} went on with another "
             f"clock or version; {self.zombies} zombies, {self.fenced} of them kept from going on; {self.asked} "
             f"approvals asked for, {self.questions} of unknown outcome, {self.risked} of these sent once more, "
-            f"{self.changed} because the target had changed; {len(self.wrong)} wrong; {self.seconds:.0f} s"
+            f"{self.changed} because the target had changed; {self.unsure} reports in doubt; {len(self.wrong)} wrong; "
+            f"{self.seconds:.0f} s"
         )
 
 

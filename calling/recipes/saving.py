@@ -348,11 +348,14 @@ def _operations(run: FinishedRun) -> tuple[Any, ...]:
         calls = [call for call in run.calls if call.sent.function == function]
         operation = calls[0].operation
         found.append(used_operation(function, operation, [call.sent for call in calls], api=operation.api.name))
+    # A branch that this run did not take calls them.
+    found += [used_operation(name, operation, [], api=operation.api.name) for name, operation in run.others.items()]
     return tuple(found)
 
 
 def _apis(run: FinishedRun) -> tuple[RecipeApi, ...]:
-    apis = {call.operation.api.name: call.operation.api for call in run.calls}
+    operations = [*(call.operation for call in run.calls), *run.others.values()]
+    apis = {operation.api.name: operation.api for operation in operations}
     return tuple(RecipeApi(name=name, title=api.title, version=api.version) for name, api in apis.items())
 
 
