@@ -16,7 +16,7 @@ from restgpt.commands.terminal import Terminal
 from restgpt.commands.thread import RecipeOfThread
 
 if TYPE_CHECKING:
-    from restgpt.calling.recipes.shift import Shift
+    from restgpt.calling.recipes.guards.shift import Shift
     from restgpt.commands.agent import Outcome
     from restgpt.graph.persistence import Persistence
     from restgpt.nodes.context import Context
@@ -66,7 +66,7 @@ def check_recipe(
 
 def _document_shifts(found: Found) -> "dict[str, list[Shift]]":
     """Return by function what is different in the documents."""
-    from restgpt.calling.recipes.closure import document_shifts, find_operation
+    from restgpt.calling.recipes.guards.closure import document_shifts, find_operation
     from restgpt.specs import Catalogue
 
     catalogue = Catalogue(found.apis)

@@ -16,7 +16,7 @@ NEW = {"$schema": "https://langgra.ph/schema.json", "dependencies": ["."], "grap
 
 def add_graph(terminal: Terminal, book: RecipeBook, name: str) -> None:
     """Write the Python file of a recipe's graph beside the recipe, and its entry into langgraph.json."""
-    from restgpt.graph.recipe_server import graph_file_text
+    from restgpt.graph.recipes.server import graph_file_text
 
     recipe = book.load(name)
     file = book.folder / f"{name.replace('-', '_')}_graph.py"

@@ -51,7 +51,7 @@ def run_recipe(terminal: Terminal, wanted: Wanted, *, check: bool) -> None:
     from restgpt.calling.recipes.given import given_inputs
     from restgpt.commands.recipe_check import check_recipe
     from restgpt.nodes.context import Context
-    from restgpt.nodes.recipe_record import filled
+    from restgpt.nodes.recipes.record import filled
     from restgpt.tools.run_settings import checked_settings
     from restgpt.tools.settings import Settings
 
@@ -98,7 +98,7 @@ def _run(terminal: Terminal, wanted: Wanted, found: Found, inputs: Mapping[str, 
     from restgpt.commands.thread import Threads, checked_name
     from restgpt.graph.persistence import open_persistence
     from restgpt.nodes.context import Context
-    from restgpt.nodes.recipe_record import instruction_of, recipe_record
+    from restgpt.nodes.recipes.record import instruction_of, recipe_record
     from restgpt.tools.run_settings import checked_settings
 
     check_apis(found.recipe, found.apis, terminal)
@@ -139,7 +139,7 @@ def _check_continuable(earlier: ThreadRecord, persistence: "Persistence") -> Non
     graph = build_graph([], checkpointer=persistence.checkpointer, store=persistence.store)
     own: list[Any] = [graph]
     if earlier.recipe is not None:
-        from restgpt.graph.recipe import build_recipe
+        from restgpt.graph.recipes.build import build_recipe
 
         saved: Any = {"checkpointer": persistence.checkpointer, "store": persistence.store}
         own.append(build_recipe(recipe_in(earlier.recipe), [], **saved))
@@ -207,7 +207,7 @@ def agent_of(
 
 def graph_input(run: RecipeOfThread) -> dict[str, Any]:
     """Return the input of the graph that begins a run of a recipe."""
-    from restgpt.nodes.recipe_record import recipe_record
+    from restgpt.nodes.recipes.record import recipe_record
 
     if run["heals"]:
         return {"recipe": recipe_record(recipe_in(run), run["inputs"], heals=True)}
@@ -269,8 +269,8 @@ class Settling:
     def _healed(self) -> str:
         """Save what the agent did instead as a new version beside the recipe, and return the path of its file."""
         from restgpt.calling.recipes.book import RecipeBook, RecipeFileError
-        from restgpt.calling.recipes.finished import NotSavableError
-        from restgpt.nodes.saved_run import save_run
+        from restgpt.calling.recipes.recording.finished import NotSavableError
+        from restgpt.nodes.recipes.saved_run import save_run
 
         if not self._run["file"]:
             return ""

@@ -25,8 +25,8 @@ def save_thread(
     from restgpt.graph.build import build_graph
     from restgpt.graph.persistence import open_persistence
     from restgpt.nodes.context import Context
+    from restgpt.nodes.recipes.saved_run import save_run
     from restgpt.nodes.resources import Resources
-    from restgpt.nodes.saved_run import save_run
     from restgpt.tools.run_settings import checked_settings
     from restgpt.tools.settings import Settings
 
@@ -62,7 +62,7 @@ def save_thread(
 
 def _suggested(terminal: Terminal, recipe: Recipe, resources: "Resources", context: "Context") -> Recipe:
     """Return the recipe with names that the planner's model proposes; without a usable reply, the recipe as it is."""
-    from restgpt.nodes.recipe_names import with_proposed_names
+    from restgpt.nodes.recipes.names import with_proposed_names
     from restgpt.tools.model.errors import ModelError, NoModelError
 
     try:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from restgpt.calling.recipes.finished import FinishedCall
+from restgpt.calling.recipes.recording.finished import FinishedCall
 from restgpt.specs import Operation
 from restgpt.specs.docs.keyword import identifier, keywords
 from restgpt.specs.effort import within

@@ -23,8 +23,8 @@ from restgpt.nodes.context import MAX_STEPS, Context
 from restgpt.nodes.intake import intake
 from restgpt.nodes.parser import make_parser
 from restgpt.nodes.program import is_running
-from restgpt.nodes.recipe import recipe_update
-from restgpt.nodes.recipe_record import GivenRecipe, recipe_record
+from restgpt.nodes.recipes.record import GivenRecipe, recipe_record
+from restgpt.nodes.recipes.start import recipe_update
 from restgpt.nodes.resources import Resources, check_store
 from restgpt.specs import Api
 from restgpt.tools.durable_graph import DurableGraph

@@ -11,14 +11,14 @@ from typing import Any
 
 from restgpt.calling.grounding import ids_in
 from restgpt.calling.provenance import is_literal, literals
-from restgpt.calling.recipes.closure import used_operation
-from restgpt.calling.recipes.finished import FinishedCall, FinishedRun, NotSavableError
-from restgpt.calling.recipes.inputs import Argument, Input, arguments_in, inputs_of, is_entity, named, noun_of
-from restgpt.calling.recipes.links import links_of
+from restgpt.calling.recipes.guards.closure import used_operation
+from restgpt.calling.recipes.guards.links import links_of
 from restgpt.calling.recipes.recipe import MOST_PROGRAM, Recipe, RecipeApi, Saved, SavedCall, Source
+from restgpt.calling.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
+from restgpt.calling.recipes.recording.inputs import Argument, Input, arguments_in, inputs_of, is_entity, named, noun_of
+from restgpt.calling.recipes.recording.sources import Answers, scalars
+from restgpt.calling.recipes.recording.variation import follows, given_by, is_constant
 from restgpt.calling.recipes.sent import Sent
-from restgpt.calling.recipes.sources import Answers, scalars
-from restgpt.calling.recipes.variation import follows, given_by, is_constant
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named as shown
 from restgpt.tools.redaction import Redactor

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from restgpt.calling.recipes.closure import (
+from restgpt.calling.recipes.guards.closure import (
     document_shifts,
     find_operation,
     moved_operation,

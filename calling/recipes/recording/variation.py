@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from restgpt.calling.recipes.finished import FinishedRun
 from restgpt.calling.recipes.recipe import Source
-from restgpt.calling.recipes.sources import at, scalars
+from restgpt.calling.recipes.recording.finished import FinishedRun
+from restgpt.calling.recipes.recording.sources import at, scalars
 from restgpt.specs import Operation
 from restgpt.specs.docs.keyword import PAGES, arguments_of
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer

@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import Any, cast
 
 from restgpt.calling.idempotency import HEADERS
-from restgpt.calling.recipes.pattern import ANY
+from restgpt.calling.recipes.guards.pattern import ANY
+from restgpt.calling.recipes.guards.shift import Shift, place_of, short, types_text
 from restgpt.calling.recipes.recipe import Documented, JsonType, ReadType, UsedOperation
 from restgpt.calling.recipes.sent import Sent
-from restgpt.calling.recipes.shift import Shift, place_of, short, types_text
 from restgpt.specs.content import MediaType
 from restgpt.specs.docs.keyword import Keyword, identifier, keywords
 from restgpt.specs.docs.shape import Shape

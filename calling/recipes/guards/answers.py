@@ -6,11 +6,11 @@ Only what the program read counts. A program may read fewer fields than in the s
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from restgpt.calling.recipes.closure import READ_TYPES, overlap
-from restgpt.calling.recipes.pattern import ANY, places
+from restgpt.calling.recipes.guards.closure import READ_TYPES, overlap
+from restgpt.calling.recipes.guards.pattern import ANY, places
+from restgpt.calling.recipes.guards.shift import Shift, place_of, types_text
 from restgpt.calling.recipes.recipe import Link, Recipe, UsedOperation
 from restgpt.calling.recipes.sent import Sent
-from restgpt.calling.recipes.shift import Shift, place_of, types_text
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
 
 _TAKEN = frozenset({"only", "first", "last", "named"})

@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from restgpt.calling.recipes.closure import argument_place
-from restgpt.calling.recipes.likeness import Relation, is_name, relation_of, strength, words_of
-from restgpt.calling.recipes.pattern import ANY, Path, last_name, pattern_of, places, scalars, value_at
+from restgpt.calling.recipes.guards.closure import argument_place
+from restgpt.calling.recipes.guards.likeness import Relation, is_name, relation_of, strength, words_of
+from restgpt.calling.recipes.guards.pattern import ANY, Path, last_name, pattern_of, places, scalars, value_at
+from restgpt.calling.recipes.guards.shift import Shift, place_of, short, value_text
 from restgpt.calling.recipes.recipe import Echo, Link, Recipe, Source
 from restgpt.calling.recipes.sent import Sent
-from restgpt.calling.recipes.shift import Shift, place_of, short, value_text
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
 from restgpt.tools.evidence import text_of
 

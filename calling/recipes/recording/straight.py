@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from restgpt.calling.grounding import ids_in
-from restgpt.calling.recipes.finished import FinishedCall, FinishedRun, NotSavableError
-from restgpt.calling.recipes.inputs import SMALL, arguments_in, is_entity
-from restgpt.calling.recipes.sources import Answers, Found, at, scalars
+from restgpt.calling.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
+from restgpt.calling.recipes.recording.inputs import SMALL, arguments_in, is_entity
+from restgpt.calling.recipes.recording.sources import Answers, Found, at, scalars
 from restgpt.specs.docs.keyword import BODY, PAGES, keywords
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named as shown

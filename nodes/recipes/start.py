@@ -4,7 +4,7 @@ from typing import Any
 
 from restgpt.nodes.conversation import ConversationState, answered_apis
 from restgpt.nodes.program import written
-from restgpt.nodes.recipe_record import recipe_of
+from restgpt.nodes.recipes.record import recipe_of
 from restgpt.nodes.records import RecipeRun
 from restgpt.nodes.resources import Run
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.recipes.finished import FinishedCall
-from restgpt.calling.recipes.inputs import Input, inputs_of, is_entity, named
+from restgpt.calling.recipes.recording.finished import FinishedCall
+from restgpt.calling.recipes.recording.inputs import Input, inputs_of, is_entity, named
 from restgpt.calling.recipes.sent import Sent
 from restgpt.specs import Api, load_api
 from restgpt.tools.sandbox.program import Entry

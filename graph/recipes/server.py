@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from restgpt.calling.recipes.book import RecipeBook
-from restgpt.graph.recipe import build_recipe
+from restgpt.graph.recipes.build import build_recipe
 from restgpt.tools.served_graph import ServedGraph
 from restgpt.tools.settings import Settings
 
@@ -20,5 +20,5 @@ def graph_file_text(name: str) -> str:
     """Return the text of a Python file with the graph of a recipe, for an entry `FILE:graph` of `langgraph.json`."""
     return (
         f'"""The recipe {name} as a graph of a LangGraph server."""\n\n'
-        f"from restgpt.graph.recipe_server import recipe_graph\n\ngraph = recipe_graph({name!r})\n"
+        f"from restgpt.graph.recipes.server import recipe_graph\n\ngraph = recipe_graph({name!r})\n"
     )

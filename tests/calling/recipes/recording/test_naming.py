@@ -3,8 +3,8 @@
 import pytest
 from plantrecipe import plant_recipe
 
-from restgpt.calling.recipes.naming import name_problem, renamed
 from restgpt.calling.recipes.recipe import Echo, Link, Recipe, SavedCall, Source
+from restgpt.calling.recipes.recording.naming import name_problem, renamed
 
 DESCRIPTION = "Create the project {project} with the tasks {titles}."
 

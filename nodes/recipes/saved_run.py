@@ -12,11 +12,11 @@ from langgraph.store.base import BaseStore
 
 from restgpt.calling.call import seems_to_read, succeeded
 from restgpt.calling.policy import Writes
-from restgpt.calling.recipes.finished import FinishedCall, FinishedRun, NotSavableError
 from restgpt.calling.recipes.recipe import Recipe
-from restgpt.calling.recipes.saving import CopiedValueError, saved
+from restgpt.calling.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
+from restgpt.calling.recipes.recording.saving import CopiedValueError, saved
+from restgpt.calling.recipes.recording.straight import straight
 from restgpt.calling.recipes.sent import Sent
-from restgpt.calling.recipes.straight import straight
 from restgpt.nodes.conversation import said
 from restgpt.nodes.program_log import entry_of
 from restgpt.nodes.records import Place, Program, Request, Step

@@ -8,8 +8,8 @@ from restgpt.calling.policy import Writes
 from restgpt.calling.recipes.given import RecipeInputError
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.graph.channels import RecipeChannel
-from restgpt.nodes.recipe_choice import line_of
-from restgpt.nodes.recipe_record import (
+from restgpt.nodes.recipes.choice import line_of
+from restgpt.nodes.recipes.record import (
     GivenRecipe,
     RecipeFaultError,
     current,

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.recipes.finished import FinishedCall, FinishedRun, NotSavableError
 from restgpt.calling.recipes.recipe import Recipe
-from restgpt.calling.recipes.saving import saved
+from restgpt.calling.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
+from restgpt.calling.recipes.recording.saving import saved
+from restgpt.calling.recipes.recording.variation import given_by
 from restgpt.calling.recipes.sent import Sent
-from restgpt.calling.recipes.variation import given_by
 from restgpt.specs import load_api
 from restgpt.tools.redaction import Redactor
 from restgpt.tools.sandbox.program import Entry, run_program

@@ -10,7 +10,7 @@ from pydantic import Field
 from restgpt.calling.recipes.given import RecipeInputError
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.nodes.express import ExpressReply, Offer
-from restgpt.nodes.recipe_record import recipe_record, signature
+from restgpt.nodes.recipes.record import recipe_record, signature
 from restgpt.nodes.records import RecipeRun
 from restgpt.nodes.resources import Run
 from restgpt.prompts import fenced, render

@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from restgpt.calling.policy import Writes
-from restgpt.calling.recipes.closure import document_shifts, find_operation, moved_operation
 from restgpt.calling.recipes.given import RecipeInputError, completed, input_problems
+from restgpt.calling.recipes.guards.closure import document_shifts, find_operation, moved_operation
+from restgpt.calling.recipes.guards.shift import Shift
 from restgpt.calling.recipes.recipe import Recipe
-from restgpt.calling.recipes.shift import Shift
 from restgpt.nodes.records import Program, RecipeRun
 from restgpt.specs import Catalogue, Operation
 from restgpt.tools.errors import StoppingError

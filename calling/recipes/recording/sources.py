@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from restgpt.calling.recipes.inputs import SMALL
+from restgpt.calling.recipes.recording.inputs import SMALL
 from restgpt.calling.recipes.sent import Sent
 from restgpt.specs.reading.pointer import format_pointer
 from restgpt.specs.status import is_success

@@ -14,9 +14,9 @@ from langgraph.store.base import BaseStore
 from restgpt.calling.recipes.book import RecipeBook, read_recipe
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.graph.build import make_resources
-from restgpt.graph.recipe import RecipeGraph, RecipeInput, build_recipe, narrowed
+from restgpt.graph.recipes.build import RecipeGraph, RecipeInput, build_recipe, narrowed
 from restgpt.nodes.context import Context
-from restgpt.nodes.recipe_choice import UNPROVED
+from restgpt.nodes.recipes.choice import UNPROVED
 from restgpt.nodes.resources import Resources, check_store
 from restgpt.specs import Api
 from restgpt.tools.errors import StoppingError

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.recipes.answers import answer_shifts
+from restgpt.calling.recipes.guards.answers import answer_shifts
 from restgpt.calling.recipes.recipe import (
     Documented,
     Link,

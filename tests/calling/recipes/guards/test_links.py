@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.recipes.likeness import relation_of
-from restgpt.calling.recipes.links import link_shifts, links_of, unfound_shifts
+from restgpt.calling.recipes.guards.likeness import relation_of
+from restgpt.calling.recipes.guards.links import link_shifts, links_of, unfound_shifts
 from restgpt.calling.recipes.recipe import Echo, Link, Recipe, RecipeApi, Saved, SavedCall, Source, UsedOperation
 from restgpt.calling.recipes.sent import Sent
 

@@ -6,8 +6,8 @@ from typing import Any
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from restgpt.calling.recipes.naming import name_problem, renamed
 from restgpt.calling.recipes.recipe import Recipe
+from restgpt.calling.recipes.recording.naming import name_problem, renamed
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.prompts import fenced, render

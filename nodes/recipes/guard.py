@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from restgpt.calling.call import seems_to_read
-from restgpt.calling.recipes.answers import answer_shifts
-from restgpt.calling.recipes.links import link_shifts, unfound_shifts
+from restgpt.calling.recipes.guards.answers import answer_shifts
+from restgpt.calling.recipes.guards.links import link_shifts, unfound_shifts
+from restgpt.calling.recipes.guards.shift import Shift
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.recipes.sent import Sent
-from restgpt.calling.recipes.shift import Shift
 from restgpt.nodes.conversation import is_answered
-from restgpt.nodes.recipe_record import Ground, RecipeState, ground_of, of_program, recipe_of
+from restgpt.nodes.recipes.record import Ground, RecipeState, ground_of, of_program, recipe_of
 from restgpt.nodes.records import Program, RecipeRun, Request
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import result_of
