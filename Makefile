@@ -45,8 +45,12 @@ test-all: $(READY) ## run the whole suite, with the tests that start servers, ki
 	$(PYTEST) --dist loadfile $(TESTS)
 
 .PHONY: crash-test
-crash-test: $(READY) ## kill runs at random moments, nodes and requests (SQLite, PostgreSQL): no change lost, doubled or asked twice
+crash-test: $(READY) ## kill runs, programs and recipes at random moments, nodes and requests: no change lost, doubled or asked twice
 	$(BIN)/python -c "import sys; from restgpt.bench.rigs.crash import main; sys.exit(main())"
+
+.PHONY: recipe-test
+recipe-test: $(READY) ## run recipes on mutated APIs: what would do harm is stopped before the first change, what would not is not
+	$(BIN)/python -m restgpt.bench.recipes.mutations
 
 .PHONY: fault-test
 fault-test: $(READY) ## inject every fault at every call of runs and programs: no traceback, no hang, no wrong success

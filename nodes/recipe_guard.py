@@ -23,6 +23,9 @@ MOST_SHIFTS = 5
 """The maximum number of shifts that the reason for a stop names."""
 
 
+UNTOLD = Shift("the program", "reads of answers that can all be compared", "more different fields than can be told")
+
+
 @dataclass(frozen=True, slots=True)
 class Guard:
     """The guards of one recipe in one node run."""
@@ -33,7 +36,9 @@ class Guard:
     ground: Ground
 
     def of_answers(self, requests: Iterable[Request], found: ProgramRun) -> list[Shift]:
-        """Return what is different in the answers so far."""
+        """Return what is different in the answers so far; reads that were not all told cannot be compared."""
+        if found.is_cut and found.kind in ("calls", "finished"):
+            return [UNTOLD]
         sent = self._sent(requests, found)
         unfound = unfound_shifts(self.recipe, sent, self.record["inputs"]) if found.kind == "finished" else []
         return [*answer_shifts(self.recipe, sent), *unfound]

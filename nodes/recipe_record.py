@@ -210,9 +210,12 @@ def ground_of(catalogue: Catalogue, record: RecipeRun) -> Ground:
 def _ground(catalogue: Catalogue, recipe: Recipe) -> Ground:
     functions: dict[str, Operation] = {}
     shifts: list[Shift] = []
+    called = {call.function for call in recipe.calls}
     for used in recipe.operations:
         operation = find_operation(used, catalogue)
         if operation is not None:
             functions[used.function] = operation
-        shifts += document_shifts(used, operation or moved_operation(used, catalogue))
+        # Only a branch that the saved run did not take may call another function.
+        if not called or used.function in called:
+            shifts += document_shifts(used, operation or moved_operation(used, catalogue))
     return Ground(functions, tuple(shifts))

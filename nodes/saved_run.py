@@ -1,5 +1,6 @@
 """Save the finished run of a thread as a recipe: from its state and the kept answers, without a model."""
 
+import ast
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -124,19 +125,19 @@ class _Reading:
     """Reads the records of calls, with their kept answers."""
 
     def __init__(self, catalogue: Catalogue, responses: ResponseStore, thread: str) -> None:
-        self._catalogue = catalogue
+        self.catalogue = catalogue
         self._responses = responses
         self._thread = thread
 
     def call(self, request: Request, position: str) -> FinishedCall:
         """Return a call at a position of the program. Raises NotSavableError if its answer cannot be used."""
         _check_outcome(request)
-        operation = self._catalogue.lookup(request["operation"])
+        operation = self.catalogue.lookup(request["operation"])
         if operation is None:
             raise NotSavableError(
                 f"The run called {shown(request['operation'])}, which is no operation of the configured APIs now."
             )
-        function = self._catalogue.function_name(operation)
+        function = self.catalogue.function_name(operation)
         handle = request["response"].get("handle")
         if handle:
             try:
@@ -173,7 +174,7 @@ class _Reading:
 
     def notes(self) -> str:
         """Return the user's notes on the APIs."""
-        return "\n".join(api.notes for api in self._catalogue.apis if api.notes)
+        return "\n".join(api.notes for api in self.catalogue.apis if api.notes)
 
 
 def body_of(entry: Entry) -> Any:
@@ -253,8 +254,11 @@ def _finished(
     calls: Sequence[FinishedCall],
     seen: tuple[Any, ...] = (),
 ) -> FinishedRun:
+    code = program["code"] if program else ""
+    called = {call.sent.function for call in calls}
+    functions = reading.catalogue.functions
     return FinishedRun(
-        code=program["code"] if program else "",
+        code=code,
         clock=program["clock"] if program else 0.0,
         seed=program["seed"] if program else "",
         calls=tuple(calls),
@@ -263,7 +267,16 @@ def _finished(
         report=str(values.get("answer") or ""),
         seen=seen,
         notes=reading.notes(),
+        others={name: functions[name] for name in _named(code) if name in functions and name not in called},
     )
+
+
+def _named(code: str) -> list[str]:
+    """Return the names that a program reads and does not assign, in order."""
+    nodes = list(ast.walk(ast.parse(code)))
+    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return [name for name in dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name)) if name not in own]
 
 
 def _call_by_call(values: Mapping[str, Any], steps: Sequence[Step], reading: _Reading) -> FinishedRun:

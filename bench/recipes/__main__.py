@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             Path(options.out).write_text(json.dumps(_report(results), ensure_ascii=False, indent=1), encoding="utf-8")
 
     for suite in suites:
-        Measure(suite, seed=options.seed).run(finished)
+        Measure(suite, seed=options.seed, count=options.count).run(finished)
     print(json.dumps(_report(results), ensure_ascii=False) if options.json else _text(results))
     return 0
 
@@ -57,6 +57,7 @@ def _options(arguments: Sequence[str] | None) -> Any:
     parser.add_argument("--suite", action="append", choices=NAMES, help="a suite; may be repeated; default: all")
     parser.add_argument("--only", help="only the tasks with these keys: I,J")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the world's data")
+    parser.add_argument("--count", type=int, default=2, help="the sets of other inputs for each task")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--out", help="a file for the JSON document")
     return parser.parse_args(arguments)

@@ -147,7 +147,8 @@ def _list_mutations(case: Case, chosen: Chosen, donors: Sequence[Mapping[str, An
 
     def listed(kind: str, change: Callable[[Items], Items], group: str = "") -> Mutation:
         at = chosen.pattern
-        return _mutation(case, kind, chosen.operation, at, _with_items(at, change), f"{group}{at}" if group else "")
+        made = _mutation(case, kind, chosen.operation, at, _with_items(at, change), f"{group}{at}" if group else "")
+        return replace(made, thing=chosen.name)
 
     yield listed("nothing found", lambda items: [])
     if len(chosen.items) > 1:

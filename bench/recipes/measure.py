@@ -121,9 +121,10 @@ class _Run:
 class Measure:
     """Measures the tasks of one suite over one served world."""
 
-    def __init__(self, suite: Suite, *, seed: int = 0) -> None:
+    def __init__(self, suite: Suite, *, seed: int = 0, count: int = 2) -> None:
         self._suite = suite
         self._seed = seed
+        self._count = count
         self._context = make_context(RunSettings(suite=suite.name, method="restgpt", model=PERFECT))
         self._documents = gather(suite.world)
 
@@ -152,7 +153,7 @@ class Measure:
         problem = again if isinstance(again, str) else _difference(first, again)
         if isinstance(again, _Run):
             measured = replace(measured, own_ms=again.own_ms)
-        others = exchanged(item.task, self._suite.world, recipe.examples, seed=self._seed)
+        others = exchanged(item.task, self._suite.world, recipe.examples, seed=self._seed, count=self._count)
         elsewhere = tuple(self._elsewhere(item, recipe, other, watched, apis) for other in others)
         return replace(measured, equal=not problem, problem=problem, elsewhere=elsewhere)
 

@@ -46,6 +46,7 @@ class Mutation:
     incoming: Callable[[Request], Request] = unchanged_request
     outgoing: Callable[[Reply], Reply] = unchanged_reply
     group: str = ""
+    thing: str = ""
 
     def __str__(self) -> str:
         return f"{self.recipe}: {self.kind}, {self.operation}{f' at {self.at}' if self.at else ''}"

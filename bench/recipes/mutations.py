@@ -89,8 +89,11 @@ class Verdict:
     @property
     def is_stopped(self) -> bool:
         """Whether the run with guards made no report, and no change after the mutation had shown."""
-        most = max(self.guarded.seen or 0, 1) if self.shows_late else 0
-        return not self.guarded.is_report and len(self.guarded.changes) <= most
+        if self.guarded.is_report or not self.shows_late:
+            return not self.guarded.is_report and not self.guarded.changes
+        # Calls of one `gather` go out together, so those beside the first mutated answer were sent before it was read.
+        path = self.mutation.operation.split(" ", 1)[1].partition("{")[0]
+        return all(f" {path}" in change for change in self.guarded.changes[self.guarded.seen :])
 
     @property
     def fault(self) -> str:
@@ -262,10 +265,10 @@ def measure(
 
 
 def is_place_named(mutation: Mutation, said: str, recipe: Recipe) -> bool:
-    """Return whether a sentence names the place of a mutation: the operation, its function, or the part of it."""
+    """Return whether a sentence names the place of a mutation: the operation, its function, its part, or the thing."""
     functions = [item.function for item in recipe.operations if f"{item.method} {item.path}" == mutation.operation]
     parts = [name for name in split(mutation.at) if name != "*"] if mutation.at.startswith("/") else [mutation.at]
-    words = [*functions, mutation.operation, mutation.operation.split(" ", 1)[1], *parts[-1:]]
+    words = [*functions, mutation.operation, mutation.operation.split(" ", 1)[1], *parts[-1:], mutation.thing]
     return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", said) for word in words if word)
 
 
@@ -285,7 +288,7 @@ def mutations_of(cases: Sequence[Case]) -> list[Mutation]:
 
 
 def sample(found: Sequence[Mutation], cases: Mapping[str, Case], count: int, *, seed: int = 0) -> list[Mutation]:
-    """Draw some mutations of each kind; half of them at places that the program names, if there are as many.
+    """Draw some mutations of each kind; two thirds of them at places that the program names, if there are as many.
 
     With one mutation of a group come the others.
     """
@@ -298,8 +301,8 @@ def sample(found: Sequence[Mutation], cases: Mapping[str, Case], count: int, *, 
         mixed = chance.sample(several, len(several))
         named = [item for item in mixed if _is_named(item, cases)]
         rest = [item for item in mixed if not _is_named(item, cases)]
-        half = named[: max(count // 2, count - len(rest))]
-        drawn |= {str(item): item for item in [*half, *rest[: count - len(half)]]}
+        mostly = named[: max(2 * count // 3, count - len(rest))]
+        drawn |= {str(item): item for item in [*mostly, *rest[: count - len(mostly)]]}
     groups = {item.group for item in drawn.values() if item.group}
     drawn |= {str(item): item for item in found if item.group in groups}
     return list(drawn.values())

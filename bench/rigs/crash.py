@@ -1,11 +1,12 @@
 """Kills an agent in the middle of its changes, resumes it, and compares the world: nothing lost, nothing doubled.
 
 A child process carries out a task on a simulated API, its threads in SQLite or PostgreSQL: an errand with five changes
-call by call, or a job by a program. The rig kills it with SIGKILL at random moments, after every node, and right before
-and after each request; then another child resumes the thread, in a part of the trials on a machine with another clock
-or another version. In other trials the rig stops the child with SIGSTOP, lets another one take over, and continues the
-first one, a zombie, afterwards; or it removes lock files, or the database, under a running child. The rig answers
-questions about changes of unknown outcome from the world's own log, or approves them all as a careless person would.
+call by call, a job by a program, or a recipe that was saved from one. The rig kills it with SIGKILL at random moments,
+after every node, and right before and after each request; then another child resumes the thread, in a part of the
+trials on a machine with another clock or another version. In other trials the rig stops the child with SIGSTOP, lets
+another one take over, and continues the first one, a zombie, afterwards; or it removes lock files, or the database,
+under a running child. The rig answers questions about changes of unknown outcome from the world's own log, or approves
+them all as a careless person would.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
@@ -38,13 +40,17 @@ from restgpt.bench.rigs.job import Job, JobModel, make_jobs
 from restgpt.bench.rigs.ledger import Ledger, ledger
 from restgpt.bench.rigs.machine import DAY_S, HERE, HOUR_S, Machine, run_on
 from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
+from restgpt.bench.rigs.repeat import Repeat, make_repeats
 from restgpt.calling.claim import LostClaimError, RemovedDatabaseError
-from restgpt.graph.build import Graph, build_graph
+from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
+from restgpt.graph.recipe import build_recipe
+from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.specs.status import is_success
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.http.client import HttpClient
+from restgpt.tools.model.scripted import ScriptedChatModel
 from restgpt.tools.network.addresses import GuardedAdapter, resolve
 from restgpt.tools.settings import Secret, Settings
 from restgpt.worlds import World, open_world, served_api
@@ -58,6 +64,7 @@ MOST_QUESTIONS = 100
 
 UNKNOWN = "may not have been"
 CHANGED = "The target has changed"
+UNSURE = "what the recipe reports may not be so"
 OTHER_VERSION = "99.0"
 
 STOPPED, WOKEN = "stopped", "woken"
@@ -69,6 +76,7 @@ Person = Literal["careful", "careless"]
 Removed = Literal["", "locks", "database"]
 Writes = Literal["ask", "allow"]
 Task = Errand | Job
+Lane = Callable[..., Iterator["Trial"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +194,8 @@ class Outcome:
             # A change that was not sent counts as lost unless the run ended with an error.
             is_told = RemovedDatabaseError.__name__ in self.withheld or not lost
             return [f"doubled {change}" for change in doubled] + ([] if is_told else ["it went on without database"])
-        found = [] if self.answer.strip() == DONE else [f"it ended with {self.answer or self.withheld!r}"]
+        is_end = self.answer.strip() == DONE or self.is_unsure
+        found = [] if is_end else [f"it ended with {self.answer or self.withheld!r}"]
         found += [f"lost {change}" for change in lost]
         found += [f"doubled {change}" for change in doubled] if len(doubled) > self.risked else []
         if self.risked:
@@ -200,6 +209,11 @@ class Outcome:
         if self.version != (last.version or restgpt.__version__):
             found.append(f"the version was {self.version}")
         return found
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether a recipe ended and said that it cannot know what came of a change of unknown outcome."""
+        return bool(self.unknown) and UNSURE in self.answer
 
     def _is_same(self, wanted: "Outcome") -> bool:
         return (self.made, self.state) == (wanted.made, wanted.state)
@@ -218,6 +232,7 @@ class Tally:
     zombies: int = 0
     fenced: int = 0
     risked: int = 0
+    unsure: int = 0
     wrong: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -232,6 +247,7 @@ class Tally:
         self.zombies += any(kill.fate == "stopped" for kill in trial.kills)
         self.fenced += outcome.fenced
         self.risked += outcome.risked
+        self.unsure += outcome.is_unsure
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(
@@ -244,6 +260,7 @@ class Tally:
             self.zombies + other.zombies,
             self.fenced + other.fenced,
             self.risked + other.risked,
+            self.unsure + other.unsure,
             self.wrong + other.wrong,
             max(self.seconds, other.seconds),
         )
@@ -253,7 +270,8 @@ class Tally:
             f"{self.trials} trials, {self.killed} killed or stopped in the middle, {self.moved} went on with another "
             f"clock or version; {self.zombies} zombies, {self.fenced} of them kept from going on; {self.asked} "
             f"approvals asked for, {self.questions} of unknown outcome, {self.risked} of these sent once more, "
-            f"{self.changed} because the target had changed; {len(self.wrong)} wrong; {self.seconds:.0f} s"
+            f"{self.changed} because the target had changed; {self.unsure} reports in doubt; {len(self.wrong)} wrong; "
+            f"{self.seconds:.0f} s"
         )
 
 
@@ -312,8 +330,13 @@ def carry_out(
     task = trial.task
     settings = Settings(home=Path(home), database_url=Secret(database) if database else None)
     http = HttpClient(settings=settings, adapter=_DeadlyAdapter(kill, told))
-    model = JobModel.over(task) if isinstance(task, Job) else ErrandModel.over(task)
-    resources = Resources([served_api(task.world, url)], model=model, settings=settings, http=http)
+    resources = Resources(
+        [served_api(task.world, url)],
+        model=_model(task),
+        settings=settings,
+        http=http,
+        defaults=Context(**settings_of(task, writes)),
+    )
     # PostgreSQL's advisory locks are those of a database, and the trials of a stage share one.
     thread = f"trial.{Path(home).name}"
     told.send("ready")
@@ -322,11 +345,27 @@ def carry_out(
             uses = _DeadlyStore(kill, told)
             if database is None:
                 kept.store.conn.set_trace_callback(uses)  # type: ignore[attr-defined]
-            graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
-            _drive(graph, thread, trial, writes, control_url, kill, told)
+            graph = _graph(task, resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+            _drive(graph, thread, trial, control_url, kill, told)
             told.send(("uses", uses.uses))
     except _withholding(database) as error:
         told.send(("withheld", f"{type(error).__name__}: {error}"))
+
+
+def _model(task: Task) -> ScriptedChatModel | None:
+    """Return the model of a task; a recipe has none."""
+    if isinstance(task, Repeat):
+        return None
+    return JobModel.over(task) if isinstance(task, Job) else ErrandModel.over(task)
+
+
+def _graph(task: Task, **options: Any) -> Any:
+    return build_recipe(task.recipe, **options) if isinstance(task, Repeat) else build_graph(**options)
+
+
+def _given(task: Task) -> dict[str, Any]:
+    """Return the input of the graph that begins a task."""
+    return {"inputs": task.recipe.examples} if isinstance(task, Repeat) else {"instruction": task.instruction}
 
 
 def _withholding(database: str | None) -> tuple[type[Exception], ...]:
@@ -347,13 +386,10 @@ def settings_of(task: Task, writes: Writes) -> dict[str, Any]:
     return {**how, "writes": writes}
 
 
-def _drive(
-    graph: Graph, thread: str, trial: Trial, writes: Writes, control_url: str, kill: Kill, told: Connection
-) -> None:
+def _drive(graph: Any, thread: str, trial: Trial, control_url: str, kill: Kill, told: Connection) -> None:
     """Run until the end, and answer all questions."""
-    task = trial.task
     config: Any = {"configurable": {"thread_id": thread}}
-    options: Any = {"context": settings_of(task, writes), "durability": "sync", "stream_mode": "updates"}
+    options: Any = {"durability": "sync", "stream_mode": "updates"}
     nodes = 0
     for pauses in range(1, MOST_QUESTIONS + 1):
         snapshot = graph.get_state(config)
@@ -361,7 +397,7 @@ def _drive(
         if not snapshot.tasks and snapshot.values.get("answer"):
             told.send(("end", snapshot.values["answer"], nodes, restgpt.__version__))
             return
-        given: Any = None if snapshot.tasks else {"instruction": task.instruction}
+        given: Any = None if snapshot.tasks else _given(trial.task)
         waiting: list[str] = []
         if snapshot.interrupts:
             waiting = _tell(told, snapshot.interrupts)
@@ -716,6 +752,13 @@ def _program_trials(driver: Driver, jobs: Sequence[Job], given: argparse.Namespa
     yield from random_trials(driver, mine, count, seed=given.seed + lane)
 
 
+def _recipe_trials(driver: Driver, repeats: Sequence[Repeat], given: argparse.Namespace, lane: int) -> Iterator[Trial]:
+    """Yield the trials of one lane, which kills every nth recipe at every position."""
+    for repeat in repeats[lane :: given.lanes]:
+        found = driver.undisturbed(repeat)
+        yield from border_trials(repeat, found.nodes, found.requests)
+
+
 def _call_trials(driver: Driver, given: argparse.Namespace, lane: int) -> Iterator[Trial]:
     errand = driver.stage.errand
     found = driver.undisturbed(errand)
@@ -739,11 +782,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"{name}: skipped, {error}")
                 continue
             jobs = make_jobs(given.programs, seed=given.seed)
+            repeats = make_repeats(given.recipes, seed=given.seed) if given.only in (None, "recipes") else []
             for writes in given.writes:
-                if given.only != "programs":
-                    wrong += _report(f"{name}, {writes}, call by call", database, writes, given, [])
-                if given.only != "calls":
-                    wrong += _report(f"{name}, {writes}, {len(jobs)} programs", database, writes, given, jobs)
+                if given.only in (None, "calls"):
+                    wrong += _report(f"{name}, {writes}, call by call", database, writes, given, _call_trials)
+                if given.only in (None, "programs"):
+                    lane = partial(_program_trials, jobs=jobs)
+                    wrong += _report(f"{name}, {writes}, {len(jobs)} programs", database, writes, given, lane)
+                if given.only in (None, "recipes"):
+                    lane = partial(_recipe_trials, repeats=repeats)
+                    wrong += _report(f"{name}, {writes}, {len(repeats)} recipes", database, writes, given, lane)
     return 1 if wrong else 0
 
 
@@ -753,10 +801,13 @@ def _options() -> argparse.ArgumentParser:
         "--random", type=int, default=200, help="random moments: of calls for each database; of programs in all"
     )
     parser.add_argument("--programs", type=int, default=50, help="how many different programs")
-    parser.add_argument("--borders", type=int, default=2, help="how many of these are killed at every position")
+    parser.add_argument(
+        "--recipes", type=int, default=20, help="how many different recipes, all killed at every position"
+    )
+    parser.add_argument("--borders", type=int, default=2, help="how many programs are killed at every position")
     parser.add_argument("--pauses", type=int, default=10, help="how many are paused and resumed a day later")
     parser.add_argument("--stops", type=int, default=5, help="stop children at every nth position; 0 for none")
-    parser.add_argument("--only", choices=["calls", "programs"], help="leave the other trials out")
+    parser.add_argument("--only", choices=["calls", "programs", "recipes"], help="leave the other trials out")
     parser.add_argument("--databases", nargs="+", default=["sqlite", "postgresql"], choices=["sqlite", "postgresql"])
     parser.add_argument("--writes", nargs="+", default=["ask", "allow"], choices=["ask", "allow"])
     parser.add_argument("--lanes", type=int, default=2, help="how many trials at a time")
@@ -764,15 +815,16 @@ def _options() -> argparse.ArgumentParser:
     return parser
 
 
-def _report(name: str, database: str | None, writes: Writes, given: argparse.Namespace, jobs: Sequence[Job]) -> int:
+def _report(name: str, database: str | None, writes: Writes, given: argparse.Namespace, lane_of: Lane) -> int:
     """Run the trials of one line of the result, and print it."""
     with ExitStack() as stack, ThreadPoolExecutor(given.lanes) as pool:
         stages = [stack.enter_context(open_stage(database=database, writes=writes)) for _ in range(given.lanes)]
 
         def run(lane: int) -> Tally:
             driver = Driver(stages[lane])
-            chosen = _program_trials(driver, jobs, given, lane) if jobs else _call_trials(driver, given, lane)
-            return trials(driver, _counted(chosen, f"{name}, lane {lane + 1}"), say=print)
+            return trials(
+                driver, _counted(lane_of(driver, given=given, lane=lane), f"{name}, lane {lane + 1}"), say=print
+            )
 
         tally = sum(pool.map(run, range(given.lanes)), Tally())
     print(f"{name}: {tally}", flush=True)

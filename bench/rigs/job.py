@@ -301,16 +301,19 @@ _PARTS: dict[str, dict[_Part, int]] = {
 }
 
 
-def make_jobs(count: int, *, seed: int = 0) -> list[Job]:
-    """Return different jobs, the worlds in turn."""
-    return [_job(("spotify", "toy")[number % 2], number, seed) for number in range(count)]
+def make_jobs(count: int, *, seed: int = 0, sizes: Sequence[int] = ()) -> list[Job]:
+    """Return different jobs, the worlds in turn; their `sizes`, the most changes of each, in turn too if given."""
+    return [
+        _job(("spotify", "toy")[number % 2], number, seed, sizes[number // 2 % len(sizes)] if sizes else 0)
+        for number in range(count)
+    ]
 
 
-def _job(world: str, number: int, seed: int) -> Job:
+def _job(world: str, number: int, seed: int, size: int) -> Job:
     chance = random.Random(f"job {seed} {number}")
     pools = {name: chance.sample(items, len(items)) for name, items in _pools(world).items()}
     draft = _Draft(number, chance, pools)
-    size = chance.randint(FEWEST, MOST)
+    size = size or chance.randint(FEWEST, MOST)
     for part, least in chance.sample(list(_PARTS[world].items()), len(_PARTS[world])):
         if size - draft.changes >= least:
             part(draft, size - draft.changes)

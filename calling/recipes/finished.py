@@ -1,7 +1,7 @@
 """A finished run as saving sees it: one program, the calls that it made, and the words of the user."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from restgpt.calling.policy import Writes
@@ -39,7 +39,8 @@ class FinishedRun:
 
     `calls` are in the order of the program. `said` are the words of the user, `instruction` is the last of them.
     `report` is the text that the program printed, as far as it was kept. `seen` are the answers that the writer of the
-    program had seen, `notes` other texts that it knew, such as notes about the API.
+    program had seen, `notes` other texts that it knew, such as notes about the API. `others` are the operations of the
+    functions that the program names and did not call, such as those that it calls after an error.
     """
 
     code: str
@@ -52,3 +53,4 @@ class FinishedRun:
     seen: tuple[Any, ...] = ()
     notes: str = ""
     writes: Writes = "ask"
+    others: Mapping[str, Operation] = field(default_factory=dict)

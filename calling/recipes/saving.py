@@ -139,7 +139,12 @@ def _end(found: ProgramRun) -> str:
 
 
 def _with_reads(run: FinishedRun, found: ProgramRun) -> FinishedRun:
-    """Return the run with the fields that its program reads in each answer."""
+    """Return the run with the fields that its program reads in each answer; raises NotSavableError if they are many."""
+    if found.is_cut:
+        raise NotSavableError(
+            "The program reads so many different fields of the answers that a recipe could not compare them later. "
+            "Ask for fewer fields, and save that run."
+        )
     calls = [
         replace(call, sent=replace(call.sent, reads=found.reads.get(call.sent.position, {}))) for call in run.calls
     ]
@@ -343,11 +348,14 @@ def _operations(run: FinishedRun) -> tuple[Any, ...]:
         calls = [call for call in run.calls if call.sent.function == function]
         operation = calls[0].operation
         found.append(used_operation(function, operation, [call.sent for call in calls], api=operation.api.name))
+    # A branch that this run did not take calls them.
+    found += [used_operation(name, operation, [], api=operation.api.name) for name, operation in run.others.items()]
     return tuple(found)
 
 
 def _apis(run: FinishedRun) -> tuple[RecipeApi, ...]:
-    apis = {call.operation.api.name: call.operation.api for call in run.calls}
+    operations = [*(call.operation for call in run.calls), *run.others.values()]
+    apis = {operation.api.name: operation.api for operation in operations}
     return tuple(RecipeApi(name=name, title=api.title, version=api.version) for name, api in apis.items())
 
 

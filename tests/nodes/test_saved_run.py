@@ -176,6 +176,22 @@ def test_a_corrected_program_that_took_the_changes_of_the_first_is_saved(board: 
     assert len(recipe.calls) == 1
 
 
+def test_the_functions_of_a_branch_that_the_run_did_not_take_are_operations_without_reads(board: Board) -> None:
+    code = """\
+try:
+    made = create_task(project_id=1, body={"title": "Chairs"})
+except ApiError:
+    made = one(list_project_tasks(project_id=1)["items"], title="Chairs")
+print("Made", made["title"])"""
+    agent = programmer(board, code, writes="allow")
+    agent.ask("Add the task Chairs to project 1")
+    recipe = saved(board, agent)
+    other = recipe.used("list_project_tasks")
+    assert other is not None
+    assert (other.path, other.status, other.reads) == ("/projects/{project_id}/tasks", (), {})
+    assert [call.function for call in recipe.calls] == ["create_task"]
+
+
 def test_a_corrected_program_without_a_change_of_the_first_is_not_saved(board: Board) -> None:
     first = 'made = create_task(project_id=1, body={"title": "Chairs"})\nprint(len(made["title"]) / 0)'
     second = 'made = create_task(project_id=2, body={"title": "Chairs"})\nprint("Made", made["title"])'

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from restgpt.worlds.tmdb.words import DIRECTOR
+
+Said = TypeVar("Said", str, int)
 
 STAR_VOTES = 300
 """A title with fewer votes is in no list of the best rated."""
@@ -221,9 +223,9 @@ class Catalogue:
     credits: "CreditIndex"
     exchanged: Mapping[tuple[str, Any], Any] = field(default_factory=dict)
 
-    def said(self, kind: str, value: Any) -> Any:
+    def said(self, kind: str, value: Said) -> Said:
         """A name or number that an instruction says; another one, if the task is asked about other things."""
-        return self.exchanged.get((kind, value), value)
+        return cast(Said, self.exchanged.get((kind, value), value))
 
     def titles(self, kind: str) -> Mapping[int, Title]:
         """The films (`movie`) or the shows (`tv`)."""

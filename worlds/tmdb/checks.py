@@ -91,7 +91,8 @@ def season_of(catalogue: Catalogue, name: str, number: int) -> Season:
 
 def episode(catalogue: Catalogue, name: str, season: int, number: int) -> Episode:
     """An episode of a show."""
-    return season_of(catalogue, name, season).episodes[catalogue.said("episode_number", number) - 1]
+    shown: int = catalogue.said("episode_number", number)
+    return season_of(catalogue, name, season).episodes[shown - 1]
 
 
 def season_directors(catalogue: Catalogue, name: str, season: int) -> list[int]:
@@ -232,6 +233,12 @@ def _said(catalogue: Catalogue, names: tuple[str, str]) -> tuple[str, str]:
     return catalogue.said("movie", names[0]), catalogue.said("movie", names[1])
 
 
+def _known_movies(catalogue: Catalogue) -> Expectation:
+    works = views.known_for(catalogue, catalogue.person("Christopher Nolan"))
+    found = [work for work in works if kind_of(work) == "movie"]
+    return titles(catalogue, found, min(2, len(found)), beside=works)
+
+
 def _avatars(catalogue: Catalogue) -> Expectation:
     names = ("Avatar", "Avatar: The Way of Water")
     scores = [catalogue.movie(name).vote_average for name in names]
@@ -330,7 +337,7 @@ PUBLISHED: Mapping[int, Truth] = {
     74: lambda c: quotes(c, acted_shows(c, "Cate Blanchett")[:1]),
     75: lambda c: titles(c, [max(acted_shows(c, "David Schwimmer"), key=lambda show: show.popularity)]),
     76: lambda c: people(c, [job.person for job in episode(c, "Black Mirror", 2, 3).crew if job.job == DIRECTOR]),
-    77: lambda c: titles(c, views.known_for(c, c.person("Christopher Nolan")), 2),
+    77: _known_movies,
     78: _avatars,
     79: _new_and_good,
     80: _tallest_ring,

@@ -196,7 +196,7 @@ class _Exporter:
         for pointer, source in call.arguments.items():
             _put(arguments, parse_pointer(pointer), self._value(source, pointer, before))
         parameters = [
-            {"name": name, "in": _location(operation, group, name), "value": _as_arrays(value)}
+            {"name": name, "in": _location(operation, group, name), "value": _spelt(_as_arrays(value))}
             for group in ("path", "query", "header", "cookie")
             for name, value in arguments.pop(group, {}).items()
         ]
@@ -285,6 +285,11 @@ def _location(operation: Operation, group: str, name: str) -> str:
     """Return the place of a parameter as the document calls it: a query string is in the group of the query."""
     listed = [item.location for item in operation.parameters if item.name == name]
     return "querystring" if group == "query" and listed == ["querystring"] else group
+
+
+def _spelt(value: Any) -> Any:
+    """Return a truth value of a parameter as it stands in a URL; runners spell it in their own languages."""
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _put(into: dict[str, Any], tokens: tuple[str, ...], value: Any) -> None:

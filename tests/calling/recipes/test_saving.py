@@ -27,6 +27,7 @@ API = load_api(
         "servers": [{"url": "https://things.example"}],
         "paths": {
             "/items": {"get": {"operationId": "find_items", "parameters": SEARCH, "responses": {}}},
+            "/table": {"get": {"operationId": "get_table", "responses": {}}},
             "/items/{item_id}": {
                 "get": {"operationId": "get_item", "parameters": [KEY], "responses": {}},
                 "delete": {"operationId": "delete_item", "parameters": [KEY], "responses": {}},
@@ -40,6 +41,7 @@ ITEMS = [
     {"id": "c-3", "name": "Old Chair", "owner": "Ada", "price": 50},
 ]
 ANSWERS: Mapping[str, Any] = {"find_items": {"items": ITEMS}, "get_item": {**ITEMS[0], "weight": 7}, "delete_item": {}}
+ANSWERS = {**ANSWERS, "get_table": {f"field {number}": number for number in range(3000)}}
 
 
 def finished(code: str, said: str, **more: Any) -> FinishedRun:
@@ -170,3 +172,9 @@ def test_the_recipe_names_its_api_and_what_was_read() -> None:
     recipe = recipe_of('print(find_items(query="Lamp")["items"][0]["name"])', "Find the Lamp")
     assert [(api.name, api.title, api.version) for api in recipe.apis] == [("things", "Things", "7")]
     assert recipe.operations[0].reads["/items/*/name"] == ("string",)
+
+
+def test_a_program_whose_reads_cannot_all_be_told_is_not_saved() -> None:
+    code = "table = get_table()\nprint(sum(table[f'field {number}'] for number in range(3000)))"
+    with pytest.raises(NotSavableError, match="so many different fields"):
+        saved(finished(code, "Sum up the table."), name="sum", at="2024-05-01")

@@ -123,6 +123,15 @@ def test_arrays_of_arguments_are_written_as_arrays() -> None:
     assert step["requestBody"]["payload"] == {"tags": [{"name": "a"}, {"name": "b"}]}
 
 
+def test_a_fixed_truth_value_of_a_parameter_is_written_as_in_a_url() -> None:
+    used = UsedOperation(function="find_tasks", api="toy", method="GET", path="/tasks")
+    call = SavedCall(
+        function="find_tasks", arguments={"/query/done": Source(value=False), "/query/page": Source(value=2)}
+    )
+    [step] = exported(a_recipe(operations=(used,), calls=(call,)))["workflows"][0]["steps"]
+    assert [parameter["value"] for parameter in step["parameters"]] == ["false", 2]
+
+
 def test_an_operation_without_an_id_is_named_by_its_place_in_the_document() -> None:
     api = load_api(
         {
