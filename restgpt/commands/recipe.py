@@ -104,8 +104,10 @@ def run(
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
         from restgpt.commands.ask import pairs
-        from restgpt.commands.recipe_run import Wanted, run_recipe
+        from restgpt.commands.recipe_check import check_recipe
+        from restgpt.commands.recipe_run import Wanted, found_recipe, run_recipe
         from restgpt.commands.sources import Sources
+        from restgpt.tools.settings import Settings
 
         refuse_bytes(target, base_url, *(inputs or ()), *(specs or ()))
         if check and (heal or thread or writes):
@@ -115,7 +117,9 @@ def run(
         wanted = Wanted(
             target, tuple(inputs or ()), version, workflow, Sources.given(names, specs, base_url), context, heal, thread
         )
-        run_recipe(terminal, wanted, check=check)
+        environment = Settings.from_env()
+        act = check_recipe if check else run_recipe
+        act(terminal, wanted, found_recipe(wanted, environment), environment)
 
 
 @recipe.command(name="list")

@@ -10,7 +10,7 @@ import typer
 
 from restgpt.calling.recipes.recipe import Recipe, UsedOperation
 from restgpt.commands.failure import Exit
-from restgpt.commands.recipe_run import Found, agent_of, check_apis, graph_input
+from restgpt.commands.recipe_run import Found, Wanted, agent_of, check_apis, graph_input
 from restgpt.commands.recipe_text import proof
 from restgpt.commands.terminal import Terminal
 from restgpt.commands.thread import RecipeOfThread
@@ -38,10 +38,17 @@ class Checked:
     requests: "Sequence[Request]" = ()
 
 
-def check_recipe(
-    terminal: Terminal, found: Found, inputs: Mapping[str, Any], context: "Context", settings: "Settings"
-) -> None:
+def check_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Settings") -> None:
     """Print which guards of a recipe hold now, and end the command with exit code 0 if all do."""
+    from restgpt.calling.recipes.given import given_inputs
+    from restgpt.nodes.context import Context
+    from restgpt.nodes.recipes.record import filled
+    from restgpt.tools.run_settings import checked_settings
+
+    # What is not given is as it was in the saved run: the check sends no change.
+    given = given_inputs(found.recipe, wanted.inputs)
+    inputs = filled(found.recipe, {**found.recipe.examples, **given})
+    context = checked_settings(Context, wanted.context)
     check_apis(found.recipe, found.apis, terminal)
     shifts = _document_shifts(found)
     if any(shifts.values()):

@@ -46,27 +46,7 @@ class Found:
     apis: "Sequence[Api]"
 
 
-def run_recipe(terminal: Terminal, wanted: Wanted, *, check: bool) -> None:
-    """Run the recipe that the command line names, or only check it, and end the command with an exit code."""
-    from restgpt.calling.recipes.given import given_inputs
-    from restgpt.commands.recipe_check import check_recipe
-    from restgpt.nodes.context import Context
-    from restgpt.nodes.recipes.record import filled
-    from restgpt.tools.run_settings import checked_settings
-    from restgpt.tools.settings import Settings
-
-    settings = Settings.from_env()
-    found = _found(wanted, settings)
-    inputs = given_inputs(found.recipe, wanted.inputs)
-    if check:
-        # What is not given is as it was in the saved run: the check sends no change.
-        inputs = filled(found.recipe, {**found.recipe.examples, **inputs})
-        check_recipe(terminal, found, inputs, checked_settings(Context, wanted.context), settings)
-    else:
-        _run(terminal, wanted, found, filled(found.recipe, inputs), settings)
-
-
-def _found(wanted: Wanted, settings: "Settings") -> Found:
+def found_recipe(wanted: Wanted, settings: "Settings") -> Found:
     """Return the recipe of the command line with its APIs; raises `RecipeFileError`, `UsageError`, `SpecError`."""
     from restgpt.calling.recipes.book import RecipeBook, read_recipe
 
@@ -93,14 +73,17 @@ def _is_file(target: str) -> bool:
     return "/" in target or "\\" in target or Path(target).suffix.lower() in (".yaml", ".yml", ".json")
 
 
-def _run(terminal: Terminal, wanted: Wanted, found: Found, inputs: Mapping[str, Any], settings: "Settings") -> None:
+def run_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Settings") -> None:
+    """Run a recipe with the inputs of the command line, and end the command with an exit code."""
+    from restgpt.calling.recipes.given import given_inputs
     from restgpt.commands.run import run_thread
     from restgpt.commands.thread import Threads, checked_name
     from restgpt.graph.persistence import open_persistence
     from restgpt.nodes.context import Context
-    from restgpt.nodes.recipes.record import instruction_of, recipe_record
+    from restgpt.nodes.recipes.record import filled, instruction_of, recipe_record
     from restgpt.tools.run_settings import checked_settings
 
+    inputs = filled(found.recipe, given_inputs(found.recipe, wanted.inputs))
     check_apis(found.recipe, found.apis, terminal)
     name = uuid4().hex[:12] if wanted.thread is None else checked_name(wanted.thread)
     run: RecipeOfThread = {
