@@ -47,7 +47,7 @@ def save(
     """Save the last run of a thread as a recipe; a name that is taken gets a new version."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.recipe_save import save_thread
+        from restgpt.commands.recipes.save import save_thread
 
         refuse_bytes(name, description)
         save_thread(terminal, thread, name, turn=turn, description=description.strip(), suggest=suggest)
@@ -104,8 +104,8 @@ def run(
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
         from restgpt.commands.ask import pairs
-        from restgpt.commands.recipe_check import check_recipe
-        from restgpt.commands.recipe_run import Wanted, found_recipe, run_recipe
+        from restgpt.commands.recipes.check import check_recipe
+        from restgpt.commands.recipes.run import Wanted, found_recipe, run_recipe
         from restgpt.commands.sources import Sources
         from restgpt.tools.settings import Settings
 
@@ -127,7 +127,7 @@ def list_recipes(as_json: AsJson = False) -> None:
     """List the recipes with their inputs, and say which are proved."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.recipe_text import list_document, list_text
+        from restgpt.commands.recipes.text import list_document, list_text
 
         book = _book()
         recipes, problems = book.all()
@@ -142,7 +142,7 @@ def show(name: Name, version: Version = None, as_json: AsJson = False) -> None:
     """Show a recipe: what it does, its inputs, its program, and what it relies on."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.recipe_text import show_document, show_text
+        from restgpt.commands.recipes.text import show_document, show_text
 
         book = _book()
         found, path = book.load(name, version), book.path(name, version)
@@ -201,7 +201,7 @@ def diff(
     """Compare two versions of a recipe, or two recipes: the programs line by line, other parts field by field."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.recipe_diff import compared, diff_document, diff_text
+        from restgpt.commands.recipes.diff import compared, diff_document, diff_text
 
         one, other = compared(_book(), name, first, second)
         terminal.document(diff_document(one, other))
@@ -213,7 +213,7 @@ def graph(name: Name, as_json: AsJson = False) -> None:
     """Add a recipe as a graph of its own to langgraph.json, for LangGraph Studio and servers."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.recipe_graph import add_graph
+        from restgpt.commands.recipes.graph import add_graph
 
         add_graph(terminal, _book(), name)
 
@@ -236,8 +236,8 @@ def export(
     """Export a recipe for other runners; what they cannot run is named in a notice."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.arazzo_file import export_arazzo
-        from restgpt.commands.recipe_run import sources_of
+        from restgpt.commands.recipes.arazzo import export_arazzo
+        from restgpt.commands.recipes.run import sources_of
         from restgpt.commands.sources import Sources
         from restgpt.tools.settings import Settings
 

@@ -15,7 +15,7 @@ from cli import Cli, Ran
 from restgpt.worlds import open_world
 from restgpt.worlds.server import WorldServer, serve
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
 TOUR = PAGE.partition("## Five minutes")[2].partition("\n## ")[0]
 NAMED = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", PAGE)

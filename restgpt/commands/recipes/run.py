@@ -8,9 +8,9 @@ from uuid import uuid4
 
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.commands.agent import Agent, Outcome
-from restgpt.commands.arazzo_file import is_arazzo, recipe_of_file
 from restgpt.commands.failure import UsageError
-from restgpt.commands.recipe_text import proof
+from restgpt.commands.recipes.arazzo import is_arazzo, recipe_of_file
+from restgpt.commands.recipes.text import proof
 from restgpt.commands.sources import Sources
 from restgpt.commands.terminal import Terminal
 from restgpt.commands.thread import RecipeOfThread, ThreadRecord

@@ -10,8 +10,8 @@ import typer
 
 from restgpt.calling.recipes.recipe import Recipe, UsedOperation
 from restgpt.commands.failure import Exit
-from restgpt.commands.recipe_run import Found, Wanted, agent_of, check_apis, graph_input
-from restgpt.commands.recipe_text import proof
+from restgpt.commands.recipes.run import Found, Wanted, agent_of, check_apis, graph_input
+from restgpt.commands.recipes.text import proof
 from restgpt.commands.terminal import Terminal
 from restgpt.commands.thread import RecipeOfThread
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from restgpt.calling.recipes.recipe import NAME, Recipe
 from restgpt.commands.failure import UsageError
-from restgpt.commands.recipe_text import input_lines
+from restgpt.commands.recipes.text import input_lines
 from restgpt.commands.terminal import Terminal
 
 if TYPE_CHECKING:
