@@ -9,7 +9,7 @@ from langgraph.channels.last_value import LastValue
 from langgraph.types import Overwrite
 from pydantic import TypeAdapter, ValidationError
 
-from restgpt.nodes.recipe_record import GivenRecipe
+from restgpt.nodes.recipes.record import GivenRecipe
 from restgpt.nodes.records import FORMAT
 from restgpt.nodes.text import Given
 from restgpt.tools.errors import StoppingError

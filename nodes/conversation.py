@@ -15,7 +15,7 @@ from restgpt.calling.draft import draft
 from restgpt.calling.flow import Answered, api_record
 from restgpt.calling.grounding import Source, ungrounded
 from restgpt.calling.record import ApiRecord
-from restgpt.nodes.recipe_record import current, said_by
+from restgpt.nodes.recipes.record import current, said_by
 from restgpt.nodes.records import RecipeRun, Request, Step
 from restgpt.nodes.resources import Run
 from restgpt.specs import Catalogue, Operation

@@ -7,7 +7,7 @@ from uuid import uuid4
 from langchain_core.messages import AnyMessage, HumanMessage
 from typing_extensions import TypedDict
 
-from restgpt.nodes.recipe_record import GivenRecipe, begun, instruction_of
+from restgpt.nodes.recipes.record import GivenRecipe, begun, instruction_of
 from restgpt.nodes.records import FORMAT, RecipeRun, Usage, no_usage
 from restgpt.nodes.text import Given
 from restgpt.tools.errors import StoppingError

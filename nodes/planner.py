@@ -14,9 +14,9 @@ from restgpt.nodes.context import Context
 from restgpt.nodes.express import ExpressState, ask_express, is_open, program_update
 from restgpt.nodes.knowledge import apis_text
 from restgpt.nodes.program import uses_programs
-from restgpt.nodes.recipe import recipe_update
-from restgpt.nodes.recipe_choice import RecipeExpressReply, chosen, offer_of, offered_recipes
-from restgpt.nodes.recipe_record import current
+from restgpt.nodes.recipes.choice import RecipeExpressReply, chosen, offer_of, offered_recipes
+from restgpt.nodes.recipes.record import current
+from restgpt.nodes.recipes.start import recipe_update
 from restgpt.nodes.records import Decision, Step, seconds_spent, spent_since
 from restgpt.nodes.repetition import remarks, repeated
 from restgpt.nodes.resources import Resources, Run

@@ -15,8 +15,8 @@ from restgpt.calling.call import seems_to_read, succeeded
 from restgpt.nodes.answer import ended
 from restgpt.nodes.program_calls import MAX_PAGES, functions_of, maker
 from restgpt.nodes.program_log import Begun, ProgramState, entries, offered
-from restgpt.nodes.recipe_guard import changes_of, guard_of, stop_text, to_planner, told
-from restgpt.nodes.recipe_record import of_program
+from restgpt.nodes.recipes.guard import changes_of, guard_of, stop_text, to_planner, told
+from restgpt.nodes.recipes.record import of_program
 from restgpt.nodes.records import Program, ProgramEnd, Request, Step, Writer, spent_since
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import result_of, shortened

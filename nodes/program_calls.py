@@ -9,7 +9,7 @@ from restgpt.calling.grounding import Answers, Sources
 from restgpt.nodes.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.knowledge import notes_of
 from restgpt.nodes.program_log import ProgramState
-from restgpt.nodes.recipe_record import ground_of, of_program
+from restgpt.nodes.recipes.record import ground_of, of_program
 from restgpt.nodes.records import Place, Program, Request, placed
 from restgpt.nodes.resources import Run
 from restgpt.specs import Operation

@@ -32,7 +32,7 @@ from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.session import Session
 from restgpt.calling.shapes import Shapes
 from restgpt.nodes.context import Context
-from restgpt.nodes.recipe_record import stricter
+from restgpt.nodes.recipes.record import stricter
 from restgpt.nodes.records import Request, Usage
 from restgpt.nodes.role_models import RoleModels
 from restgpt.nodes.today import today_text

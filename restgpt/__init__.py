@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from restgpt.graph.build import build_graph
-    from restgpt.graph.recipe import build_recipe
-    from restgpt.graph.recipe_tools import load_recipes
+    from restgpt.graph.recipes.build import build_recipe
+    from restgpt.graph.recipes.tools import load_recipes
     from restgpt.nodes.context import Context
     from restgpt.specs.api import Api, load_api
 
@@ -18,8 +18,8 @@ MODULES = {
     "load_api": "specs.api",
     "Context": "nodes.context",
     "build_graph": "graph.build",
-    "build_recipe": "graph.recipe",
-    "load_recipes": "graph.recipe_tools",
+    "build_recipe": "graph.recipes.build",
+    "load_recipes": "graph.recipes.tools",
 }
 
 

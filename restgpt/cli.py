@@ -17,7 +17,7 @@ from restgpt.commands.call import call
 from restgpt.commands.demo import demo
 from restgpt.commands.failure import Exit
 from restgpt.commands.login import login
-from restgpt.commands.recipe import recipe
+from restgpt.commands.recipes.app import recipe
 from restgpt.commands.resume import resume
 from restgpt.commands.threads import threads
 from restgpt.commands.undo import undo

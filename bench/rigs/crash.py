@@ -44,7 +44,7 @@ from restgpt.bench.rigs.repeat import Repeat, make_repeats
 from restgpt.calling.claim import LostClaimError, RemovedDatabaseError
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
-from restgpt.graph.recipe import build_recipe
+from restgpt.graph.recipes.build import build_recipe
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.specs.status import is_success

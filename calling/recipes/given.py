@@ -28,7 +28,7 @@ MOST_SHOWN = 60
 
 
 class RecipeInputError(StoppingError):
-    """An input of a command line is not NAME=VALUE, or is given too often."""
+    """The inputs of a recipe's run are not what it takes; the message has a sentence about each."""
 
 
 def given_inputs(recipe: Recipe, pairs: Sequence[str]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ print(f"The project {made['name']} is created.")
 RECIPE = {
     "recipe": "restgpt/recipe/1",
     "name": "add-project",
-    "description": "Create a project and its first task.",
+    "description": "Create a project.",
     "saved": {"at": "2024-05-01T00:00:00+00:00"},
     "apis": [{"name": "board"}],
     "inputs": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from restgpt.calling.recipes.recipe import Recipe
     from restgpt.graph.build import Graph
     from restgpt.graph.persistence import Persistence
-    from restgpt.graph.recipe import RecipeGraph
+    from restgpt.graph.recipes.build import RecipeGraph
     from restgpt.nodes.context import Context
     from restgpt.nodes.resources import Resources
     from restgpt.specs import Api
@@ -106,7 +106,7 @@ class Agent:
     ) -> "Agent":
         """Build the graph of a recipe, which needs no model; with `heals` the agent's, which asks one when it heals."""
         from restgpt.graph.build import build_graph
-        from restgpt.graph.recipe import build_recipe
+        from restgpt.graph.recipes.build import build_recipe
         from restgpt.nodes.resources import Resources
 
         resources = Resources(apis, settings=settings)

@@ -51,7 +51,7 @@ def resume(
 
 def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None) -> None:
     from restgpt.commands.agent import Agent
-    from restgpt.commands.recipe_run import Settling, agent_of
+    from restgpt.commands.recipes.run import Settling, agent_of
     from restgpt.commands.run import report, run_thread
     from restgpt.commands.thread import Threads
     from restgpt.graph.persistence import open_persistence
@@ -106,7 +106,7 @@ def _given(
     """Return the input of the graph: the decisions, None after a kill, or the beginning without a checkpoint."""
     from langgraph.types import Command
 
-    from restgpt.commands.recipe_run import graph_input
+    from restgpt.commands.recipes.run import graph_input
     from restgpt.commands.run import decide_here
 
     if standing.pending:

@@ -143,7 +143,7 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
 
 def _shown(record: "ThreadRecord", status: str) -> dict[str, Any]:
     """Return a record as JSON, with the name and inputs of its recipe but not its content."""
-    from restgpt.commands.recipe_run import short
+    from restgpt.commands.recipes.run import short
 
     values = asdict(record)
     del values["recipe"]
@@ -171,7 +171,7 @@ def _print_thread(
     answer: str,
     unfinished: "Sequence[Line]" = (),
 ) -> None:
-    from restgpt.commands.recipe_run import recipe_line
+    from restgpt.commands.recipes.run import recipe_line
     from restgpt.trace import step_lines, usage_text
 
     sources = ", ".join([*record.sources.names, *record.sources.specs])

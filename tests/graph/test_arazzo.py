@@ -9,7 +9,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
 from restgpt.calling.recipes.recipe import Recipe
-from restgpt.graph.recipe import build_recipe
+from restgpt.graph.recipes.build import build_recipe
 
 THREAD: Any = {"configurable": {"thread_id": "thread"}}
 NEW: Json = {

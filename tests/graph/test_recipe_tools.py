@@ -19,8 +19,8 @@ from typing_extensions import TypedDict
 
 import restgpt
 from restgpt.calling.recipes.book import RecipeBook, RecipeFileError
-from restgpt.graph.recipe_server import graph_file_text
-from restgpt.graph.recipe_tools import UnapprovedRecipeError, recipe_tools
+from restgpt.graph.recipes.server import graph_file_text
+from restgpt.graph.recipes.tools import UnapprovedRecipeError, recipe_tools
 
 GIVEN = {"project": "Winter timetable", "title": "Buy soil"}
 DONE = "Added Buy soil to Winter timetable."

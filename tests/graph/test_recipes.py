@@ -25,8 +25,8 @@ from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.recipes.sent import Sent
 from restgpt.calling.reversal import reversals
 from restgpt.graph.build import build_graph
-from restgpt.graph.recipe import build_recipe
-from restgpt.nodes.recipe_record import recipe_record
+from restgpt.graph.recipes.build import build_recipe
+from restgpt.nodes.recipes.record import recipe_record
 from restgpt.nodes.resources import Resources
 from restgpt.specs import Catalogue
 from restgpt.tools.errors import ConnectFault

@@ -11,8 +11,8 @@ from roles import by_role, program
 
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.graph.build import build_graph
+from restgpt.nodes.recipes.saved_run import save_run
 from restgpt.nodes.resources import Resources
-from restgpt.nodes.saved_run import save_run
 from restgpt.specs import Api
 from restgpt.worlds import open_world, served_api
 from restgpt.worlds.server import WorldServer, serve

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from restgpt.calling.recipes.closure import used_operation
+from restgpt.calling.recipes.guards.closure import used_operation
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.recipes.sent import Sent
 from restgpt.specs import Api

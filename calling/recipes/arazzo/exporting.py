@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from restgpt.calling.recipes.arazzo.fault import ArazzoError, Fault
 from restgpt.calling.recipes.arazzo.operations import with_id
-from restgpt.calling.recipes.closure import find_operation
+from restgpt.calling.recipes.guards.closure import find_operation
 from restgpt.calling.recipes.recipe import Recipe, SavedCall, Source, UsedOperation
 from restgpt.specs import Operation
 from restgpt.specs.reading.pointer import parse_pointer

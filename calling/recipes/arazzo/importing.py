@@ -15,7 +15,7 @@ from restgpt.calling.recipes.arazzo.fault import ArazzoError, Fault
 from restgpt.calling.recipes.arazzo.inputs import InputsError, inputs_of, joined
 from restgpt.calling.recipes.arazzo.program import Compiled, compiled
 from restgpt.calling.recipes.arazzo.sources import Sources
-from restgpt.calling.recipes.closure import template_of, used_operation
+from restgpt.calling.recipes.guards.closure import template_of, used_operation
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.specs import Api, Operation
 from restgpt.specs.api import slug

@@ -97,7 +97,7 @@ def test_any_value_and_any_program_read_back_as_written(example: Any, program: s
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        (("operations:", "oprations:"), "line 35: oprations is unknown. Did you mean operations?"),
+        (("operations:", "operation:"), "line 35: operation is unknown. Did you mean operations?"),
         (
             ("function: create_task\n    api", "function: create_task\n    spi"),
             "operations[1].spi is unknown. Did you mean api?",

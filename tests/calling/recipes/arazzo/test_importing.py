@@ -9,7 +9,7 @@ from arazzorun import Json, carried_out, document, imported, inputs
 
 from restgpt.calling.recipes.arazzo.fault import ArazzoError
 from restgpt.calling.recipes.arazzo.importing import from_arazzo
-from restgpt.calling.recipes.closure import document_shifts
+from restgpt.calling.recipes.guards.closure import document_shifts
 from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.worlds import open_world

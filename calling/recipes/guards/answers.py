@@ -1,0 +1,144 @@
+"""What the answers of a recipe's run have in common with those of the saved run: statuses, fields and their types.
+
+Only what the program read counts. A program may read fewer fields than in the saved run, because it may branch.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from restgpt.calling.recipes.guards.closure import READ_TYPES, overlap
+from restgpt.calling.recipes.guards.pattern import ANY, places
+from restgpt.calling.recipes.guards.shift import Shift, place_of, types_text
+from restgpt.calling.recipes.recipe import Link, Recipe, UsedOperation
+from restgpt.calling.recipes.sent import Sent
+from restgpt.specs.reading.pointer import format_pointer, parse_pointer
+
+_TAKEN = frozenset({"only", "first", "last", "named"})
+
+
+def answer_shifts(recipe: Recipe, sent: Sequence[Sent]) -> list[Shift]:
+    """Compare the answers so far with those of the saved run, and return what differs in a way that matters."""
+    found: list[Shift] = []
+    for used in recipe.operations:
+        calls = [call for call in sent if call.function == used.function and call.status]
+        found += [shift for call in calls for shift in _status_shifts(used, call)]
+        good = [call for call in calls if _is_known_class(used, call.status)]
+        found += [shift for call in good for shift in _body_shifts(used, call)]
+        found += _field_shifts(used, good)
+        found += _empty_shifts(recipe, used, good)
+    return list(dict.fromkeys(found))
+
+
+def _is_known_class(used: UsedOperation, status: int) -> bool:
+    return not used.status or status // 100 in {code // 100 for code in used.status}
+
+
+def _status_shifts(used: UsedOperation, call: Sent) -> Iterator[Shift]:
+    if not _is_known_class(used, call.status):
+        expected = " or ".join(map(str, used.status))
+        yield Shift(place_of(used, "status"), f"{expected}, as when the recipe was saved", str(call.status))
+
+
+def _body_shifts(used: UsedOperation, call: Sent) -> Iterator[Shift]:
+    """Compare the body as a whole: an object, an array, or no JSON at all."""
+    expected = _root_types(used)
+    if not expected:
+        return
+    place, wanted = place_of(used, "the answer"), f"{types_text(expected)} in JSON, as when the recipe was saved"
+    if not isinstance(call.body, Mapping | list):
+        yield Shift(place, wanted, "no body" if call.body in (None, "") else "other content")
+    elif isinstance(call.body, Mapping):
+        if "object" not in expected:
+            yield Shift(place, wanted, types_text(["object"]))
+    elif "array" not in expected and not (_read_arrays(used.reads) and _read_arrays(call.reads)):
+        # A program that finds the list in any envelope finds it without one too.
+        yield Shift(place, wanted, types_text(["array"]))
+
+
+def _root_types(used: UsedOperation) -> tuple[str, ...]:
+    """Return the types of the whole answers of the saved run, as far as its reads tell: objects, arrays or both."""
+    below = {parse_pointer(pattern)[0] for pattern in used.reads if pattern}
+    seen = used.reads.get("", ())
+    if not below:
+        return seen if set(seen) <= {"object", "array"} else ()
+    if seen:
+        return seen if set(seen) <= {"object", "array"} else ()
+    # `*` may be any key of a map too.
+    return ("object",) if ANY not in below else ("array", "object")
+
+
+def _field_shifts(used: UsedOperation, calls: Sequence[Sent]) -> Iterator[Shift]:
+    """Compare the types of each field over all answers of an operation, because any of them may lack a field."""
+    now: dict[str, set[str]] = {}
+    for call in calls:
+        for pattern, types in call.reads.items():
+            now.setdefault(pattern, set()).update(types)
+    for pattern, found_types in now.items():
+        saved: set[str] = set(used.reads.get(pattern, ())) if pattern else set()
+        # Where the saved run found nothing, or only null, it does not tell what else may be there.
+        if saved and not saved <= {"missing", "null"} and (strange := _strange(used, pattern, saved, found_types)):
+            expected = types_text(kind for kind in READ_TYPES if kind in saved)
+            found = types_text(kind for kind in READ_TYPES if kind in strange)
+            yield Shift(place_of(used, "field", pattern or "/"), f"{expected}, as when the recipe was saved", found)
+
+
+def _strange(used: UsedOperation, pattern: str, saved: set[str], now: set[str]) -> set[str]:
+    """Return the types that are new at a place; nothing and null count where they are in all places."""
+    if now <= {"missing", "null"}:
+        return {kind for kind in now - saved if not (kind == "null" and _may_be(used, pattern, "null"))}
+    new = {kind for kind in now - saved - {"missing", "null"} if not overlap([kind], saved)}
+    documented = used.documented.answer.get(pattern, ())
+    # What the document allows is no surprise, if it was right about the saved run.
+    is_right = all(overlap([kind], documented) for kind in saved - {"missing", "null"})
+    return {kind for kind in new if not (documented and is_right and overlap([kind], documented))}
+
+
+def _may_be(used: UsedOperation, pattern: str, kind: str) -> bool:
+    return kind in used.documented.answer.get(pattern, ())
+
+
+def _empty_shifts(recipe: Recipe, used: UsedOperation, calls: Sequence[Sent]) -> Iterator[Shift]:
+    """Find arrays without items, of which the saved run took or read items."""
+    for array in sorted(_taken_arrays(recipe.links, used.function)):
+        if any(_is_empty(call.body, array) for call in calls):
+            yield _empty(used, array)
+    read = _read_arrays(used.reads)
+    if not read or len(calls) < _saved_calls(recipe, used.function):
+        return
+    held = [(call, array) for call in calls for array in read if _has_place(call.body, array)]
+    if held and all(_is_empty(call.body, array) for call, array in held):
+        yield from (_empty(used, array) for array in read if any(one == array for _, one in held))
+
+
+def _empty(used: UsedOperation, array: str) -> Shift:
+    return Shift(place_of(used, "array", array or "/"), "items, as when the recipe was saved", "none")
+
+
+def _saved_calls(recipe: Recipe, function: str) -> int:
+    """Return how often the saved run called a function: one empty list among several says nothing yet."""
+    return sum(call.function == function for call in recipe.calls)
+
+
+def _taken_arrays(links: Iterable[Link], function: str) -> set[str]:
+    """Return the outermost arrays from which links of a function take one item."""
+    taken = (link.take for link in links if link.answer_of == function and link.choice in _TAKEN)
+    return {_outermost(pattern) for pattern in taken if ANY in parse_pointer(pattern)}
+
+
+def _read_arrays(reads: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the outermost arrays of which the program read items."""
+    return sorted({_outermost(pattern) for pattern in reads if ANY in parse_pointer(pattern)})
+
+
+def _outermost(pattern: str) -> str:
+    parts = parse_pointer(pattern)
+    return format_pointer(parts[: parts.index(ANY)])
+
+
+def _has_place(body: Any, array: str) -> bool:
+    return any(isinstance(value, list | Mapping) for _, value in places(body, array))
+
+
+def _is_empty(body: Any, array: str) -> bool:
+    found = [value for _, value in places(body, array)]
+    return bool(found) and all(isinstance(value, list | Mapping) and not value for value in found)

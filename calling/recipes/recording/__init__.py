@@ -1,0 +1,1 @@
+"""Recording: a finished run becomes a recipe, by rule."""

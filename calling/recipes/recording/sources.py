@@ -1,0 +1,109 @@
+"""The places of arguments in earlier answers: where a value that nobody said came from."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from restgpt.calling.recipes.recording.inputs import SMALL
+from restgpt.calling.recipes.sent import Sent
+from restgpt.specs.reading.pointer import format_pointer
+from restgpt.specs.status import is_success
+from restgpt.tools.evidence import text_of
+
+MOST_VALUES = 200_000
+"""How many values of one answer are searched."""
+
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A value in the answer of the call `number` (from 1), at the JSON pointer with these tokens."""
+
+    number: int
+    tokens: tuple[str, ...]
+
+    @property
+    def pointer(self) -> str:
+        """The JSON pointer of the value."""
+        return format_pointer(self.tokens)
+
+    @property
+    def name(self) -> str:
+        """The name of the innermost field; empty for an item of a list at the top."""
+        return next((token for token in reversed(self.tokens) if not token.isdigit()), "")
+
+
+class Answers:
+    """The scalars of the answers of calls, by their text."""
+
+    def __init__(self, sent: Sequence[Sent]) -> None:
+        self._sent = sent
+        self._places: dict[str, list[Found]] = {}
+        for number, call in enumerate(sent, 1):
+            if is_success(call.status):
+                for count, (tokens, value) in enumerate(scalars(call.body)):
+                    if count >= MOST_VALUES:
+                        break
+                    self._places.setdefault(text_of(value), []).append(Found(number, tokens))
+
+    def places(self, value: Any, *, before: int | None = None) -> list[Found]:
+        """Return the places of a value in the answers of the calls before a call, or in all answers."""
+        found = self._places.get(text_of(value), [])
+        return [place for place in found if before is None or place.number < before]
+
+    def best(self, value: Any, keyword: str, *, before: int) -> Found | None:
+        """Return the place that an argument most likely has its value from; None if none is likely.
+
+        Fields that the program read go first, then fields whose name fits the argument, then the first place.
+        """
+        ranked = [
+            (-self._is_read(place), -_affinity(keyword, place.name), order, place)
+            for order, place in enumerate(self.places(value, before=before))
+        ]
+        if not ranked:
+            return None
+        read, affinity, _, place = min(ranked, key=lambda item: item[:3])
+        is_small = not isinstance(value, str) and -SMALL < value < SMALL
+        return None if is_small and not (read or affinity) else place
+
+    def _is_read(self, place: Found) -> bool:
+        reads = self._sent[place.number - 1].reads
+        return pattern_of(place.tokens) in reads or place.pointer in reads
+
+
+def _affinity(keyword: str, field: str) -> int:
+    """Return how well the name of a field fits that of an argument, such as `id` for `person_id`."""
+    argument, name = (text.replace("_", "").lower() for text in (keyword, field))
+    if not name:
+        return 0
+    if argument == name:
+        return 3
+    if argument.endswith(name):
+        return 2
+    return 1 if argument.rstrip("s").endswith(name) else 0
+
+
+def pattern_of(tokens: Sequence[str]) -> str:
+    """Return the pattern of a pointer: `*` for each index of an array."""
+    return format_pointer("*" if token.isdigit() else token for token in tokens)
+
+
+def scalars(value: Any) -> Iterator[tuple[tuple[str, ...], Scalar]]:
+    """Yield the scalars of a JSON value with the tokens of their pointers, in their order; null is left out."""
+    stack: list[tuple[tuple[str, ...], Any]] = [((), value)]
+    while stack:
+        tokens, node = stack.pop()
+        if isinstance(node, Mapping):
+            stack += [((*tokens, str(name)), inner) for name, inner in reversed(list(node.items()))]
+        elif isinstance(node, list):
+            stack += [((*tokens, str(number)), inner) for number, inner in reversed(list(enumerate(node)))]
+        elif isinstance(node, Scalar):
+            yield tokens, node
+
+
+def at(value: Any, tokens: Sequence[str]) -> Any:
+    """Return the value at a place; raises LookupError if there is none."""
+    for token in tokens:
+        value = value[int(token)] if isinstance(value, list) else value[token]
+    return value

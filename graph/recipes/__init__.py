@@ -1,0 +1,1 @@
+"""Recipes as graphs without a model, for hosts, servers and tools."""

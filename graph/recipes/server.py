@@ -1,0 +1,24 @@
+"""A recipe as a graph of a LangGraph server, which a file in the project names: see `graph_file_text`."""
+
+from pathlib import Path
+
+from restgpt.calling.recipes.book import RecipeBook
+from restgpt.graph.recipes.build import build_recipe
+from restgpt.tools.served_graph import ServedGraph
+from restgpt.tools.settings import Settings
+
+
+def recipe_graph(name: str, folder: Path | None = None) -> ServedGraph:
+    """Return the graph of the newest version of a recipe, without a checkpointer, because a server adds its own.
+
+    Raises `RecipeFileError` if the folder, by default that of the settings, has no such recipe.
+    """
+    return ServedGraph.of(build_recipe(RecipeBook(folder or Settings.from_env().recipes).load(name)))
+
+
+def graph_file_text(name: str) -> str:
+    """Return the text of a Python file with the graph of a recipe, for an entry `FILE:graph` of `langgraph.json`."""
+    return (
+        f'"""The recipe {name} as a graph of a LangGraph server."""\n\n'
+        f"from restgpt.graph.recipes.server import recipe_graph\n\ngraph = recipe_graph({name!r})\n"
+    )

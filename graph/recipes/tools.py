@@ -1,0 +1,133 @@
+"""Recipes as tools of LangChain: one tool for each, which runs the recipe's graph and returns its answer."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
+from langchain_core.tools import StructuredTool
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore
+
+from restgpt.calling.recipes.book import RecipeBook, read_recipe
+from restgpt.calling.recipes.recipe import Recipe
+from restgpt.graph.build import make_resources
+from restgpt.graph.recipes.build import RecipeGraph, RecipeInput, build_recipe, narrowed
+from restgpt.nodes.context import Context
+from restgpt.nodes.recipes.choice import UNPROVED
+from restgpt.nodes.resources import Resources, check_store
+from restgpt.specs import Api
+from restgpt.tools.errors import StoppingError
+from restgpt.tools.settings import Settings
+
+RESERVED = frozenset({"self", "config", "run_manager", "callbacks"})
+"""The names that a tool's function has for itself; an input of such a name gets an underscore in the tool."""
+
+
+class UnapprovedRecipeError(StoppingError):
+    """A recipe waits for a person, and whoever called its tool cannot ask one."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The recipe {name} wants to change something and waits for a person's approval, but the tool was called "
+            "where nobody can be asked. Call it in a node of a graph with a checkpointer, whose run pauses then, or "
+            'load the recipe with context={"writes": "allow"}. The change was not sent.'
+        )
+
+
+def load_recipes(
+    source: Path | str | Sequence[Recipe | Path | str] | None = None,
+    *,
+    apis: Sequence[Api] | None = None,
+    context: Context | Mapping[str, Any] | None = None,
+    store: BaseStore | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    resources: Resources | None = None,
+) -> list[StructuredTool]:
+    """Load recipes as tools: those of a folder, of a list of names and files, or all of the configured folder.
+
+    The other arguments are those of `build_recipe`. Inside a node of a LangGraph graph, a tool is a subgraph: it uses
+    the checkpointer and the store of the graph, and a pause for approval is a pause of that graph. Raises
+    `RecipeFileError` for a file that is no recipe, and for a name that the folder does not have.
+    """
+    return recipe_tools(
+        _recipes(source), apis=apis, context=context, store=store, checkpointer=checkpointer, resources=resources
+    )
+
+
+def recipe_tools(
+    recipes: Sequence[Recipe],
+    *,
+    apis: Sequence[Api] | None = None,
+    context: Context | Mapping[str, Any] | None = None,
+    store: BaseStore | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    resources: Resources | None = None,
+) -> list[StructuredTool]:
+    """Make a tool of each recipe; all of them share their connections and documents."""
+    check_store(checkpointer, store)
+    is_configured = apis is None and resources is None
+    resources = make_resources(apis, model=None, models=None, context=context, store=store, resources=resources)
+    tools = []
+    for recipe in recipes:
+        own = narrowed(resources, recipe) if is_configured else resources
+        graph = build_recipe(recipe, checkpointer=checkpointer, store=store, resources=own)
+        tools.append(_tool(recipe, graph))
+    return tools
+
+
+def _recipes(source: Path | str | Sequence[Recipe | Path | str] | None) -> list[Recipe]:
+    if source is None or isinstance(source, Path | str):
+        book = RecipeBook(Path(source) if source is not None else Settings.from_env().recipes)
+        return [book.load(name) for name in book.names()]
+    book = RecipeBook(Settings.from_env().recipes)
+    return [_recipe(item, book) for item in source]
+
+
+def _recipe(item: Recipe | Path | str, book: RecipeBook) -> Recipe:
+    if isinstance(item, Recipe):
+        return item
+    return read_recipe(item) if isinstance(item, Path) else book.load(item)
+
+
+def _tool(recipe: Recipe, graph: RecipeGraph) -> StructuredTool:
+    names = {f"{name}_" if name in RESERVED else name: name for name in recipe.inputs.get("properties", {})}
+
+    def given(inputs: Mapping[str, Any]) -> RecipeInput:
+        return {"inputs": {names.get(name, name): value for name, value in inputs.items()}}
+
+    def run(**inputs: Any) -> str:
+        return _answer(recipe, graph.invoke(given(inputs), _config()))
+
+    async def arun(**inputs: Any) -> str:
+        return _answer(recipe, await graph.ainvoke(given(inputs), _config()))
+
+    return StructuredTool(
+        name=recipe.name.replace("-", "_"),
+        description=f"{recipe.description or recipe.name} ({'proved' if recipe.proved else UNPROVED})",
+        args_schema=_schema(recipe, {name: shown for shown, name in names.items()}),
+        func=run,
+        coroutine=arun,
+    )
+
+
+def _schema(recipe: Recipe, shown: Mapping[str, str]) -> dict[str, Any]:
+    properties = {shown[name]: schema for name, schema in recipe.inputs.get("properties", {}).items()}
+    schema = {**recipe.inputs, "properties": properties}
+    if required := recipe.inputs.get("required"):
+        schema["required"] = [shown.get(name, name) for name in required]
+    return schema
+
+
+def _config() -> RunnableConfig | None:
+    """Return the config of a call outside of any graph: a thread of its own, for the journal and the checkpointer."""
+    has_thread = "thread_id" in ensure_config().get("configurable", {})
+    return None if has_thread else {"configurable": {"thread_id": uuid4().hex}}
+
+
+def _answer(recipe: Recipe, output: Mapping[str, Any]) -> str:
+    if output.get("__interrupt__"):
+        raise UnapprovedRecipeError(recipe.name)
+    return str(output.get("answer", ""))

@@ -1,0 +1,90 @@
+"""The planner's choice of a recipe: the recipes that it sees in its first decision, and what it answers."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from restgpt.calling.recipes.given import RecipeInputError
+from restgpt.calling.recipes.recipe import Recipe
+from restgpt.nodes.express import ExpressReply, Offer
+from restgpt.nodes.recipes.record import recipe_record, signature
+from restgpt.nodes.records import RecipeRun
+from restgpt.nodes.resources import Run
+from restgpt.prompts import fenced, render
+from restgpt.specs.api import slug
+
+MOST_SHOWN = 10
+"""The maximum number of recipes that the planner sees; of more, those with the words of the instruction."""
+
+MOST_LINE = 400
+"""The maximum number of characters of a recipe's line."""
+
+UNPROVED = "not proved: it ran only once"
+
+_WORD = re.compile(r"[^\W_]{3,}")
+
+
+class RecipeExpressReply(ExpressReply):
+    """The planner's first decision: a recipe, a program, functions that it needs to see, a sub-task, or the answer."""
+
+    decision: Literal["recipe", "program", "functions", "plan", "end"] = Field(  # type: ignore[assignment]
+        description="What `text` is."
+    )
+    text: str = Field(
+        min_length=1,
+        description="The recipe with its inputs as JSON, the program, names of functions, the first sub-task, or the "
+        "answer.",
+    )
+
+
+def offered_recipes(run: Run, instruction: str) -> list[Recipe]:
+    """Return the recipes that the planner sees: those of the run's APIs, the best for the instruction first."""
+    apis = {slug(api.name) for api in run.catalogue.apis}
+    fitting = [recipe for recipe in run.resources.recipes() if {slug(api.name) for api in recipe.apis} <= apis]
+    words = _words(instruction)
+    fitting.sort(key=lambda recipe: (-len(words & _words(f"{recipe.name} {recipe.description}")), recipe.name))
+    return fitting[:MOST_SHOWN]
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
+
+
+def offer_of(recipes: Sequence[Recipe]) -> Offer:
+    """Return what the planner sees of recipes, and how its reply is checked."""
+
+    def check(reply: ExpressReply) -> None:
+        if isinstance(reply, RecipeExpressReply) and reply.decision == "recipe":
+            chosen(recipes, reply.text)
+
+    text = render("express_recipes", recipes=fenced("recipes", "\n".join(map(line_of, recipes))))
+    return Offer(text, RecipeExpressReply, check)
+
+
+def line_of(recipe: Recipe) -> str:
+    """Return the line of a recipe: name, inputs with their types, description, and whether it is proved."""
+    described = " ".join(recipe.description.split())
+    state = "proved" if recipe.proved else UNPROVED
+    text = f"- {recipe.name}({signature(recipe)}): {described}"
+    return f"{text[:MOST_LINE]} [{state}]"
+
+
+def chosen(recipes: Sequence[Recipe], text: str) -> RecipeRun:
+    """Return the record of the recipe that a reply chooses; raises `ValueError` with what is wrong with the reply."""
+    try:
+        reply: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        reply = None
+    if not isinstance(reply, dict) or not isinstance(reply.get("recipe"), str):
+        raise ValueError('text: with the decision recipe it is a JSON object like {"recipe": "name", "inputs": {}}.')
+    found = next((recipe for recipe in recipes if recipe.name == reply["recipe"]), None)
+    if found is None:
+        listed = ", ".join(recipe.name for recipe in recipes)
+        raise ValueError(f"text: there is no recipe {reply['recipe'][:80]!r}. The recipes are: {listed}.")
+    try:
+        return recipe_record(found, reply.get("inputs") or {}, heals=True, is_chosen=True)
+    except RecipeInputError as error:
+        raise ValueError(f"text: {error}") from None

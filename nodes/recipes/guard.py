@@ -1,0 +1,125 @@
+"""The guards of a recipe in a run: they compare its calls and their answers with what the recipe relies on."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from restgpt.calling.call import seems_to_read
+from restgpt.calling.recipes.guards.answers import answer_shifts
+from restgpt.calling.recipes.guards.links import link_shifts, unfound_shifts
+from restgpt.calling.recipes.guards.shift import Shift
+from restgpt.calling.recipes.recipe import Recipe
+from restgpt.calling.recipes.sent import Sent
+from restgpt.nodes.conversation import is_answered
+from restgpt.nodes.recipes.record import Ground, RecipeState, ground_of, of_program, recipe_of
+from restgpt.nodes.records import Program, RecipeRun, Request
+from restgpt.nodes.resources import Run
+from restgpt.nodes.results import result_of
+from restgpt.tools.response.store import UnknownHandleError
+from restgpt.tools.sandbox.program import ProgramRun
+
+MOST_SHIFTS = 5
+"""The maximum number of shifts that the reason for a stop names."""
+
+
+UNTOLD = Shift("the program", "reads of answers that can all be compared", "more different fields than can be told")
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The guards of one recipe in one node run."""
+
+    run: Run
+    record: RecipeRun
+    recipe: Recipe
+    ground: Ground
+
+    def of_answers(self, requests: Iterable[Request], found: ProgramRun) -> list[Shift]:
+        """Return what is different in the answers so far; reads that were not all told cannot be compared."""
+        if found.is_cut and found.kind in ("calls", "finished"):
+            return [UNTOLD]
+        sent = self._sent(requests, found)
+        unfound = unfound_shifts(self.recipe, sent, self.record["inputs"]) if found.kind == "finished" else []
+        return [*answer_shifts(self.recipe, sent), *unfound]
+
+    def of_links(self, wanted: Iterable[Request], requests: Iterable[Request], found: ProgramRun) -> list[Shift]:
+        """Return what is different in the arguments of the calls that the program wants to make now."""
+        asked = [sent_of(self.run, request, {}) for request in wanted]
+        return link_shifts(self.recipe, asked, self._sent(requests, found), self.record["inputs"])
+
+    def _sent(self, requests: Iterable[Request], found: ProgramRun) -> list[Sent]:
+        return [sent_of(self.run, request, found.reads) for request in requests if "place" in request]
+
+
+def guard_of(run: Run, state: RecipeState, program: Program) -> Guard | None:
+    """Return the guards of a program that is made of a recipe; None for a program of a model."""
+    record = of_program(state, program)
+    if record is None:
+        return None
+    return Guard(run, record, recipe_of(record), ground_of(run.catalogue, record))
+
+
+def sent_of(run: Run, request: Request, reads: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Sent:
+    """Return the call of a request as guards see it; `reads` are the fields that the program read, by position."""
+    place, response = request["place"], request["response"]
+    return Sent(
+        function=place.get("function", request["operation"]),
+        arguments=request["arguments"],
+        position=place["position"],
+        line=place["line"],
+        is_change=not seems_to_read(request),
+        status=int(response.get("status", 0)),
+        body=_body(run, response.get("handle")),
+        reads=reads.get(place["position"], {}),
+    )
+
+
+def _body(run: Run, handle: str | None) -> Any:
+    try:
+        body = run.session.responses.open(handle) if handle else None
+    except UnknownHandleError:
+        return None
+    if body is None or body.is_binary:
+        return None
+    return body.value if body.is_json else body.text()
+
+
+def told(shifts: Sequence[Shift]) -> str:
+    """Return what is not as the recipe expects, a line each."""
+    lines = [str(shift) for shift in shifts[:MOST_SHIFTS]]
+    hidden = len(shifts) - len(lines)
+    more = [f"… and {hidden} more."] if hidden else []
+    return "\n".join(["It is not as the recipe expects:", *(f"- {line}" for line in lines), *more])
+
+
+def changes_of(requests: Iterable[Request]) -> list[Request]:
+    """Return the changes that were sent, whatever came of them."""
+    return [request for request in requests if not seems_to_read(request) and is_answered(request)]
+
+
+def stop_text(record: RecipeRun, reason: str, requests: Sequence[Request], *, thread: str, may_heal: bool) -> str:
+    """Return the answer of a run whose recipe stopped: why, what was changed until then, and what to do."""
+    name, changes = record["name"], changes_of(requests)
+    if not changes:
+        lines = [f"The recipe {name} stopped before it changed anything. {reason}", "Nothing was changed."]
+        if may_heal:
+            lines.append(
+                f"To let the agent go on from here, run it again with --heal (`restgpt recipe run {name} --heal …`). "
+                "Or correct the file of the recipe."
+            )
+        return "\n".join(lines)
+    return "\n".join(
+        [
+            f"The recipe {name} stopped after it had sent changes. {reason}",
+            "Sent until then:",
+            result_of(changes),
+            f"`restgpt undo {thread}` takes back what can be taken back.",
+        ]
+    )
+
+
+def to_planner(record: RecipeRun, reason: str) -> str:
+    """Return the result of a recipe that stopped, for the planner, who sees the program too."""
+    inputs = json.dumps(record["inputs"], ensure_ascii=False)
+    return f"This program is the recipe {record['name']}. It ran with inputs = {inputs} and stopped. {reason}"

@@ -1,0 +1,221 @@
+"""The recipe of a turn: its record in the state, its inputs, the words of the user in it, and its operations."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NotRequired
+from weakref import WeakKeyDictionary
+
+from pydantic import ValidationError
+from typing_extensions import TypedDict
+
+from restgpt.calling.policy import Writes
+from restgpt.calling.recipes.given import RecipeInputError, completed, input_problems
+from restgpt.calling.recipes.guards.closure import document_shifts, find_operation, moved_operation
+from restgpt.calling.recipes.guards.shift import Shift
+from restgpt.calling.recipes.recipe import Recipe
+from restgpt.nodes.records import Program, RecipeRun
+from restgpt.specs import Catalogue, Operation
+from restgpt.tools.errors import StoppingError
+from restgpt.tools.storable import storable_text, storable_value
+
+MOST_KNOWN = 64
+"""The maximum number of recipes that are kept in memory, with their operations for each catalogue."""
+
+STRICTNESS: Mapping[Writes, int] = {"allow": 0, "ask": 0, "dry-run": 1, "deny": 2}
+"""How strict a setting of a recipe file is; a file cannot turn `allow` of the run into `ask`, which is no ban."""
+
+
+class RecipeFaultError(StoppingError):
+    """The recipe of a run does not have the form of a recipe."""
+
+    def __init__(self, name: str, error: ValidationError) -> None:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the recipe"
+        super().__init__(
+            f"The recipe {name} cannot be run: {place}: {first['msg']}. Correct it at this place. Nothing was sent."
+        )
+
+
+class GivenRecipe(dict[str, Any]):
+    """The record of a recipe from the current input, unlike one that an earlier turn left in the state."""
+
+
+class RecipeState(TypedDict):
+    """The state key of the recipe that a turn runs."""
+
+    turn: int
+    recipe: NotRequired[RecipeRun | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a recipe finds in the documents: the operation of each function, and what is not as it was."""
+
+    functions: Mapping[str, Operation]
+    shifts: tuple[Shift, ...]
+
+
+def recipe_record(
+    recipe: Recipe, inputs: Mapping[str, Any], *, heals: bool = False, is_chosen: bool = False
+) -> RecipeRun:
+    """Return the state key `recipe` of a run with these inputs; `is_chosen` if the planner chose them.
+
+    Raises `RecipeInputError`.
+    """
+    record: RecipeRun = {"name": recipe.name, "recipe": recipe.to_json(), "inputs": filled(recipe, inputs)}
+    if heals:
+        record["heals"] = True
+    if is_chosen:
+        record["is_chosen"] = True
+    return record
+
+
+def filled(recipe: Recipe, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs with the defaults of those that are missing; raises `RecipeInputError`."""
+    if not isinstance(inputs, Mapping):
+        raise RecipeInputError(f"The inputs of the recipe {recipe.name} must be an object: {signature(recipe)}.")
+    found: dict[str, Any] = storable_value(completed(recipe, inputs))
+    if problems := input_problems(recipe, found):
+        listed = "\n".join(f"- {problem}" for problem in problems)
+        taken = f"It takes {signature(recipe)}. Nothing was sent."
+        raise RecipeInputError(f"The inputs of the recipe {recipe.name} do not fit:\n{listed}\n{taken}")
+    return {name: found[name] for name in recipe.inputs.get("properties", {}) if name in found}
+
+
+def signature(recipe: Recipe) -> str:
+    """Return the names and types of the inputs of a recipe, with a star for those that are required."""
+    required = recipe.inputs.get("required", ())
+    properties: Mapping[str, Any] = recipe.inputs.get("properties", {})
+    parts = [f"{name}{'*' if name in required else ''}: {_type_of(schema)}" for name, schema in properties.items()]
+    return ", ".join(parts) or "no inputs"
+
+
+def _type_of(schema: Any) -> str:
+    if not isinstance(schema, Mapping):
+        return "any"
+    if "enum" in schema:
+        return " | ".join(json.dumps(value, ensure_ascii=False) for value in schema["enum"])
+    kind = schema.get("type", "any")
+    if kind == "array":
+        return f"[{_type_of(schema.get('items', {}))}]"
+    return " | ".join(map(str, kind)) if isinstance(kind, list) else str(kind)
+
+
+def begun(record: RecipeRun, turn: int) -> RecipeRun:
+    """Return the record of a recipe that a turn begins; raises `RecipeFaultError` and `RecipeInputError`."""
+    recipe = recipe_of(record)
+    return {**record, "inputs": filled(recipe, record["inputs"]), "turn": turn}
+
+
+def current(state: RecipeState | Mapping[str, Any]) -> RecipeRun | None:
+    """Return the recipe of the current turn; None if the turn has none."""
+    record: RecipeRun | None = state.get("recipe")
+    return record if record and record.get("turn") == state.get("turn") else None
+
+
+def of_program(state: RecipeState | Mapping[str, Any], program: Program | None) -> RecipeRun | None:
+    """Return the recipe that a program is made of; None for a program of a model."""
+    return current(state) if program is not None and program["writer"] == "recipe" else None
+
+
+def recipe_of(record: RecipeRun) -> Recipe:
+    """Return the recipe of a record; raises `RecipeFaultError`."""
+    return _known(record).recipe
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A recipe as it was read from the JSON of a record, and that JSON as text, which names it in caches."""
+
+    source: Mapping[str, Any]
+    recipe: Recipe
+    text: str
+
+
+_KNOWN: dict[int, _Known] = {}
+
+
+def _known(record: RecipeRun) -> _Known:
+    """Return the recipe of a record; read once for each object, because every node of a run asks for it."""
+    source = record["recipe"]
+    known = _KNOWN.get(id(source))
+    if known is None or known.source is not source:
+        text = json.dumps(source, sort_keys=True)
+        known = _Known(source, _read(text, record["name"]), text)
+        if len(_KNOWN) >= MOST_KNOWN:
+            _KNOWN.clear()
+        _KNOWN[id(source)] = known
+    return known
+
+
+@lru_cache(maxsize=64)
+def _read(text: str, name: str) -> Recipe:
+    try:
+        return Recipe.model_validate_json(text)
+    except ValidationError as error:
+        raise RecipeFaultError(name, error) from None
+
+
+def instruction_of(record: RecipeRun) -> str:
+    """Return the instruction of a turn that runs a recipe: its name, its inputs, and what it does."""
+    recipe = recipe_of(record)
+    given = ", ".join(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in record["inputs"].items())
+    asked = f"Run the recipe {recipe.name}{f' with {given}' if given else ''}."
+    return storable_text(f"{asked} {recipe.description}".strip())
+
+
+def said_by(record: RecipeRun | None) -> list[str]:
+    """Return the user's words in a recipe and its inputs, one value each; inputs that a model chose are not his."""
+    if record is None:
+        return []
+    texts = [str(value) for value in _scalars(recipe_of(record).constants)]
+    if not record.get("is_chosen"):
+        texts += [str(value) for value in _scalars(record["inputs"])]
+    return texts
+
+
+def _scalars(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        return [leaf for inner in value.values() for leaf in _scalars(inner)]
+    if isinstance(value, list | tuple):
+        return [leaf for inner in value for leaf in _scalars(inner)]
+    return [] if value is None or isinstance(value, bool) else [value]
+
+
+def stricter(writes: Writes, state: RecipeState | Mapping[str, Any]) -> Writes:
+    """Return the setting `writes` of a turn: that of the run, or that of its recipe if this bans more."""
+    record = current(state)
+    if record is None:
+        return writes
+    own = recipe_of(record).writes
+    return own if STRICTNESS[own] > STRICTNESS[writes] else writes
+
+
+_GROUNDS: WeakKeyDictionary[Catalogue, dict[str, Ground]] = WeakKeyDictionary()
+
+
+def ground_of(catalogue: Catalogue, record: RecipeRun) -> Ground:
+    """Return the operations of a recipe in the documents of a run, looked up once for each catalogue."""
+    known = _GROUNDS.setdefault(catalogue, {})
+    found = _known(record)
+    if found.text not in known:
+        if len(known) >= MOST_KNOWN:
+            known.clear()
+        known[found.text] = _ground(catalogue, found.recipe)
+    return known[found.text]
+
+
+def _ground(catalogue: Catalogue, recipe: Recipe) -> Ground:
+    functions: dict[str, Operation] = {}
+    shifts: list[Shift] = []
+    called = {call.function for call in recipe.calls}
+    for used in recipe.operations:
+        operation = find_operation(used, catalogue)
+        if operation is not None:
+            functions[used.function] = operation
+        # Only a branch that the saved run did not take may call another function.
+        if not called or used.function in called:
+            shifts += document_shifts(used, operation or moved_operation(used, catalogue))
+    return Ground(functions, tuple(shifts))

@@ -1,0 +1,295 @@
+"""Save the finished run of a thread as a recipe: from its state and the kept answers, without a model."""
+
+import ast
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, cast
+
+from langgraph.store.base import BaseStore
+
+from restgpt.calling.call import seems_to_read, succeeded
+from restgpt.calling.policy import Writes
+from restgpt.calling.recipes.recipe import Recipe
+from restgpt.calling.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
+from restgpt.calling.recipes.recording.saving import CopiedValueError, saved
+from restgpt.calling.recipes.recording.straight import straight
+from restgpt.calling.recipes.sent import Sent
+from restgpt.nodes.conversation import said
+from restgpt.nodes.program_log import entry_of
+from restgpt.nodes.records import Place, Program, Request, Step
+from restgpt.nodes.resources import Resources
+from restgpt.specs import Catalogue
+from restgpt.tools.quotation import named as shown
+from restgpt.tools.response.store import ResponseStore, UnknownHandleError
+from restgpt.tools.sandbox.program import Entry
+
+STOPPED = {
+    "stopped": "its program stopped with a sentence instead of a report",
+    "unknown": "it is a dry run that ended where it needed an answer that nobody has",
+    "rejected": "its program ended at a change that was rejected",
+    "failed": "its program failed",
+    "budget": "the time or the requests of the instruction were used up",
+}
+"""Why the run of a program has no report, by how it ended."""
+
+
+def save_run(
+    values: Mapping[str, Any],
+    resources: Resources,
+    *,
+    name: str,
+    store: BaseStore,
+    thread: str,
+    turn: int | None = None,
+    description: str = "",
+) -> Recipe:
+    """Return the newest turn of a thread as a recipe; `values` is the state of its checkpoint.
+
+    Raises NotSavableError with the reason why it cannot be saved.
+    """
+    steps = _steps(values, thread, turn)
+    _check_over(values, steps, thread)
+    catalogue = resources.catalogue(resources.defaults.apis)
+    reading = _Reading(catalogue, ResponseStore(store, cache=resources.bodies), thread)
+    run = _program_of(values, steps, reading)
+    redactor = resources.http.redactor(*catalogue.apis)
+    options: dict[str, Any] = {
+        "name": name,
+        "at": datetime.fromtimestamp(resources.now(), UTC).isoformat(timespec="seconds"),
+        "by": _version(),
+        "description": description,
+        "redactor": redactor,
+    }
+    writes = resources.defaults.writes
+    if run is not None:
+        try:
+            return saved(_with_writes(run, writes), **options)
+        except CopiedValueError as error:
+            reason = error
+    else:
+        reason = None
+    try:
+        return saved(straight(_with_writes(_call_by_call(values, steps, reading), writes)), **options)
+    except NotSavableError as error:
+        raise reason or error from None
+
+
+def _version() -> str:
+    try:
+        return f"restgpt {version('restgpt')}"
+    except PackageNotFoundError:
+        return "restgpt"
+
+
+def _with_writes(run: FinishedRun, writes: Writes) -> FinishedRun:
+    return replace(run, writes=writes)
+
+
+def _steps(values: Mapping[str, Any], thread: str, turn: int | None) -> list[Step]:
+    """Return the steps of the turn to save."""
+    newest = int(values.get("turn") or 0)
+    if turn is not None and turn != newest:
+        raise NotSavableError(
+            f"Turn {turn} of the thread {shown(thread)} cannot be saved: only the newest turn, {newest}, still has all "
+            "records that a recipe needs."
+        )
+    return [step for step in values.get("steps") or () if step["turn"] == newest]
+
+
+def _check_over(values: Mapping[str, Any], steps: Sequence[Step], thread: str) -> None:
+    """Raise NotSavableError for a turn that is not over, that failed, or that called nothing."""
+    where = f"The newest run of the thread {shown(thread)}"
+    waiting = [request for request in values.get("requests") or () if request["status"] in ("asked", "approved")]
+    if any(request["status"] == "asked" for request in waiting):
+        raise NotSavableError(
+            f"{where} is paused: a request waits for a decision. Finish it with: restgpt resume {thread}"
+        )
+    decision = values.get("decision") or {}
+    if decision.get("kind") != "end" or waiting:
+        raise NotSavableError(f"{where} is not finished. Finish it with: restgpt resume {thread}")
+    ends = [end for step in steps if (made := step.get("program")) and (end := made.get("end"))]
+    if ends and ends[-1] in STOPPED and (ends[-1] == "unknown" or not decision.get("fulfilled", True)):
+        raise NotSavableError(f"{where} cannot be saved: {STOPPED[ends[-1]]}.")
+    if not decision.get("fulfilled", True):
+        raise NotSavableError(f"{where} cannot be saved: it did not fulfil the instruction.")
+    if steps and (program := steps[-1].get("program")) and program["writer"] == "recipe":
+        raise NotSavableError(f"{where} was made by a recipe, which exists already.")
+    if not any(step["requests"] for step in steps):
+        raise NotSavableError(f"{where} cannot be saved: it called no operation of an API.")
+
+
+class _Reading:
+    """Reads the records of calls, with their kept answers."""
+
+    def __init__(self, catalogue: Catalogue, responses: ResponseStore, thread: str) -> None:
+        self.catalogue = catalogue
+        self._responses = responses
+        self._thread = thread
+
+    def call(self, request: Request, position: str) -> FinishedCall:
+        """Return a call at a position of the program. Raises NotSavableError if its answer cannot be used."""
+        _check_outcome(request)
+        operation = self.catalogue.lookup(request["operation"])
+        if operation is None:
+            raise NotSavableError(
+                f"The run called {shown(request['operation'])}, which is no operation of the configured APIs now."
+            )
+        function = self.catalogue.function_name(operation)
+        handle = request["response"].get("handle")
+        if handle:
+            try:
+                self._responses.open(handle)
+            except UnknownHandleError:
+                raise NotSavableError(
+                    f"The answer to {function} is not kept any more, so the program cannot run over it again. Run the "
+                    "instruction once more, and save that run."
+                ) from None
+        place: Place = request.get("place") or {"position": "", "line": 0, "source": "", "program": 0, "digest": ""}
+        entry = entry_of(self._responses, request, place, position)
+        sent = Sent(
+            function=function,
+            arguments=request["arguments"],
+            position=position,
+            line=place["line"],
+            is_change=not seems_to_read(request),
+            status=int(request["response"].get("status", 0)),
+            body=body_of(entry),
+        )
+        return FinishedCall(sent, operation, entry, pages=request["pages"])
+
+    def bodies(self, requests: Iterable[Request]) -> tuple[Any, ...]:
+        """Return the kept answers to requests that are JSON or text."""
+        found = []
+        for handle in dict.fromkeys(request["response"].get("handle") for request in requests):
+            try:
+                body = self._responses.open(handle) if handle else None
+            except UnknownHandleError:
+                continue
+            if body is not None and not body.is_binary:
+                found.append(body.value)
+        return tuple(found)
+
+    def notes(self) -> str:
+        """Return the user's notes on the APIs."""
+        return "\n".join(api.notes for api in self.catalogue.apis if api.notes)
+
+
+def body_of(entry: Entry) -> Any:
+    """Return the body of an answer as a program sees it; None for an empty or a binary one."""
+    if entry.media in ("empty", "binary"):
+        return None
+    text = entry.body.decode("utf-8", "replace")
+    try:
+        return json.loads(text) if entry.media == "json" else text
+    except ValueError:
+        return text
+
+
+def _check_outcome(request: Request) -> None:
+    """Raise NotSavableError for a call without a usable outcome."""
+    name = shown(request["operation"])
+    if request["status"] == "rejected":
+        raise NotSavableError(f"The run cannot be saved: {name} was rejected. {request['note']}".strip())
+    if request["status"] == "held" or seems_to_read(request):
+        return
+    if not request["response"]:
+        raise NotSavableError(
+            f"The run cannot be saved: nobody knows whether the change {name} was made. {request['note']}".strip()
+        )
+    if not succeeded(request):
+        status = request["response"].get("status")
+        raise NotSavableError(f"The run cannot be saved: the change {name} failed with status {status}.")
+
+
+def _program_of(values: Mapping[str, Any], steps: Sequence[Step], reading: _Reading) -> FinishedRun | None:
+    """Return the run of the one program that carried out the instruction; None if there is no such program."""
+    last = steps[-1]
+    program = last.get("program")
+    tasks = {step["task"] for step in steps if step["requests"]}
+    if program is None or program.get("end") != "report" or len(tasks) > 1 or not _is_answer(values, last):
+        return None
+    requests = [request for step in steps for request in step["requests"]]
+    own = {
+        request["id"]: place["position"]
+        for request in last["requests"]
+        if (place := request.get("place")) and place["program"] == program["number"]
+    }
+    positions = {**{key: position for position, key in program["taken"].items()}, **own}
+    _check_complete(requests, positions)
+    made = [request for request in requests if request["id"] in positions]
+    calls = sorted((reading.call(item, positions[item["id"]]) for item in made), key=_order)
+    earlier = [item for step in values["steps"] for item in step["requests"] if item["id"] not in own]
+    return _finished(values, reading, program, calls, reading.bodies(earlier))
+
+
+def _is_answer(values: Mapping[str, Any], step: Step) -> bool:
+    """Return whether the report of a program is the answer, and not what a model made of it."""
+    answer = str(values.get("answer") or "")
+    first = step["result"].partition("\n")[0]
+    return (bool(first) and answer.startswith(first)) or any(item["status"] == "held" for item in step["requests"])
+
+
+def _order(call: FinishedCall) -> tuple[int, ...]:
+    return tuple(map(int, call.sent.position.split(".")))
+
+
+def _check_complete(requests: Iterable[Request], positions: Mapping[str, str]) -> None:
+    """Raise NotSavableError if an earlier program made a change that the last one does not contain."""
+    for request in requests:
+        if request["id"] not in positions and not seems_to_read(request):
+            _check_outcome(request)
+            raise NotSavableError(
+                f"The run cannot be saved: an earlier program made the change {shown(request['operation'])}, which the "
+                "last program does not make. Run the instruction again, and save that run."
+            )
+
+
+def _finished(
+    values: Mapping[str, Any],
+    reading: _Reading,
+    program: Program | None,
+    calls: Sequence[FinishedCall],
+    seen: tuple[Any, ...] = (),
+) -> FinishedRun:
+    code = program["code"] if program else ""
+    called = {call.sent.function for call in calls}
+    functions = reading.catalogue.functions
+    return FinishedRun(
+        code=code,
+        clock=program["clock"] if program else 0.0,
+        seed=program["seed"] if program else "",
+        calls=tuple(calls),
+        said=said(cast(Any, values)),
+        instruction=str(values["instruction"]),
+        report=str(values.get("answer") or ""),
+        seen=seen,
+        notes=reading.notes(),
+        others={name: functions[name] for name in _named(code) if name in functions and name not in called},
+    )
+
+
+def _named(code: str) -> list[str]:
+    """Return the names that a program reads and does not assign, in order."""
+    nodes = list(ast.walk(ast.parse(code)))
+    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return [name for name in dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name)) if name not in own]
+
+
+def _call_by_call(values: Mapping[str, Any], steps: Sequence[Step], reading: _Reading) -> FinishedRun:
+    """Return the calls of the turn in the order in which they were made; reads that failed are left out."""
+    requests = [request for step in steps for request in step["requests"]]
+    made: dict[str, Request] = {}
+    for request in requests:
+        _check_outcome(request)
+        if succeeded(request):
+            key = json.dumps([request["operation"], request["arguments"]], sort_keys=True)
+            # The same read twice tells the same; a change that was made twice was meant twice.
+            made.setdefault(key if seems_to_read(request) else request["id"], request)
+    if not made:
+        raise NotSavableError("The run cannot be saved: none of its calls succeeded.")
+    calls = [reading.call(request, str(number)) for number, request in enumerate(made.values())]
+    return _finished(values, reading, None, calls)

@@ -1,0 +1,38 @@
+"""Recipes: opens a run whose program comes from a file and not from a model."""
+
+from typing import Any
+
+from restgpt.nodes.conversation import ConversationState, answered_apis
+from restgpt.nodes.program import written
+from restgpt.nodes.recipes.record import recipe_of
+from restgpt.nodes.records import RecipeRun
+from restgpt.nodes.resources import Run
+
+
+class BeginState(ConversationState):
+    """The state keys that the beginning of a recipe reads."""
+
+    task: int
+    round: int
+
+
+def recipe_update(run: Run, state: BeginState, record: RecipeRun) -> dict[str, Any]:
+    """Return the update that has the parser run the program of a recipe."""
+    recipe = recipe_of(record)
+    # Where the user gave the inputs, no writer has seen an answer.
+    is_chosen = record.get("is_chosen", False)
+    seen = answered_apis(run.catalogue, state["steps"], messages=state["messages"]) if is_chosen else ()
+    program = written(run, recipe.program, writer="recipe", is_last=True, seen=seen)
+    thought = f"The recipe {recipe.name}: {recipe.description}".rstrip(": ")
+    return {
+        "decision": {"kind": "program", "text": recipe.program, "thought": thought, "last": True},
+        "plan": state["instruction"],
+        "task": state["task"] + 1,
+        "round": state["round"] + 1,
+        "api_plan": {"calls": [], "reason": thought},
+        # A recipe was checked when it was saved, and its guards compare it with the documents of now.
+        "program": {**program, "is_checked": True},
+        "recipe": {**record, "turn": state["turn"]},
+        "hint": "",
+        "usage": run.usage(),
+    }

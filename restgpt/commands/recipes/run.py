@@ -1,0 +1,307 @@
+"""A run of a recipe by a command: its graph, the input of the graph, and what is done with its outcome."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from restgpt.calling.recipes.recipe import Recipe
+from restgpt.commands.agent import Agent, Outcome
+from restgpt.commands.failure import UsageError
+from restgpt.commands.recipes.arazzo import is_arazzo, recipe_of_file
+from restgpt.commands.recipes.text import proof
+from restgpt.commands.sources import Sources
+from restgpt.commands.terminal import Terminal
+from restgpt.commands.thread import RecipeOfThread, ThreadRecord
+
+if TYPE_CHECKING:
+    from restgpt.graph.persistence import Persistence
+    from restgpt.nodes.context import Context
+    from restgpt.specs import Api
+    from restgpt.tools.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the command line of `restgpt recipe run` asks for."""
+
+    target: str
+    inputs: Sequence[str]
+    version: int | None
+    workflow: str
+    sources: Sources
+    context: Mapping[str, Any]
+    heals: bool
+    thread: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A recipe with its file (empty if it was read from another document), the APIs for it, and where they are."""
+
+    recipe: Recipe
+    file: str
+    sources: Sources
+    apis: "Sequence[Api]"
+
+
+def found_recipe(wanted: Wanted, settings: "Settings") -> Found:
+    """Return the recipe of the command line with its APIs; raises `RecipeFileError`, `UsageError`, `SpecError`."""
+    from restgpt.calling.recipes.book import RecipeBook, read_recipe
+
+    path = Path(wanted.target).expanduser()
+    if is_arazzo(path):
+        recipe, sources, apis = recipe_of_file(path, wanted.workflow, wanted.sources, settings)
+        return Found(recipe, "", sources, apis)
+    if wanted.workflow:
+        raise UsageError("--workflow names a workflow of an Arazzo file, such as shop.arazzo.yaml. Leave it out.")
+    if not _is_file(wanted.target):
+        book = RecipeBook(settings.recipes)
+        recipe = book.load(wanted.target, wanted.version)
+        path = book.path(recipe.name, recipe.version)
+    elif wanted.version is not None:
+        raise UsageError("--version is the version of a recipe by its name. Give the file of the version instead.")
+    else:
+        recipe = read_recipe(path)
+    sources = sources_of(recipe, wanted.sources, settings)
+    return Found(recipe, str(path.absolute()), sources, sources.load(settings))
+
+
+def _is_file(target: str) -> bool:
+    """Return whether the command line names a file and not a recipe of the folder."""
+    return "/" in target or "\\" in target or Path(target).suffix.lower() in (".yaml", ".yml", ".json")
+
+
+def run_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Settings") -> None:
+    """Run a recipe with the inputs of the command line, and end the command with an exit code."""
+    from restgpt.calling.recipes.given import given_inputs
+    from restgpt.commands.run import run_thread
+    from restgpt.commands.thread import Threads, checked_name
+    from restgpt.graph.persistence import open_persistence
+    from restgpt.nodes.context import Context
+    from restgpt.nodes.recipes.record import filled, instruction_of, recipe_record
+    from restgpt.tools.run_settings import checked_settings
+
+    inputs = filled(found.recipe, given_inputs(found.recipe, wanted.inputs))
+    check_apis(found.recipe, found.apis, terminal)
+    name = uuid4().hex[:12] if wanted.thread is None else checked_name(wanted.thread)
+    run: RecipeOfThread = {
+        "recipe": found.recipe.to_json(),
+        "inputs": inputs,
+        "file": found.file,
+        "heals": wanted.heals,
+    }
+    instruction = instruction_of(recipe_record(found.recipe, inputs))
+    with open_persistence(settings) as persistence, persistence.lock(name):
+        threads = Threads(persistence.store)
+        earlier = threads.find(name)
+        if earlier is not None:
+            _check_continuable(earlier, persistence)
+        context = {**(earlier.context if earlier else {}), **wanted.context}
+        agent = agent_of(
+            run,
+            found.apis,
+            context=checked_settings(Context, context),
+            settings=settings,
+            persistence=persistence,
+        )
+        record = ThreadRecord(name, instruction, found.sources, context, turn=agent.turn(name) + 1, recipe=run)
+        terminal.note(f"recipe {recipe_line(run)}")
+        settle = Settling(run, record, agent, persistence, terminal)
+        run_thread(agent, record, graph_input(run), threads=threads, terminal=terminal, settle=settle)
+
+
+def _check_continuable(earlier: ThreadRecord, persistence: "Persistence") -> None:
+    """Raise `UsageError` for a thread in which no run may begin now."""
+    from restgpt.graph.build import build_graph
+
+    if earlier.turn == 0:
+        raise UsageError(f"Thread {earlier.thread} is a single call. Choose another thread ID for a run.")
+    # A run of the agent waits in nodes that the graph of a recipe does not have, so both graphs are asked.
+    graph = build_graph([], checkpointer=persistence.checkpointer, store=persistence.store)
+    own: list[Any] = [graph]
+    if earlier.recipe is not None:
+        from restgpt.graph.recipes.build import build_recipe
+
+        saved: Any = {"checkpointer": persistence.checkpointer, "store": persistence.store}
+        own.append(build_recipe(recipe_in(earlier.recipe), [], **saved))
+    if any(item.get_state({"configurable": {"thread_id": earlier.thread}}).tasks for item in own):
+        raise UsageError(
+            f"Thread {earlier.thread} has not finished its last run. Resume it with: restgpt resume {earlier.thread}"
+        )
+
+
+def recipe_in(run: RecipeOfThread) -> Recipe:
+    """Return the recipe of a thread's record."""
+    return Recipe.model_validate(run["recipe"])
+
+
+def sources_of(recipe: Recipe, named: Sources, settings: "Settings") -> Sources:
+    """Return the named APIs, or the entries of apis.yaml that the recipe uses; raises `UsageError`."""
+    from restgpt.specs.api import slug
+
+    if not named.is_empty:
+        return named
+    entries = {slug(name): name for name in settings.apis}
+    if missing := [api.name for api in recipe.apis if slug(api.name) not in entries]:
+        known = f"Its entries are: {', '.join(settings.apis)}." if settings.apis else "It is missing or empty."
+        raise UsageError(
+            f"The recipe {recipe.name} uses the API {missing[0]}, which apis.yaml does not have. {known} Add the entry "
+            f"{missing[0]}, or give its document with --spec."
+        )
+    return Sources(tuple(entries[slug(api.name)] for api in recipe.apis))
+
+
+def check_apis(recipe: Recipe, apis: "Sequence[Api]", terminal: Terminal) -> None:
+    """Raise `UsageError` if an API of the recipe was not loaded; say if one has another version than at saving."""
+    from restgpt.specs.api import slug
+
+    loaded = {slug(api.name): api for api in apis}
+    for saved in recipe.apis:
+        api = loaded.get(slug(saved.name))
+        if api is None:
+            listed = ", ".join(item.name for item in apis)
+            raise UsageError(
+                f"The recipe {recipe.name} uses the API {saved.name}, but the given documents are those of {listed}. "
+                f"Give the document of {saved.name} with --spec, or its entry in apis.yaml with --api."
+            )
+        if saved.version and api.version and saved.version != api.version:
+            terminal.note(
+                f"The recipe was saved with version {saved.version} of {saved.name}; its document now has version "
+                f"{api.version}. The run stops where the recipe relies on something that has changed."
+            )
+
+
+def agent_of(
+    run: RecipeOfThread,
+    apis: "Sequence[Api]",
+    *,
+    context: "Context",
+    settings: "Settings",
+    persistence: "Persistence",
+) -> Agent:
+    """Return the agent that carries out a recipe, with or without a model for healing."""
+    recipe = recipe_in(run)
+    return Agent.of_recipe(
+        recipe, apis, heals=run["heals"], context=context, settings=settings, persistence=persistence
+    )
+
+
+def graph_input(run: RecipeOfThread) -> dict[str, Any]:
+    """Return the input of the graph that begins a run of a recipe."""
+    from restgpt.nodes.recipes.record import recipe_record
+
+    if run["heals"]:
+        return {"recipe": recipe_record(recipe_in(run), run["inputs"], heals=True)}
+    return {"inputs": dict(run["inputs"])}
+
+
+class Settling:
+    """What is done with the outcome of a recipe's run: it proves the recipe, or a healed run becomes a new version."""
+
+    def __init__(
+        self, run: RecipeOfThread, record: ThreadRecord, agent: Agent, persistence: "Persistence", terminal: Terminal
+    ) -> None:
+        self._run = run
+        self._recipe = recipe_in(run)
+        self._record = record
+        self._agent = agent
+        self._persistence = persistence
+        self._terminal = terminal
+
+    def __call__(self, outcome: Outcome) -> Outcome:
+        """Return the outcome with the recipe in its document."""
+        recipe, healed = self._recipe, ""
+        if outcome.status == "done" and not outcome.error:
+            program = outcome.program
+            writer = program["writer"] if program is not None else ""
+            if program is not None and writer == "recipe" and program.get("end") in ("report", "unknown"):
+                recipe = self._proved(outcome)
+            elif self._run["heals"] and writer != "recipe":
+                healed = self._healed()
+        return replace(outcome, recipe=shown_run(recipe, self._run, healed))
+
+    def _proved(self, outcome: Outcome) -> Recipe:
+        """Mark the recipe as proved if this run had other inputs than the saved one, and reached all its operations."""
+        from restgpt.calling.recipes.book import RecipeFileError, prove_file
+
+        recipe = self._recipe
+        if recipe.proved or not self._run["file"]:
+            return recipe
+        if recipe.examples and dict(self._run["inputs"]) == recipe.examples:
+            self._terminal.note(
+                f"The recipe {recipe.name} is not proved: this run had the inputs with which it was saved. A run with "
+                "other inputs that goes well proves it."
+            )
+            return recipe
+        if not _is_whole(recipe, outcome):
+            self._terminal.note(
+                f"The recipe {recipe.name} is not proved: this dry run ended before some of its operations were "
+                "called, because they need the answer of a change."
+            )
+            return recipe
+        try:
+            proved = prove_file(Path(self._run["file"]), recipe)
+        except (RecipeFileError, OSError) as error:
+            self._terminal.note(f"The recipe {recipe.name} is not marked as proved. {error}")
+            return recipe
+        self._terminal.note(f"The recipe {recipe.name} is proved: it went well with other inputs.")
+        return proved
+
+    def _healed(self) -> str:
+        """Save what the agent did instead as a new version beside the recipe, and return the path of its file."""
+        from restgpt.calling.recipes.book import RecipeBook, RecipeFileError
+        from restgpt.calling.recipes.recording.finished import NotSavableError
+        from restgpt.nodes.recipes.saved_run import save_run
+
+        if not self._run["file"]:
+            return ""
+        try:
+            healed = save_run(
+                self._agent.values(self._record.thread),
+                self._agent.resources,
+                name=self._recipe.name,
+                store=self._persistence.store,
+                thread=self._record.thread,
+                description=self._recipe.description,
+            )
+            path = RecipeBook(Path(self._run["file"]).parent).save(healed, beside=True)
+        except (NotSavableError, RecipeFileError) as error:
+            self._terminal.say(f"The agent went on without the recipe. Its run was not saved as a new version. {error}")
+            return ""
+        self._terminal.say(f"The agent went on without the recipe. Its run is saved as {path}, not proved.")
+        return str(path)
+
+
+def _is_whole(recipe: Recipe, outcome: Outcome) -> bool:
+    """Return whether a run went to its end, or as a dry run at least called each operation of the recipe."""
+    if outcome.program is not None and outcome.program.get("end") == "report":
+        return True
+    requests = [request for step in outcome.steps for request in step["requests"] if "place" in request]
+    called = {request["place"].get("function") for request in requests}
+    return called >= {used.function for used in recipe.operations}
+
+
+def recipe_line(run: RecipeOfThread) -> str:
+    """Return the recipe of a run in one line."""
+    recipe = recipe_in(run)
+    return f"{recipe.name}, version {recipe.version}, {proof(recipe)}"
+
+
+def shown_run(recipe: Recipe, run: RecipeOfThread, healed: str = "") -> dict[str, Any]:
+    """Return the recipe of a run for the JSON document of a command."""
+    document = {
+        "name": recipe.name,
+        "version": recipe.version,
+        "proved": recipe.proved,
+        "file": run["file"],
+        "inputs": dict(run["inputs"]),
+        "heals": run["heals"],
+    }
+    return {**document, "healed": healed} if healed else document
+
+
+def short(run: RecipeOfThread | None) -> Mapping[str, Any]:
+    """Return the recipe of a thread without its content, for a listing of threads."""
+    return {} if run is None else {"recipe": shown_run(recipe_in(run), run)}

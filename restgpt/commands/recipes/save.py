@@ -1,0 +1,117 @@
+"""`restgpt recipe save`: the last run of a thread becomes a recipe file."""
+
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from restgpt.calling.recipes.recipe import NAME, Recipe
+from restgpt.commands.failure import UsageError
+from restgpt.commands.recipes.text import input_lines
+from restgpt.commands.terminal import Terminal
+
+if TYPE_CHECKING:
+    from restgpt.nodes.context import Context
+    from restgpt.nodes.resources import Resources
+
+
+def save_thread(
+    terminal: Terminal, thread: str, name: str, *, turn: int | None, description: str, suggest: bool
+) -> None:
+    """Save a run of a thread under a name, and print the file, the inputs and what is fixed in the program."""
+    from restgpt.calling.recipes.book import RecipeBook
+    from restgpt.commands.thread import Threads
+    from restgpt.graph.build import build_graph
+    from restgpt.graph.persistence import open_persistence
+    from restgpt.nodes.context import Context
+    from restgpt.nodes.recipes.saved_run import save_run
+    from restgpt.nodes.resources import Resources
+    from restgpt.tools.run_settings import checked_settings
+    from restgpt.tools.settings import Settings
+
+    if not NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is no name of a recipe. Use 1 to 64 lower-case letters, digits and hyphens.")
+    settings = Settings.from_env()
+    with open_persistence(settings) as persistence:
+        record = Threads(persistence.store).get(thread)
+        if record.turn == 0:
+            raise UsageError(
+                f"Thread {thread} is a single call, which has no run to save. Repeat it with `restgpt call`."
+            )
+        with persistence.lock(thread):
+            context = checked_settings(Context, record.context)
+            resources: Resources = Resources(record.sources.load(settings), settings=settings, defaults=context)
+            graph = build_graph(resources=resources, checkpointer=persistence.checkpointer, store=persistence.store)
+            values = graph.get_state({"configurable": {"thread_id": thread}}).values
+            recipe = save_run(
+                values,
+                resources,
+                name=name,
+                store=persistence.store,
+                thread=thread,
+                turn=turn,
+                description=description,
+            )
+            if suggest:
+                proposed = _suggested(terminal, recipe, resources, context)
+                recipe = proposed.model_copy(update={"description": description}) if description else proposed
+    path = RecipeBook(settings.recipes).save(recipe, beside=True)
+    _report(terminal, RecipeBook(settings.recipes).load(name), path)
+
+
+def _suggested(terminal: Terminal, recipe: Recipe, resources: "Resources", context: "Context") -> Recipe:
+    """Return the recipe with names that the planner's model proposes; without a usable reply, the recipe as it is."""
+    from restgpt.nodes.recipes.names import with_proposed_names
+    from restgpt.tools.model.errors import ModelError, NoModelError
+
+    try:
+        return with_proposed_names(recipe, resources, context)
+    except NoModelError:
+        terminal.note(
+            "No model is configured, so the names are those that the rules found. Name a model with RESTGPT_MODEL."
+        )
+    except ModelError as error:
+        terminal.note(f"The model proposed no usable names, so they are those that the rules found. {error}")
+    return recipe
+
+
+def _report(terminal: Terminal, recipe: Recipe, path: Path) -> None:
+    fixed = fixed_values(recipe)
+    terminal.document(
+        {
+            "name": recipe.name,
+            "version": recipe.version,
+            "file": str(path),
+            "proved": recipe.proved,
+            "description": recipe.description,
+            "inputs": recipe.inputs,
+            "fixed": fixed,
+        }
+    )
+    lines = [f"Saved {path}" + (f" as version {recipe.version}; the others are kept." if recipe.version > 1 else ".")]
+    lines += _section("Inputs:", input_lines(recipe)) or ["It has no inputs."]
+    lines += _section("Fixed, because the program decides by them or computes with them:", fixed)
+    lines.append(f"Not proved: a run with other inputs that goes well proves it. Run it with: {run_line(recipe)}")
+    terminal.answer("\n".join(lines))
+
+
+def _section(heading: str, lines: Sequence[str]) -> list[str]:
+    return [heading, *(f"  {line}" for line in lines)] if lines else []
+
+
+def fixed_values(recipe: Recipe) -> list[str]:
+    """Return the values that the user had said and that are no inputs, as JSON texts."""
+    return [json.dumps(value, ensure_ascii=False) for value in recipe.constants]
+
+
+def run_line(recipe: Recipe) -> str:
+    """Return the command that runs a recipe with the inputs of the saved run, as an example."""
+    words = ["restgpt", "recipe", "run", recipe.name]
+    for name, value in recipe.examples.items():
+        words += ["--input", shlex.quote(f"{name}={_text(value)}")]
+    return " ".join(words)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,128 @@
+"""Guards the record of a recipe in the state: its inputs, the words of the user in it, and its bans."""
+
+from typing import Any
+
+import pytest
+
+from restgpt.calling.policy import Writes
+from restgpt.calling.recipes.given import RecipeInputError
+from restgpt.calling.recipes.recipe import Recipe
+from restgpt.graph.channels import RecipeChannel
+from restgpt.nodes.recipes.choice import line_of
+from restgpt.nodes.recipes.record import (
+    GivenRecipe,
+    RecipeFaultError,
+    current,
+    instruction_of,
+    recipe_of,
+    recipe_record,
+    said_by,
+    signature,
+    stricter,
+)
+from restgpt.nodes.records import RecipeRun
+
+INPUTS = {
+    "type": "object",
+    "properties": {
+        "names": {"type": "array", "items": {"type": "string"}},
+        "order": {"enum": ["up", "down"], "default": "up"},
+        "limit": {"type": ["integer", "null"]},
+    },
+    "required": ["names"],
+}
+
+
+def recipe(**changed: Any) -> Recipe:
+    given = {
+        "name": "list-things",
+        "description": "Lists  things.",
+        "saved": {"at": "2024-05-01"},
+        "apis": [{"name": "shop"}],
+        "inputs": INPUTS,
+        "program": "print(1)",
+        "operations": [],
+        **changed,
+    }
+    return Recipe.model_validate(given)
+
+
+def record(*, turn: int | None = 1, is_chosen: bool = False, **changed: Any) -> RecipeRun:
+    made = recipe_record(recipe(**changed), {"names": ["Björn's", "Ada"]}, is_chosen=is_chosen)
+    return made if turn is None else {**made, "turn": turn}
+
+
+def test_the_inputs_of_a_record_are_complete_and_in_the_order_of_the_recipe() -> None:
+    assert record()["inputs"] == {"names": ["Björn's", "Ada"], "order": "up"}
+    with pytest.raises(RecipeInputError, match="limit"):
+        recipe_record(recipe(), {"names": [], "limit": "many"})
+
+
+def test_a_recipe_comes_back_from_its_record_as_it_was() -> None:
+    made = recipe(constants=[7], writes="deny", proved="2024-05-02")
+    assert recipe_of(recipe_record(made, {"names": []})) == made
+
+
+def test_a_record_without_a_recipe_is_refused_with_the_place() -> None:
+    broken = record()
+    broken["recipe"] = {**broken["recipe"], "version": 0}
+    with pytest.raises(RecipeFaultError, match=r"list-things cannot be run: version: "):
+        recipe_of(broken)
+
+
+def test_the_signature_names_types_and_required_inputs() -> None:
+    assert signature(recipe()) == 'names*: [string], order: "up" | "down", limit: integer | null'
+    assert signature(recipe(inputs={"type": "object"})) == "no inputs"
+
+
+def test_the_line_of_a_recipe_says_whether_it_is_proved() -> None:
+    assert line_of(recipe(inputs={"type": "object"})) == (
+        "- list-things(no inputs): Lists things. [not proved: it ran only once]"
+    )
+    assert line_of(recipe(proved="2024-05-02")).endswith("[proved]")
+
+
+def test_the_instruction_names_the_recipe_and_its_inputs() -> None:
+    assert instruction_of(record()) == (
+        'Run the recipe list-things with names = ["Björn\'s", "Ada"], order = "up". Lists  things.'
+    )
+
+
+def test_inputs_and_constants_are_the_users_words_but_not_inputs_that_a_model_chose() -> None:
+    assert said_by(record(constants=[7, "Turin"])) == ["7", "Turin", "Björn's", "Ada", "up"]
+    assert said_by(record(constants=[7, "Turin"], is_chosen=True)) == ["7", "Turin"]
+    assert said_by(None) == []
+
+
+@pytest.mark.parametrize(
+    ("own", "of_run", "wanted"),
+    [
+        ("allow", "ask", "ask"),
+        ("ask", "allow", "allow"),
+        ("dry-run", "allow", "dry-run"),
+        ("deny", "dry-run", "deny"),
+        ("dry-run", "deny", "deny"),
+        ("allow", "deny", "deny"),
+    ],
+)
+def test_the_stricter_ban_holds(own: Writes, of_run: Writes, wanted: Writes) -> None:
+    assert stricter(of_run, {"turn": 1, "recipe": record(writes=own)}) == wanted
+
+
+def test_a_recipe_of_an_earlier_turn_bans_nothing() -> None:
+    state = {"turn": 2, "recipe": record(writes="deny")}
+    assert current(state) is None
+    assert stricter("allow", state) == "allow"
+
+
+def test_the_channel_tells_a_recipe_that_was_just_given_from_one_of_an_earlier_turn() -> None:
+    channel = RecipeChannel(RecipeRun | None, "recipe")
+    channel.update([record(turn=None)])
+    assert isinstance(channel.get(), GivenRecipe)
+    again = channel.from_checkpoint(channel.checkpoint())
+    assert isinstance(again.get(), GivenRecipe)
+    again.update([])
+    assert not isinstance(again.get(), GivenRecipe)
+    again.update([record(turn=3)])
+    assert not isinstance(again.get(), GivenRecipe)
+    assert again.checkpoint() == record(turn=3)
