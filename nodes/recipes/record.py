@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.policy import Writes
 from restgpt.calling.recipes.given import RecipeInputError, completed, input_problems
-from restgpt.calling.recipes.guards.closure import document_shifts, find_operation, moved_operation
+from restgpt.calling.recipes.guards.closure import document_shifts, find_operation, moved_operation, renamed_parameters
 from restgpt.calling.recipes.guards.shift import Shift
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.nodes.records import Program, RecipeRun
@@ -51,10 +51,14 @@ class RecipeState(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What a recipe finds in the documents: the operation of each function, and what is not as it was."""
+    """What a recipe finds in the documents: the operation of each function, and what is not as it was.
+
+    `renamed` maps, by function, names that path parameters had when the recipe was saved to those that they have now.
+    """
 
     functions: Mapping[str, Operation]
     shifts: tuple[Shift, ...]
+    renamed: Mapping[str, Mapping[str, str]]
 
 
 def recipe_record(
@@ -210,12 +214,14 @@ def ground_of(catalogue: Catalogue, record: RecipeRun) -> Ground:
 def _ground(catalogue: Catalogue, recipe: Recipe) -> Ground:
     functions: dict[str, Operation] = {}
     shifts: list[Shift] = []
+    renamed: dict[str, Mapping[str, str]] = {}
     called = {call.function for call in recipe.calls}
     for used in recipe.operations:
         operation = find_operation(used, catalogue)
         if operation is not None:
             functions[used.function] = operation
+            renamed[used.function] = renamed_parameters(used, operation)
         # Only a branch that the saved run did not take may call another function.
         if not called or used.function in called:
             shifts += document_shifts(used, operation or moved_operation(used, catalogue))
-    return Ground(functions, tuple(shifts))
+    return Ground(functions, tuple(shifts), renamed)
