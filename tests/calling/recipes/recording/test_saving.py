@@ -163,6 +163,10 @@ def test_a_program_that_does_not_end_over_its_own_answers_is_refused() -> None:
 def test_a_known_secret_in_the_program_is_refused_and_one_in_the_instruction_is_hidden() -> None:
     run = finished('print(find_items(query="Lamp")["items"][0]["name"])', "Find the Lamp with hunter22")
     assert "hunter22" not in json.dumps(saved(run, name="things", at="", redactor=Redactor(["hunter22"])).to_json())
+    described = saved(run, name="things", at="", description="Uses hunter22", redactor=Redactor(["hunter22"]))
+    assert "hunter22" not in json.dumps(described.to_json())
+    with pytest.raises(NotSavableError, match="secrets never reach a recipe"):
+        saved(run, name="things", at="", redactor=Redactor(["/items/*/name"]))
     bad = finished('print(find_items(query="hunter22")["items"][0]["name"])', "Find hunter22")
     with pytest.raises(NotSavableError, match="secrets never reach a recipe"):
         saved(bad, name="things", at="", redactor=Redactor(["hunter22"]))
