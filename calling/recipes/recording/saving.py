@@ -31,6 +31,12 @@ MOST_CALLS = 1000
 SHORTEST_COPY = 3
 """How many characters a text has at least to be taken for a copy of a value in an earlier answer."""
 
+SECRET = (
+    "The program, one of its inputs, or what it relies on contains a known secret, and secrets never reach a recipe. "
+    "Give the secret as a credential of the API, and save a run without it."
+)
+"""Why a run with a secret is not saved."""
+
 MARK = " Xq"
 """What is appended to a value to see what depends on it."""
 
@@ -76,9 +82,9 @@ def saved(
     links = links_of(sent, made.values, literals=written)
     operations = _operations(run)
     instruction = redactor.text(run.instruction) if redactor else run.instruction
-    return Recipe(
+    recipe = Recipe(
         name=name,
-        description=description or described(instruction, made.inputs),
+        description=(redactor.text(description) if redactor else description) or described(instruction, made.inputs),
         saved=Saved(at=at, by=by, instruction=instruction),
         apis=_apis(run),
         writes=run.writes if run.writes != "dry-run" else "ask",
@@ -92,6 +98,9 @@ def saved(
         ),
         is_linear=_is_linear(run, made, sources, [link.choice for link in links]),
     )
+    if redactor and redactor.json(document := recipe.to_json()) != document:
+        raise NotSavableError(SECRET)
+    return recipe
 
 
 def described(instruction: str, inputs: Sequence[Input]) -> str:
@@ -330,10 +339,7 @@ def _is_relevant(run: FinishedRun, made: _Made, item: Input, report: str) -> boo
 
 def _check_secrets(made: _Made, redactor: Redactor | None) -> None:
     if redactor and (redactor.text(made.code) != made.code or redactor.json(made.values) != made.values):
-        raise NotSavableError(
-            "The program or one of its inputs contains a known secret, and secrets never reach a recipe. Give the "
-            "secret as a credential of the API, and save a run without it."
-        )
+        raise NotSavableError(SECRET)
 
 
 def _schema(inputs: Sequence[Input]) -> dict[str, Any]:
