@@ -61,8 +61,8 @@ def build_recipe(
 ) -> RecipeGraph:
     """Build the graph that runs a recipe without a model; its input is `{"inputs": {…}}`, its output has `answer`.
 
-    The arguments are those of `build_graph`. With `is_tool` the inputs are not the user's words. Without `apis` and `resources`, the APIs that the recipe names are read
-    from `apis.yaml`. Raises `ValueError` as `build_graph` does.
+    The arguments are those of `build_graph`. With `is_tool` the inputs are not the user's words. Without `apis` and
+    `resources`, the APIs that the recipe names are read from `apis.yaml`. Raises `ValueError` as `build_graph` does.
     """
     check_store(checkpointer, store)
     is_configured = apis is None and resources is None

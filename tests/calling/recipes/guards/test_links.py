@@ -508,3 +508,23 @@ def test_a_list_in_which_the_program_finds_nothing_of_the_name_is_a_shift_at_its
     assert unfound_shifts(recipe, [board("Bake", "Sew")], {"task": "Bake"}) == []
     assert unfound_shifts(recipe, [board("Sew"), close(1)], {"task": "Bake"}) == []
     assert unfound_shifts(recipe, [], {"task": "Bake"}) == []
+
+
+@pytest.mark.parametrize("empty", ["", "  ", "!!", "🚀"])
+def test_an_input_without_words_names_no_item(empty: str) -> None:
+    [shift] = shifts_of(RECIPE, person(1), [search(empty, found(*CAST))], {"who": empty}, count=1)
+    assert "what the input who names" in shift
+
+
+def test_an_input_of_signs_names_the_item_that_is_called_exactly_so() -> None:
+    assert shifts_of(RECIPE, person(1), [search("🚀", found("🚀", "Ann Lee"))], {"who": "🚀"}) == []
+
+
+@pytest.mark.parametrize(("is_linear", "is_change", "count"), [(True, True, 1), (True, False, 0), (False, True, 0)])
+def test_a_change_of_the_only_item_of_a_list_stops_where_the_list_has_several(
+    is_linear: bool, is_change: bool, count: int
+) -> None:
+    listed = replace(search("", found("Ann Lee"), function="list_people"), arguments={})
+    made = saved_from((listed, person(1)), {}).model_copy(update={"is_linear": is_linear})
+    now = replace(listed, body=found("Ann Lee", "Bo"))
+    shifts_of(made, replace(person(1), is_change=is_change), [now], {}, count=count)
