@@ -44,6 +44,9 @@ AGAIN = "Correct the file, or save the recipe again."
 
 Place = tuple[str | int, ...]
 
+_BREAKS = frozenset("\x85\u2028\u2029")
+"""Line breaks of YAML but not of Python: only escapes keep them, so that no comment of a program becomes code."""
+
 _PARTS: Mapping[Place, type[BaseModel]] = {
     (): Recipe,
     ("saved",): Saved,
@@ -383,6 +386,8 @@ class _Resolver(Resolver):
 
 
 def _text_node(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    if not _BREAKS.isdisjoint(value):
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style='"')
     if "\n" in value.rstrip("\n"):
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|")
     is_other = _resolver.resolve(yaml.ScalarNode, value, (True, False)) != "tag:yaml.org,2002:str"
