@@ -386,7 +386,8 @@ class _Resolver(Resolver):
 
 
 def _text_node(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    if not _BREAKS.isdisjoint(value):
+    # A block that ends with empty lines would end the whole document.
+    if not _BREAKS.isdisjoint(value) or value.endswith("\n\n"):
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style='"')
     if "\n" in value.rstrip("\n"):
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|")

@@ -282,7 +282,7 @@ class Settling:
                 description=self._recipe.description,
             )
             path = RecipeBook(Path(self._run["file"]).parent).save(healed, beside=True)
-        except (NotSavableError, RecipeFileError) as error:
+        except (NotSavableError, RecipeFileError, OSError) as error:
             self._terminal.say(f"The agent went on without the recipe. Its run was not saved as a new version. {error}")
             return ""
         self._terminal.say(f"The agent went on without the recipe. Its run is saved as {path}, not proved.")
@@ -293,7 +293,8 @@ def _has_other_inputs(recipe: Recipe, inputs: Mapping[str, Any]) -> bool:
     """Return whether a run had other inputs than the saved one; an input without an example had its default then."""
     properties = recipe.inputs.get("properties", {})
     defaults = {name: schema["default"] for name, schema in properties.items() if "default" in schema}
-    return dict(inputs) != {**{name: defaults[name] for name in inputs if name in defaults}, **recipe.examples}
+    known = {name: value for name, value in inputs.items() if name in recipe.examples or name in defaults}
+    return known != {**{name: defaults[name] for name in known if name in defaults}, **recipe.examples}
 
 
 def _is_whole(recipe: Recipe, outcome: Outcome) -> bool:

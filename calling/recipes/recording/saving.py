@@ -21,7 +21,7 @@ from restgpt.calling.recipes.recording.variation import follows, given_by, is_co
 from restgpt.calling.recipes.sent import Sent
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named as shown
-from restgpt.tools.redaction import Redactor
+from restgpt.tools.redaction import Redactor, is_secret_name
 from restgpt.tools.sandbox.parametrize import Parametrized, Replacement, parametrized
 from restgpt.tools.sandbox.program import ProgramRun, run_program
 
@@ -81,10 +81,11 @@ def saved(
     written = [source.value for found in sources for source in found.values() if source.value is not None]
     links = links_of(sent, made.values, literals=written)
     operations = _operations(run)
-    instruction = redactor.text(run.instruction) if redactor else run.instruction
+    redactor = (redactor or Redactor()).extended(_hidden(made))
+    instruction = redactor.text(run.instruction)
     recipe = Recipe(
         name=name,
-        description=(redactor.text(description) if redactor else description) or described(instruction, made.inputs),
+        description=redactor.text(description) or described(instruction, made.inputs),
         saved=Saved(at=at, by=by, instruction=instruction),
         apis=_apis(run),
         writes=run.writes if run.writes != "dry-run" else "ask",
@@ -98,7 +99,7 @@ def saved(
         ),
         is_linear=_is_linear(run, made, sources, [link.choice for link in links]),
     )
-    if redactor and redactor.json(document := recipe.to_json()) != document:
+    if redactor.json(document := recipe.to_json()) != document:
         raise NotSavableError(SECRET)
     return recipe
 
@@ -343,9 +344,20 @@ def _check_secrets(made: _Made, redactor: Redactor | None) -> None:
 
 
 def _schema(inputs: Sequence[Input]) -> dict[str, Any]:
-    required = [item.name for item in inputs if item.is_required]
+    required = [item.name for item in inputs if item.is_required or is_secret_name(item.name)]
     listed = {"required": required} if required else {}
-    return {"type": "object", "properties": {item.name: item.property() for item in inputs}, **listed}
+    return {"type": "object", "properties": {item.name: _property(item) for item in inputs}, **listed}
+
+
+def _property(item: Input) -> dict[str, Any]:
+    """Return the schema of an input; one with the name of a secret keeps no value."""
+    hidden = ("examples", "default") if is_secret_name(item.name) else ()
+    return {key: value for key, value in item.property().items() if key not in hidden}
+
+
+def _hidden(made: _Made) -> list[str]:
+    """Return the values of inputs with the names of secrets, which other places of the file may not show either."""
+    return [text_of(value) for item in made.inputs if is_secret_name(item.name) for value in _values(item)]
 
 
 def _operations(run: FinishedRun) -> tuple[Any, ...]:
