@@ -16,6 +16,7 @@ from restgpt.nodes.knowledge import notes_of, rules_text
 from restgpt.nodes.program import may_write, written
 from restgpt.nodes.program_calls import MAX_PAGES
 from restgpt.nodes.program_log import ProgramState
+from restgpt.nodes.recipes.record import current, kept_by
 from restgpt.nodes.records import PlannedCall, Request, placed, seconds_spent, spent_since
 from restgpt.nodes.resources import Resources, Run
 from restgpt.nodes.results import NOTHING_YET, background, result_of
@@ -160,7 +161,8 @@ def functions_of(run: Run, operations: Sequence[Operation], focus: str) -> str:
 def _evidence(run: Run, state: CallerState, requests: Sequence[Request]) -> Evidence:
     """Return the user's words and the results of successful calls, but no arguments or errors: a model wrote them."""
     answered = [*(request for step in state["steps"] for request in step["requests"]), *requests]
-    return Evidence(said(state), *notes_of(run), *(request["result"] for request in answered if succeeded(request)))
+    results = (request["result"] for request in answered if succeeded(request))
+    return Evidence(said(state), *kept_by(current(state)), *notes_of(run), *results)
 
 
 def _requests(

@@ -130,7 +130,8 @@ def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
     if record is None or is_running(program) or "decision" in update:
         return update
     may_heal = program["end"] in HEALED
-    if record.get("heals") and not changes_of(update["requests"]):
+    # After a person's refusal the agent does not try another way, unless it had chosen the recipe itself.
+    if record.get("heals") and (may_heal or record.get("is_chosen")) and not changes_of(update["requests"]):
         return update
     thread = run.thread
     answer = stop_text(record, program["feedback"], update["requests"], thread=thread, may_heal=may_heal)

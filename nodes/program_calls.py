@@ -1,5 +1,6 @@
 """The calls of a program: drafted from the functions and arguments that it names, with the origin of every value."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, cast
@@ -9,7 +10,7 @@ from restgpt.calling.grounding import Answers, Sources
 from restgpt.nodes.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.knowledge import notes_of
 from restgpt.nodes.program_log import ProgramState
-from restgpt.nodes.recipes.record import ground_of, of_program
+from restgpt.nodes.recipes.record import current, ground_of, kept_by, of_program, unsaid_by
 from restgpt.nodes.records import Place, Program, Request, placed
 from restgpt.nodes.resources import Run
 from restgpt.specs import Operation
@@ -31,6 +32,7 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
     texts = said(state)
     functions, record = functions_of(run, state, program), of_program(state, program)
     renamed = {} if record is None else ground_of(run.catalogue, record).renamed
+    code = _code(state, program)
 
     @cache
     def found() -> list[tuple[str, Any]]:
@@ -44,7 +46,7 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
     # Not the results of steps: they hold what models wrote, such as the arguments of calls that were refused.
     earlier = (request for step in state["steps"] for request in step["requests"] if succeeded(request))
     evidence = Sources(
-        Evidence(texts, *notes_of(run), *(request["result"] for request in earlier)),
+        Evidence(texts, *kept_by(current(state)), *notes_of(run), *(request["result"] for request in earlier)),
         Answers(value for _, value in answers()),
     )
 
@@ -66,7 +68,7 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
             found=answers(),
             evidence=evidence,
             remedy="an answer. Take it from the answer of a call that gives it.",
-            code=program["code"],
+            code=code,
             answered=given_by,
             pages=pages,
             # No model says why a recipe makes a call; the pause shows the line.
@@ -83,6 +85,13 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
         return placed(drafted.to_json(), round_number=state["round"], call=before + number, place=place)
 
     return make
+
+
+def _code(state: ProgramState, program: Program) -> str:
+    """Return the code of a program; inputs that the user did not say count as its literals."""
+    record = of_program(state, program)
+    unsaid = unsaid_by(record) if record is not None else {}
+    return f"{program['code']}\n{json.dumps(unsaid, ensure_ascii=False)}" if unsaid else program["code"]
 
 
 def functions_of(run: Run, state: ProgramState, program: Program) -> Mapping[str, Operation]:

@@ -79,7 +79,8 @@ class RecipeRun(TypedDict):
     """The recipe of a turn, as JSON, and its inputs, so that a resumed run does not depend on the recipe's file.
 
     `heals` says that the planner goes on where the recipe stops before its first change. `is_chosen` says that the
-    planner chose recipe and inputs, so the inputs are not the user's words. Intake or the planner sets `turn`.
+    planner chose recipe and inputs, `is_passed` that the caller of a tool gave the inputs, so the inputs are not the
+    user's words; nor are `defaults`, the names of those that the file has given. Intake or the planner sets `turn`.
     """
 
     name: str
@@ -87,6 +88,8 @@ class RecipeRun(TypedDict):
     inputs: dict[str, Any]
     heals: NotRequired[bool]
     is_chosen: NotRequired[bool]
+    is_passed: NotRequired[bool]
+    defaults: NotRequired[list[str]]
     turn: NotRequired[int]
 
 

@@ -15,6 +15,7 @@ from restgpt.calling.recipes.recipe import NAME, Recipe
 from restgpt.calling.recipes.recipe_file import (
     RecipeFileError,
     changed_text,
+    parsed_recipe,
     read_recipe,
     recipe_text,
     write_file,
@@ -86,7 +87,7 @@ class RecipeBook:
                 )
             version = max(taken, default=0) + 1
             path = self._path(recipe.name, version)
-            write_file(path, recipe_text(recipe.model_copy(update={"version": version})))
+            write_file(path, _checked_text(recipe.model_copy(update={"version": version}), path))
         return path
 
     def rename(self, name: str, new: str) -> list[Path]:
@@ -198,6 +199,14 @@ def prove_file(path: Path, recipe: Recipe) -> Recipe:
         proved = found.model_copy(update={"proved": datetime.now(UTC).isoformat(timespec="seconds")})
         write_file(path, changed_text(path, text, proved, ("proved",)))
         return proved
+
+
+def _checked_text(recipe: Recipe, path: Path) -> str:
+    """Return the text of a recipe's file; raises `RecipeFileError` if it would be read as another recipe."""
+    text = recipe_text(recipe)
+    if parsed_recipe(text, path).to_json() != recipe.to_json():
+        raise RecipeFileError(f"{path} was not written: the recipe has text that YAML does not keep. Save another run.")
+    return text
 
 
 def _named(path: Path) -> tuple[str, int]:

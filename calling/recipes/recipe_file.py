@@ -7,20 +7,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 from uuid import uuid4
 
 import yaml
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 from pydantic import BaseModel, ValidationError
 from yaml.resolver import Resolver
 
+from restgpt.calling.recipes.input_schema import schema_fault
 from restgpt.calling.recipes.recipe import (
     FORMAT,
     Documented,
     Echo,
-    JsonType,
     Link,
     Recipe,
     RecipeApi,
@@ -46,6 +44,9 @@ AGAIN = "Correct the file, or save the recipe again."
 
 Place = tuple[str | int, ...]
 
+_BREAKS = frozenset("\x85\u2028\u2029")
+"""Line breaks of YAML but not of Python: only escapes keep them, so that no comment of a program becomes code."""
+
 _PARTS: Mapping[Place, type[BaseModel]] = {
     (): Recipe,
     ("saved",): Saved,
@@ -59,7 +60,6 @@ _PARTS: Mapping[Place, type[BaseModel]] = {
 _KEYS = [item.alias or name for name, item in Recipe.model_fields.items()]
 """The keys of a recipe file in the order in which they are written."""
 
-_PLAIN = {"type", "description", "examples", "default", "items"}
 _KINDS = {
     "string_type": "a text",
     "int_type": "a whole number",
@@ -92,8 +92,9 @@ def parsed_recipe(text: str, path: Path) -> Recipe:
         raise document.fault(*_told(document, error)) from None
     except UnicodeEncodeError:
         raise document.fault((), f"has an escape such as \\ud800, which is no character. {AGAIN}") from None
-    if found := _schema_fault(recipe.inputs):
-        raise document.fault(*found)
+    if found := schema_fault(recipe.inputs):
+        place, what = found
+        raise document.fault(place, f"{what}. {AGAIN}")
     return recipe
 
 
@@ -350,36 +351,6 @@ def _shown(value: Any) -> str:
     return "a mapping" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else json.dumps(value)
 
 
-def _schema_fault(schema: Mapping[str, Any]) -> tuple[Place, str] | None:
-    """Return the place and the fault of the inputs if they are no JSON Schema, else None."""
-    properties: Mapping[str, Any] = schema.get("properties", {})
-    if wrong := [name for name, item in properties.items() if not isinstance(item, Mapping)]:
-        return ("inputs", "properties", wrong[0]), f"must be a mapping, such as {{type: string}}. {AGAIN}"
-    # The whole check takes milliseconds, which the inputs of a saved run do not need.
-    if not all(map(_is_plain, properties.values())):
-        check = Draft202012Validator(Draft202012Validator.META_SCHEMA)
-        if error := best_match(check.iter_errors(schema)):
-            return ("inputs", *error.absolute_path), f"is no JSON Schema: {error.message[:200]}. {AGAIN}"
-    if not isinstance(required := schema.get("required", []), list):
-        return ("inputs", "required"), f"must be a list of inputs. {AGAIN}"
-    if wrong := [str(name) for name in required if name not in properties]:
-        return ("inputs", "required"), f"names {quoted(wrong[0], 60)}, which is not among the properties. {AGAIN}"
-    return None
-
-
-def _is_plain(schema: Any) -> bool:
-    """Return whether a schema has only keywords that any saved input has, each with a valid value."""
-    return (
-        isinstance(schema, Mapping)
-        and schema.keys() <= _PLAIN
-        and isinstance(schema.get("type", "string"), str)
-        and schema.get("type", "string") in get_args(JsonType)
-        and isinstance(schema.get("description", ""), str)
-        and isinstance(schema.get("examples", []), list)
-        and ("items" not in schema or _is_plain(schema["items"]))
-    )
-
-
 class _Section(dict[str, Any]):
     """A top-level key with its value, which is always a block."""
 
@@ -415,6 +386,9 @@ class _Resolver(Resolver):
 
 
 def _text_node(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    # A block that ends with empty lines would end the whole document.
+    if not _BREAKS.isdisjoint(value) or value.endswith("\n\n"):
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style='"')
     if "\n" in value.rstrip("\n"):
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|")
     is_other = _resolver.resolve(yaml.ScalarNode, value, (True, False)) != "tag:yaml.org,2002:str"

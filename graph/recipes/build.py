@@ -57,11 +57,12 @@ def build_recipe(
     store: BaseStore | None = None,
     resources: Resources | None = None,
     concurrency: int | None = None,
+    is_tool: bool = False,
 ) -> RecipeGraph:
     """Build the graph that runs a recipe without a model; its input is `{"inputs": {…}}`, its output has `answer`.
 
-    The arguments are those of `build_graph`. Without `apis` and `resources`, the APIs that the recipe names are read
-    from `apis.yaml`. Raises `ValueError` as `build_graph` does.
+    The arguments are those of `build_graph`. With `is_tool` the inputs are not the user's words. Without `apis` and
+    `resources`, the APIs that the recipe names are read from `apis.yaml`. Raises `ValueError` as `build_graph` does.
     """
     check_store(checkpointer, store)
     is_configured = apis is None and resources is None
@@ -73,7 +74,7 @@ def build_recipe(
     )
     builder.add_node(
         "open",
-        observed("open", fenced(make_opening(recipe, resources), resources)),
+        observed("open", fenced(make_opening(recipe, resources, is_tool=is_tool), resources)),
         metadata={"description": "Opens a run of the recipe with its inputs."},
     )
     builder.add_node(
@@ -102,11 +103,11 @@ def _input_of(recipe: Recipe) -> type[RecipeInput]:
     return TypedDict("RecipeInput", keys, total=False)  # type: ignore[operator,no-any-return]
 
 
-def make_opening(recipe: Recipe, resources: Resources) -> Callable[..., dict[str, Any]]:
+def make_opening(recipe: Recipe, resources: Resources, *, is_tool: bool = False) -> Callable[..., dict[str, Any]]:
     """Make the node that opens a run of a recipe; it raises `RecipeInputError` for inputs that do not fit."""
 
     def opening(state: RecipeGraphState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        record = recipe_record(recipe, state.get("inputs") or {})
+        record = recipe_record(recipe, state.get("inputs") or {}, is_passed=is_tool)
         opened = intake({**state, "recipe": GivenRecipe(record)})  # type: ignore[typeddict-item]
         run = resources.open(runtime, config)
         begun: Any = {**state, **opened, "messages": [*state.get("messages", ()), *opened["messages"]]}

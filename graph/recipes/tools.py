@@ -73,7 +73,8 @@ def recipe_tools(
     tools = []
     for recipe in recipes:
         own = narrowed(resources, recipe) if is_configured else resources
-        graph = build_recipe(recipe, checkpointer=checkpointer, store=store, resources=own)
+        # A model may call the tool, so its inputs are not what the user said.
+        graph = build_recipe(recipe, checkpointer=checkpointer, store=store, resources=own, is_tool=True)
         tools.append(_tool(recipe, graph))
     return tools
 

@@ -15,6 +15,7 @@ from restgpt.nodes.records import RecipeRun
 from restgpt.nodes.resources import Run
 from restgpt.prompts import fenced, render
 from restgpt.specs.api import slug
+from restgpt.tools.quotation import one_line
 
 MOST_SHOWN = 10
 """The maximum number of recipes that the planner sees; of more, those with the words of the instruction."""
@@ -66,9 +67,8 @@ def offer_of(recipes: Sequence[Recipe]) -> Offer:
 
 def line_of(recipe: Recipe) -> str:
     """Return the line of a recipe: name, inputs with their types, description, and whether it is proved."""
-    described = " ".join(recipe.description.split())
     state = "proved" if recipe.proved else UNPROVED
-    text = f"- {recipe.name}({signature(recipe)}): {described}"
+    text = one_line(" ".join(f"- {recipe.name}({signature(recipe)}): {recipe.description}".split()))
     return f"{text[:MOST_LINE]} [{state}]"
 
 

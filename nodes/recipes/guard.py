@@ -131,4 +131,6 @@ def stop_text(record: RecipeRun, reason: str, requests: Sequence[Request], *, th
 def to_planner(record: RecipeRun, reason: str) -> str:
     """Return the result of a recipe that stopped, for the planner, who sees the program too."""
     inputs = json.dumps(record["inputs"], ensure_ascii=False)
-    return f"This program is the recipe {record['name']}. It ran with inputs = {inputs} and stopped. {reason}"
+    described = " ".join(recipe_of(record).description.split())
+    does = f" ({described})" if described else ""
+    return f"This program is the recipe {record['name']}{does}. It ran with inputs = {inputs} and stopped. {reason}"

@@ -1,7 +1,7 @@
 """The recipe of a turn: its record in the state, its inputs, the words of the user in it, and its operations."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NotRequired
@@ -14,10 +14,12 @@ from restgpt.calling.policy import Writes
 from restgpt.calling.recipes.given import RecipeInputError, completed, input_problems
 from restgpt.calling.recipes.guards.closure import document_shifts, find_operation, moved_operation, renamed_parameters
 from restgpt.calling.recipes.guards.shift import Shift
+from restgpt.calling.recipes.input_schema import schema_fault
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.nodes.records import Program, RecipeRun
 from restgpt.specs import Catalogue, Operation
 from restgpt.tools.errors import StoppingError
+from restgpt.tools.quotation import one_line
 from restgpt.tools.storable import storable_text, storable_value
 
 MOST_KNOWN = 64
@@ -30,11 +32,11 @@ STRICTNESS: Mapping[Writes, int] = {"allow": 0, "ask": 0, "dry-run": 1, "deny": 
 class RecipeFaultError(StoppingError):
     """The recipe of a run does not have the form of a recipe."""
 
-    def __init__(self, name: str, error: ValidationError) -> None:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the recipe"
+    def __init__(self, name: str, place: Sequence[str | int], what: str) -> None:
+        where = one_line(" ".join(".".join(map(str, place)).split()) or "the recipe")
         super().__init__(
-            f"The recipe {name} cannot be run: {place}: {first['msg']}. Correct it at this place. Nothing was sent."
+            f"The recipe {one_line(name)} cannot be run: {where}: {what}. Correct it at this place. Nothing more was "
+            "sent."
         )
 
 
@@ -62,17 +64,26 @@ class Ground:
 
 
 def recipe_record(
-    recipe: Recipe, inputs: Mapping[str, Any], *, heals: bool = False, is_chosen: bool = False
+    recipe: Recipe,
+    inputs: Mapping[str, Any],
+    *,
+    heals: bool = False,
+    is_chosen: bool = False,
+    is_passed: bool = False,
 ) -> RecipeRun:
-    """Return the state key `recipe` of a run with these inputs; `is_chosen` if the planner chose them.
+    """Return the state key `recipe` of a run with these inputs.
 
-    Raises `RecipeInputError`.
+    `is_chosen` if the planner chose them, `is_passed` if the caller of a tool did. Raises `RecipeInputError`.
     """
     record: RecipeRun = {"name": recipe.name, "recipe": recipe.to_json(), "inputs": filled(recipe, inputs)}
+    if unsaid := [name for name in record["inputs"] if name not in inputs]:
+        record["defaults"] = unsaid
     if heals:
         record["heals"] = True
     if is_chosen:
         record["is_chosen"] = True
+    if is_passed:
+        record["is_passed"] = True
     return record
 
 
@@ -109,8 +120,10 @@ def _type_of(schema: Any) -> str:
 
 def begun(record: RecipeRun, turn: int) -> RecipeRun:
     """Return the record of a recipe that a turn begins; raises `RecipeFaultError` and `RecipeInputError`."""
-    recipe = recipe_of(record)
-    return {**record, "inputs": filled(recipe, record["inputs"]), "turn": turn}
+    recipe, given = recipe_of(record), record["inputs"]
+    inputs, known = filled(recipe, given), record.get("defaults", ())
+    unsaid = [name for name in inputs if name in known or name not in given]
+    return {**record, "inputs": inputs, "defaults": unsaid, "turn": turn}
 
 
 def current(state: RecipeState | Mapping[str, Any]) -> RecipeRun | None:
@@ -157,27 +170,59 @@ def _known(record: RecipeRun) -> _Known:
 @lru_cache(maxsize=64)
 def _read(text: str, name: str) -> Recipe:
     try:
-        return Recipe.model_validate_json(text)
+        recipe = Recipe.model_validate_json(text)
     except ValidationError as error:
-        raise RecipeFaultError(name, error) from None
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        raise RecipeFaultError(name, first["loc"], first["msg"]) from None
+    if fault := schema_fault(recipe.inputs):
+        raise RecipeFaultError(name, *fault)
+    return recipe
 
 
 def instruction_of(record: RecipeRun) -> str:
-    """Return the instruction of a turn that runs a recipe: its name, its inputs, and what it does."""
-    recipe = recipe_of(record)
-    given = ", ".join(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in record["inputs"].items())
-    asked = f"Run the recipe {recipe.name}{f' with {given}' if given else ''}."
-    return storable_text(f"{asked} {recipe.description}".strip())
+    """Return the instruction of a turn that runs a recipe: its name, and the inputs that the user gave.
+
+    An instruction counts as the user's words, so it has nothing that only the file says.
+    """
+    given = ", ".join(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in _given(record).items())
+    return storable_text(f"Run the recipe {recipe_of(record).name}{f' with {given}' if given else ''}.")
 
 
 def said_by(record: RecipeRun | None) -> list[str]:
-    """Return the user's words in a recipe and its inputs, one value each; inputs that a model chose are not his."""
+    """Return the user's words in the inputs of a recipe, one value each.
+
+    What a model or a tool's caller gave is not his, nor is what the file has: defaults, constants, the description.
+    """
+    return [] if record is None else [str(value) for value in _scalars(_given(record))]
+
+
+def kept_by(record: RecipeRun | None) -> list[str]:
+    """Return the values that no model of this run invented, though nobody said them in it, one value each.
+
+    They are the constants of the recipe, its defaults, and the inputs that the caller of a tool gave.
+    """
     if record is None:
         return []
-    texts = [str(value) for value in _scalars(recipe_of(record).constants)]
-    if not record.get("is_chosen"):
-        texts += [str(value) for value in _scalars(record["inputs"])]
-    return texts
+    inputs = record["inputs"] if record.get("is_passed") else _defaults(record)
+    return [str(value) for value in _scalars([recipe_of(record).constants, inputs])]
+
+
+def unsaid_by(record: RecipeRun) -> dict[str, Any]:
+    """Return the inputs that are not the user's words; like literals of the program, they stand before it runs."""
+    given = _given(record)
+    return {name: value for name, value in record["inputs"].items() if name not in given}
+
+
+def _given(record: RecipeRun) -> dict[str, Any]:
+    """Return the inputs that the user gave."""
+    if record.get("is_chosen") or record.get("is_passed"):
+        return {}
+    defaults = record.get("defaults", ())
+    return {name: value for name, value in record["inputs"].items() if name not in defaults}
+
+
+def _defaults(record: RecipeRun) -> dict[str, Any]:
+    return {name: record["inputs"][name] for name in record.get("defaults", ()) if name in record["inputs"]}
 
 
 def _scalars(value: Any) -> list[Any]:

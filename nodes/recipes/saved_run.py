@@ -19,6 +19,7 @@ from restgpt.calling.recipes.recording.straight import straight
 from restgpt.calling.recipes.sent import Sent
 from restgpt.nodes.conversation import said
 from restgpt.nodes.program_log import entry_of
+from restgpt.nodes.recipes.record import current, kept_by
 from restgpt.nodes.records import Place, Program, Request, Step
 from restgpt.nodes.resources import Resources
 from restgpt.specs import Catalogue
@@ -262,7 +263,8 @@ def _finished(
         clock=program["clock"] if program else 0.0,
         seed=program["seed"] if program else "",
         calls=tuple(calls),
-        said=said(cast(Any, values)),
+        # A healed run may have values of its recipe, which a user had said when that was saved.
+        said="\n".join([said(cast(Any, values)), *kept_by(current(values))]),
         instruction=str(values["instruction"]),
         report=str(values.get("answer") or ""),
         seen=seen,

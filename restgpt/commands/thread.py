@@ -1,10 +1,10 @@
 """The command line's record of a thread: its instruction, APIs and settings, and the status of its last run."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, cast
 
 from restgpt.commands.failure import UsageError
 from restgpt.commands.sources import Sources
@@ -23,13 +23,14 @@ class RecipeOfThread(TypedDict):
     """The recipe of a run as JSON, with its inputs, so that `resume` does not depend on the file.
 
     `file` is the path of its file, empty for a recipe that was read from another document. `heals` says that the agent
-    goes on where the recipe stops before its first change.
+    goes on where the recipe stops before its first change. `defaults` are the inputs that the file has given.
     """
 
     recipe: Mapping[str, Any]
     inputs: Mapping[str, Any]
     file: str
     heals: bool
+    defaults: NotRequired[Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)

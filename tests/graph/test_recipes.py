@@ -361,6 +361,16 @@ def test_the_planner_does_not_go_on_after_a_change(board: Board) -> None:
     assert agent.model.prompts == []
 
 
+def test_the_planner_does_not_go_on_after_a_refusal(board: Board) -> None:
+    agent = agent_of(board)
+    agent.ask(given(recipe(board.api), heals=True))
+    done = agent.ask(Command(resume={"decisions": [{"type": "reject", "message": "Not now."}]}))
+    assert "Not now." in done["answer"]
+    assert "Nothing was changed." in done["answer"]
+    assert agent.model.prompts == []
+    assert board.calls() == ADDED[:1]
+
+
 def test_a_recipe_that_stops_without_healing_ends_the_turn_of_the_agent(board: Board) -> None:
     agent = agent_of(board)
     assert "Nothing was changed." in agent.ask(given(recipe(board.api), project="Moss"))["answer"]

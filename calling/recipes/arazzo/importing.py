@@ -16,6 +16,7 @@ from restgpt.calling.recipes.arazzo.inputs import InputsError, inputs_of, joined
 from restgpt.calling.recipes.arazzo.program import Compiled, compiled
 from restgpt.calling.recipes.arazzo.sources import Sources
 from restgpt.calling.recipes.guards.closure import template_of, used_operation
+from restgpt.calling.recipes.input_schema import schema_fault
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.specs import Api, Operation
 from restgpt.specs.api import slug
@@ -48,13 +49,18 @@ def from_arazzo(
     }
     try:
         parts = _with_program(read, chosen, sources) if PROGRAM in extra else _with_steps(read, chosen, sources)
-        return Recipe.model_validate({**fields, **parts})
+        recipe = Recipe.model_validate({**fields, **parts})
     except ValidationError as error:
         faults = [
             Fault(f"/workflows/{number}", f"{'/'.join(map(str, item['loc']))}: {item['msg']}".removeprefix(": "))
             for item in error.errors(include_url=False)
         ]
         raise ArazzoError(f"The workflow {chosen.workflow_id} makes no recipe.", faults) from None
+    if fault := schema_fault(recipe.inputs):
+        place, what = fault
+        where = f"/workflows/{number}/{'/'.join(map(str, place))}"
+        raise ArazzoError(f"The workflow {chosen.workflow_id} makes no recipe.", [Fault(where, what)])
+    return recipe
 
 
 def _chosen(document: Arazzo, name: str) -> tuple[int, Workflow]:

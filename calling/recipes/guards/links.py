@@ -519,7 +519,7 @@ class _Check:
         best: list[Shift] | None = None
         for link in links:
             for chosen in self._origins(call, value, link):
-                found = list(self._choice_shifts(link, chosen))
+                found = list(self._choice_shifts(link, chosen, call))
                 if not found:
                     return []
                 best = found if best is None or len(found) < len(best) else best
@@ -544,17 +544,23 @@ class _Check:
                     table.setdefault(text_of(value), []).append(path)
         return self._places[key]
 
-    def _choice_shifts(self, link: Link, chosen: _Chosen) -> Iterator[Shift]:
+    def _choice_shifts(self, link: Link, chosen: _Chosen, call: Sent) -> Iterator[Shift]:
         if link.choice == "each":
             return
         if link.echo is not None:
             yield from self._echo_shifts(link, link.echo, chosen)
-        elif link.choice == "only" and link.alike == 1 and (chosen.size or 0) > 1 and self._is_search(chosen):
+        elif link.choice == "only" and link.alike == 1 and (chosen.size or 0) > 1 and self._is_one_wanted(chosen, call):
             used = self._recipe.used(link.answer_of)
             place = (
                 place_of(used, "array", pattern_of(chosen.array or ()) or "/") if used is not None else link.answer_of
             )
             yield Shift(place, "one item, as when the recipe was saved", f"{chosen.size:,}")
+
+    def _is_one_wanted(self, chosen: _Chosen, call: Sent) -> bool:
+        """Return whether nobody can have meant any of several items: an input searched, or one item is changed."""
+        # A program with a loop may have gone over a list that had one item.
+        is_target = call.is_change and self._recipe.is_linear and parse_pointer(chosen.take).count(ANY) == 1
+        return is_target or self._is_search(chosen)
 
     def _is_search(self, chosen: _Chosen) -> bool:
         """Whether an answer lists what an input asked for: the array is not inside of another, and no path names it."""
@@ -567,7 +573,7 @@ class _Check:
     def _echo_shifts(self, link: Link, echo: Echo, chosen: _Chosen) -> Iterator[Shift]:
         """Check that the chosen item is still the one that the input names, and the only one."""
         named = {echo.input: self._inputs.get(echo.input)}
-        texts = [item.text for item in _input_texts(named, chosen.call)]
+        texts = [item.text for item in _input_texts(named, chosen.call)] or sorted(_texts_in(named))
         used = self._recipe.used(link.answer_of)
         if not texts or used is None:
             return

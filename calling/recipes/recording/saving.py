@@ -21,7 +21,7 @@ from restgpt.calling.recipes.recording.variation import follows, given_by, is_co
 from restgpt.calling.recipes.sent import Sent
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named as shown
-from restgpt.tools.redaction import Redactor
+from restgpt.tools.redaction import Redactor, is_secret_name
 from restgpt.tools.sandbox.parametrize import Parametrized, Replacement, parametrized
 from restgpt.tools.sandbox.program import ProgramRun, run_program
 
@@ -30,6 +30,12 @@ MOST_CALLS = 1000
 
 SHORTEST_COPY = 3
 """How many characters a text has at least to be taken for a copy of a value in an earlier answer."""
+
+SECRET = (
+    "The program, one of its inputs, or what it relies on contains a known secret, and secrets never reach a recipe. "
+    "Give the secret as a credential of the API, and save a run without it."
+)
+"""Why a run with a secret is not saved."""
 
 MARK = " Xq"
 """What is appended to a value to see what depends on it."""
@@ -75,10 +81,11 @@ def saved(
     written = [source.value for found in sources for source in found.values() if source.value is not None]
     links = links_of(sent, made.values, literals=written)
     operations = _operations(run)
-    instruction = redactor.text(run.instruction) if redactor else run.instruction
-    return Recipe(
+    redactor = (redactor or Redactor()).extended(_hidden(made))
+    instruction = redactor.text(run.instruction)
+    recipe = Recipe(
         name=name,
-        description=description or described(instruction, made.inputs),
+        description=redactor.text(description) or described(instruction, made.inputs),
         saved=Saved(at=at, by=by, instruction=instruction),
         apis=_apis(run),
         writes=run.writes if run.writes != "dry-run" else "ask",
@@ -92,6 +99,9 @@ def saved(
         ),
         is_linear=_is_linear(run, made, sources, [link.choice for link in links]),
     )
+    if redactor.json(document := recipe.to_json()) != document:
+        raise NotSavableError(SECRET)
+    return recipe
 
 
 def described(instruction: str, inputs: Sequence[Input]) -> str:
@@ -330,16 +340,24 @@ def _is_relevant(run: FinishedRun, made: _Made, item: Input, report: str) -> boo
 
 def _check_secrets(made: _Made, redactor: Redactor | None) -> None:
     if redactor and (redactor.text(made.code) != made.code or redactor.json(made.values) != made.values):
-        raise NotSavableError(
-            "The program or one of its inputs contains a known secret, and secrets never reach a recipe. Give the "
-            "secret as a credential of the API, and save a run without it."
-        )
+        raise NotSavableError(SECRET)
 
 
 def _schema(inputs: Sequence[Input]) -> dict[str, Any]:
-    required = [item.name for item in inputs if item.is_required]
+    required = [item.name for item in inputs if item.is_required or is_secret_name(item.name)]
     listed = {"required": required} if required else {}
-    return {"type": "object", "properties": {item.name: item.property() for item in inputs}, **listed}
+    return {"type": "object", "properties": {item.name: _property(item) for item in inputs}, **listed}
+
+
+def _property(item: Input) -> dict[str, Any]:
+    """Return the schema of an input; one with the name of a secret keeps no value."""
+    hidden = ("examples", "default") if is_secret_name(item.name) else ()
+    return {key: value for key, value in item.property().items() if key not in hidden}
+
+
+def _hidden(made: _Made) -> list[str]:
+    """Return the values of inputs with the names of secrets, which other places of the file may not show either."""
+    return [text_of(value) for item in made.inputs if is_secret_name(item.name) for value in _values(item)]
 
 
 def _operations(run: FinishedRun) -> tuple[Any, ...]:

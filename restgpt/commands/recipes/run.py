@@ -18,6 +18,7 @@ from restgpt.commands.thread import RecipeOfThread, ThreadRecord
 if TYPE_CHECKING:
     from restgpt.graph.persistence import Persistence
     from restgpt.nodes.context import Context
+    from restgpt.nodes.records import Request
     from restgpt.specs import Api
     from restgpt.tools.settings import Settings
 
@@ -86,13 +87,15 @@ def run_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Sett
     inputs = filled(found.recipe, given_inputs(found.recipe, wanted.inputs))
     check_apis(found.recipe, found.apis, terminal)
     name = uuid4().hex[:12] if wanted.thread is None else checked_name(wanted.thread)
+    said = {pair.partition("=")[0].strip() for pair in wanted.inputs}
     run: RecipeOfThread = {
         "recipe": found.recipe.to_json(),
         "inputs": inputs,
         "file": found.file,
         "heals": wanted.heals,
+        "defaults": [key for key in inputs if key not in said],
     }
-    instruction = instruction_of(recipe_record(found.recipe, inputs))
+    instruction = instruction_of(recipe_record(found.recipe, _given(run)))
     with open_persistence(settings) as persistence, persistence.lock(name):
         threads = Threads(persistence.store)
         earlier = threads.find(name)
@@ -193,8 +196,14 @@ def graph_input(run: RecipeOfThread) -> dict[str, Any]:
     from restgpt.nodes.recipes.record import recipe_record
 
     if run["heals"]:
-        return {"recipe": recipe_record(recipe_in(run), run["inputs"], heals=True)}
-    return {"inputs": dict(run["inputs"])}
+        return {"recipe": recipe_record(recipe_in(run), _given(run), heals=True)}
+    return {"inputs": _given(run)}
+
+
+def _given(run: RecipeOfThread) -> dict[str, Any]:
+    """Return the inputs that the user gave, without those that the file has given."""
+    defaults = run.get("defaults", ())
+    return {name: value for name, value in run["inputs"].items() if name not in defaults}
 
 
 class Settling:
@@ -229,7 +238,7 @@ class Settling:
         recipe = self._recipe
         if recipe.proved or not self._run["file"]:
             return recipe
-        if recipe.examples and dict(self._run["inputs"]) == recipe.examples:
+        if recipe.examples and not _has_other_inputs(recipe, self._run["inputs"]):
             self._terminal.note(
                 f"The recipe {recipe.name} is not proved: this run had the inputs with which it was saved. A run with "
                 "other inputs that goes well proves it."
@@ -237,8 +246,14 @@ class Settling:
             return recipe
         if not _is_whole(recipe, outcome):
             self._terminal.note(
-                f"The recipe {recipe.name} is not proved: this dry run ended before some of its operations were "
-                "called, because they need the answer of a change."
+                f"The recipe {recipe.name} is not proved: this run ended before it called all operations that the "
+                "saved run called."
+            )
+            return recipe
+        if _is_edited(outcome):
+            self._terminal.note(
+                f"The recipe {recipe.name} is not proved: a person edited a request of this run, so the recipe alone "
+                "did not make it go well."
             )
             return recipe
         try:
@@ -267,20 +282,39 @@ class Settling:
                 description=self._recipe.description,
             )
             path = RecipeBook(Path(self._run["file"]).parent).save(healed, beside=True)
-        except (NotSavableError, RecipeFileError) as error:
+        except (NotSavableError, RecipeFileError, OSError) as error:
             self._terminal.say(f"The agent went on without the recipe. Its run was not saved as a new version. {error}")
             return ""
         self._terminal.say(f"The agent went on without the recipe. Its run is saved as {path}, not proved.")
         return str(path)
 
 
+def _has_other_inputs(recipe: Recipe, inputs: Mapping[str, Any]) -> bool:
+    """Return whether a run had other inputs than the saved one; an input without an example had its default then."""
+    properties = recipe.inputs.get("properties", {})
+    defaults = {name: schema["default"] for name, schema in properties.items() if "default" in schema}
+    known = {name: value for name, value in inputs.items() if name in recipe.examples or name in defaults}
+    return known != {**{name: defaults[name] for name in known if name in defaults}, **recipe.examples}
+
+
 def _is_whole(recipe: Recipe, outcome: Outcome) -> bool:
-    """Return whether a run went to its end, or as a dry run at least called each operation of the recipe."""
-    if outcome.program is not None and outcome.program.get("end") == "report":
+    """Return whether a run called each operation that the saved run had called; of an edited one, all it has."""
+    is_over = outcome.program is not None and outcome.program.get("end") == "report"
+    if is_over and not recipe.calls:
         return True
-    requests = [request for step in outcome.steps for request in step["requests"] if "place" in request]
-    called = {request["place"].get("function") for request in requests}
-    return called >= {used.function for used in recipe.operations}
+    called = {place.get("function") for request in _requests(outcome) if (place := request.get("place"))}
+    wanted = {call.function for call in recipe.calls} or {used.function for used in recipe.operations}
+    return called >= wanted
+
+
+def _is_edited(outcome: Outcome) -> bool:
+    from restgpt.calling.decision import EDITED
+
+    return any(request["note"] == EDITED for request in _requests(outcome))
+
+
+def _requests(outcome: Outcome) -> "list[Request]":
+    return [request for step in outcome.steps for request in step["requests"]]
 
 
 def recipe_line(run: RecipeOfThread) -> str:

@@ -12,13 +12,16 @@ from restgpt.nodes.recipes.choice import line_of
 from restgpt.nodes.recipes.record import (
     GivenRecipe,
     RecipeFaultError,
+    begun,
     current,
     instruction_of,
+    kept_by,
     recipe_of,
     recipe_record,
     said_by,
     signature,
     stricter,
+    unsaid_by,
 )
 from restgpt.nodes.records import RecipeRun
 
@@ -83,15 +86,30 @@ def test_the_line_of_a_recipe_says_whether_it_is_proved() -> None:
 
 
 def test_the_instruction_names_the_recipe_and_its_inputs() -> None:
-    assert instruction_of(record()) == (
-        'Run the recipe list-things with names = ["Björn\'s", "Ada"], order = "up". Lists  things.'
-    )
+    assert instruction_of(record()) == ('Run the recipe list-things with names = ["Björn\'s", "Ada"].')
 
 
-def test_inputs_and_constants_are_the_users_words_but_not_inputs_that_a_model_chose() -> None:
-    assert said_by(record(constants=[7, "Turin"])) == ["7", "Turin", "Björn's", "Ada", "up"]
-    assert said_by(record(constants=[7, "Turin"], is_chosen=True)) == ["7", "Turin"]
+def test_only_what_the_user_gave_are_his_words_and_nothing_that_the_file_or_a_model_has() -> None:
+    made = record(constants=[7, "Turin"])
+    assert said_by(made) == ["Björn's", "Ada"]
+    assert said_by(record(constants=[7, "Turin"], is_chosen=True)) == []
     assert said_by(None) == []
+    assert kept_by(made) == ["7", "Turin", "up"]
+    assert unsaid_by(made) == {"order": "up"}
+    assert "up" not in instruction_of(made)
+
+
+def test_inputs_that_the_caller_of_a_tool_gave_are_no_words_of_the_user_and_no_inventions() -> None:
+    made = recipe_record(recipe(), {"names": ["Ada"]}, is_passed=True)
+    assert said_by(made) == []
+    assert kept_by(made) == ["Ada", "up"]
+    assert instruction_of(made) == "Run the recipe list-things."
+
+
+def test_a_default_that_the_user_gives_himself_is_his_word() -> None:
+    made = recipe_record(recipe(), {"names": ["Ada"], "order": "up"})
+    assert said_by(begun(made, 1)) == ["Ada", "up"]
+    assert said_by(begun({**made, "inputs": {"names": ["Ada"]}}, 1)) == ["Ada"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Guards `restgpt recipe`: runs without a model, their records, the checks, and the messages about every fault."""
 
+import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -171,11 +173,44 @@ def test_a_failed_run_proves_nothing_and_ends_with_1(cli: Cli, toy: WorldServer,
     assert book.load("stops").proved == ""
 
 
+def test_a_run_that_makes_fewer_calls_than_the_saved_one_proves_nothing(
+    cli: Cli, toy: WorldServer, book: RecipeBook
+) -> None:
+    code = "if inputs['name'] == 'Moss':\n    print('Nothing to do.')\nelse:\n" + textwrap.indent(PROGRAM, "    ")
+    book.save(plant_recipe(name="branch", program=code, apis=({"name": "team-board"},)))
+    ran = cli("recipe", "run", "branch", *GIVEN, *at(toy), "--writes", "allow")
+    assert (ran.code, ran.out) == (0, "Nothing to do.\n")
+    assert "is not proved: this run ended before it called all operations" in ran.err
+    assert book.load("branch").proved == ""
+
+
+def test_a_run_with_the_saved_inputs_and_a_default_of_the_file_proves_nothing(
+    cli: Cli, toy: WorldServer, book: RecipeBook
+) -> None:
+    inputs = {**INPUTS, "properties": {**INPUTS["properties"], "note": {"type": "string", "default": "x"}}}
+    book.save(plant_recipe(name="default", inputs=inputs, apis=({"name": "team-board"},)))
+    ran = cli("recipe", "run", "default", *SAVED, *at(toy), "--writes", "allow")
+    assert ran.code == 0, ran.err
+    assert "is not proved: this run had the inputs with which it was saved." in ran.err
+    assert book.load("default").proved == ""
+
+
+def test_a_run_whose_request_a_person_edited_proves_nothing(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
+    cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--thread", "moss")
+    ran = cli("resume", "moss", "--edit", json.dumps({"body": {"name": "Fern"}}))
+    while ran.code == 3:
+        ran = cli("resume", "moss", "--approve")
+    assert ran.code == 0, ran.err
+    assert "Fern" in names(toy.world)
+    assert "a person edited a request of this run" in ran.err
+    assert book.load("plant-beds").proved == ""
+
+
 def test_a_dry_run_sends_no_change(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     ran = cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--writes", "dry-run")
     assert ran.code == 0, ran.err
     assert "Dry run: nothing was changed." in ran.out
-    assert "is not proved: this dry run ended before some of its operations were called," in ran.err
+    assert "is not proved: this run ended before it called all operations" in ran.err
     assert changes(toy.world) == []
     assert book.load("plant-beds").proved == ""
 

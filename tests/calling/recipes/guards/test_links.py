@@ -521,3 +521,23 @@ def test_a_value_may_be_looked_up_where_the_call_that_gave_it_has_failed() -> No
     shifts_of(recipe, person(1, "2"), [unanswered, looked_up], {"who": "Ann Lee"}, count=0)
     shifts_of(recipe, person(9, "2"), [unanswered, looked_up], {"who": "Ann Lee"}, count=1)
     shifts_of(recipe, person(1, "2"), [made, looked_up], {"who": "Ann Lee"}, count=1)
+
+
+@pytest.mark.parametrize("empty", ["", "  ", "!!", "🚀"])
+def test_an_input_without_words_names_no_item(empty: str) -> None:
+    [shift] = shifts_of(RECIPE, person(1), [search(empty, found(*CAST))], {"who": empty}, count=1)
+    assert "what the input who names" in shift
+
+
+def test_an_input_of_signs_names_the_item_that_is_called_exactly_so() -> None:
+    assert shifts_of(RECIPE, person(1), [search("🚀", found("🚀", "Ann Lee"))], {"who": "🚀"}) == []
+
+
+@pytest.mark.parametrize(("is_linear", "is_change", "count"), [(True, True, 1), (True, False, 0), (False, True, 0)])
+def test_a_change_of_the_only_item_of_a_list_stops_where_the_list_has_several(
+    is_linear: bool, is_change: bool, count: int
+) -> None:
+    listed = replace(search("", found("Ann Lee"), function="list_people"), arguments={})
+    made = saved_from((listed, person(1)), {}).model_copy(update={"is_linear": is_linear})
+    now = replace(listed, body=found("Ann Lee", "Bo"))
+    shifts_of(made, replace(person(1), is_change=is_change), [now], {}, count=count)

@@ -19,6 +19,7 @@ KEY = {"name": "item_id", "in": "path", "required": True, "schema": {"type": "st
 SEARCH: list[dict[str, Any]] = [
     {"name": "query", "in": "query", "schema": {"type": "string"}},
     {"name": "limit", "in": "query", "schema": {"type": "integer"}},
+    {"name": "password", "in": "query", "schema": {"type": "string"}},
 ]
 API = load_api(
     {
@@ -163,9 +164,21 @@ def test_a_program_that_does_not_end_over_its_own_answers_is_refused() -> None:
 def test_a_known_secret_in_the_program_is_refused_and_one_in_the_instruction_is_hidden() -> None:
     run = finished('print(find_items(query="Lamp")["items"][0]["name"])', "Find the Lamp with hunter22")
     assert "hunter22" not in json.dumps(saved(run, name="things", at="", redactor=Redactor(["hunter22"])).to_json())
+    described = saved(run, name="things", at="", description="Uses hunter22", redactor=Redactor(["hunter22"]))
+    assert "hunter22" not in json.dumps(described.to_json())
+    with pytest.raises(NotSavableError, match="secrets never reach a recipe"):
+        saved(run, name="things", at="", redactor=Redactor(["/items/*/name"]))
     bad = finished('print(find_items(query="hunter22")["items"][0]["name"])', "Find hunter22")
     with pytest.raises(NotSavableError, match="secrets never reach a recipe"):
         saved(bad, name="things", at="", redactor=Redactor(["hunter22"]))
+
+
+def test_an_input_with_the_name_of_a_secret_is_saved_without_its_value() -> None:
+    code = 'print(find_items(query="Lamp", password="opensesame")["items"][0]["name"])'
+    recipe = recipe_of(code, "Find the Lamp with the password opensesame")
+    assert "password" in recipe.inputs["required"]
+    assert recipe.examples == {"query": "Lamp"}
+    assert "opensesame" not in json.dumps(recipe.to_json())
 
 
 def test_the_recipe_names_its_api_and_what_was_read() -> None:
