@@ -202,7 +202,9 @@ def test_every_name_of_the_form_is_a_name_and_nothing_longer() -> None:
 
 
 @pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029", "\ufeff", "\r", "\x1b"])
-@pytest.mark.parametrize("text", ["# Read all{0}delete_task(task_id=1)\nprint(1)", "x = 1\ny = 2\n{0}", "'{0}'", "x = 1\n{0}\n\n"])
+@pytest.mark.parametrize(
+    "text", ["# Read all{0}delete_task(task_id=1)\nprint(1)", "x = 1\ny = 2\n{0}", "'{0}'", "x = 1\n{0}\n\n"]
+)
 def test_a_program_is_read_as_it_was_written_whatever_marks_it_has(mark: str, text: str) -> None:
     made = plant_recipe(program=text.format(mark), description=f"Plants{mark}beds", constants=(mark,))
     assert parsed_recipe(recipe_text(made), Path("x.yaml")) == made
