@@ -27,7 +27,7 @@ from restgpt.calling.claim import Claim, LostClaimError
 from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.journal import Journal
 from restgpt.calling.policy import Rules
-from restgpt.calling.recipes.book import RecipeBook
+from restgpt.calling.recipes.book import RecipeBook, RecipeFileError
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.session import Session
 from restgpt.calling.shapes import Shapes
@@ -222,7 +222,11 @@ class Resources:
         given = self._recipes
         if given is not None and not isinstance(given, RecipeBook):
             return given
-        recipes, problems = (given or RecipeBook(self.settings.recipes)).all()
+        try:
+            recipes, problems = (given or RecipeBook(self.settings.recipes)).all()
+        except (RecipeFileError, OSError) as error:
+            # Runs without a recipe need no folder of recipes.
+            recipes, problems = [], [str(error)]
         for problem in problems:
             log.warning("A recipe file is left out. %s", problem)
         return recipes

@@ -20,6 +20,7 @@ from roles import by_role, end, program, prompts_of
 from scripted import ScriptedModel
 
 from restgpt.calling.journal import Journal
+from restgpt.calling.recipes.book import RecipeBook
 from restgpt.calling.recipes.given import RecipeInputError
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.recipes.sent import Sent
@@ -409,6 +410,14 @@ def test_without_recipes_the_prompt_is_as_it_was(board: Board) -> None:
     with_none.ask("Say hello")
     plain.ask("Say hello")
     assert with_none.model.texts == plain.model.texts
+
+
+def test_a_folder_of_recipes_that_cannot_be_read_stops_no_run(board: Board, tmp_path: Path) -> None:
+    (tmp_path / "recipes").write_text("no folder", encoding="utf-8")
+    model = by_role({"express": [end("Hello.")]})
+    resources = Resources([board.api], model=model, recipes=RecipeBook(tmp_path / "recipes"))
+    agent = Agent(build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore()), model)
+    assert agent.ask("Say hello")["answer"] == "Hello."
 
 
 def test_a_recipe_of_another_api_is_not_shown(board: Board) -> None:
