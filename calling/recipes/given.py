@@ -140,10 +140,10 @@ def _fault(recipe: Recipe, schema: Mapping[str, Any], value: Any) -> str:
         return (
             f"cannot be checked: its schema refers to {quoted(error.ref, MOST_SHOWN)}, which the recipe does not have"
         )
-    return _told(errors[0], value) if errors else ""
+    return _told(errors[0]) if errors else ""
 
 
-def _told(error: ValidationError, value: Any) -> str:
+def _told(error: ValidationError) -> str:
     place = "".join(f"[{part!r}]" for part in error.absolute_path)
     at = f" at {place}" if place else ""
     wanted: Any = error.validator_value

@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A call: `arguments` are grouped by place, as they are sent. `status` is 0 and `body` None before an answer.
+    """A call: `arguments` are grouped by place, as the program gave them. `status` is 0 and `body` None before an answer.
 
     `body` is the parsed JSON of the answer, or its text. `reads` maps the patterns that the program read in it to the
     JSON types found there, `missing` among them for a name that an object does not have. `position` is the place of

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 from restgpt.calling.policy import Writes
 from restgpt.calling.recipes.given import RecipeInputError, completed, input_problems
 from restgpt.calling.recipes.guards.closure import document_shifts, find_operation, moved_operation
+from restgpt.calling.recipes.guards.pattern import scalars
 from restgpt.calling.recipes.guards.shift import Shift
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.nodes.records import Program, RecipeRun
@@ -170,18 +171,9 @@ def said_by(record: RecipeRun | None) -> list[str]:
     """Return the user's words in a recipe and its inputs, one value each; inputs that a model chose are not his."""
     if record is None:
         return []
-    texts = [str(value) for value in _scalars(recipe_of(record).constants)]
-    if not record.get("is_chosen"):
-        texts += [str(value) for value in _scalars(record["inputs"])]
-    return texts
-
-
-def _scalars(value: Any) -> list[Any]:
-    if isinstance(value, Mapping):
-        return [leaf for inner in value.values() for leaf in _scalars(inner)]
-    if isinstance(value, list | tuple):
-        return [leaf for inner in value for leaf in _scalars(inner)]
-    return [] if value is None or isinstance(value, bool) else [value]
+    own = {} if record.get("is_chosen") else record["inputs"]
+    values = (value for _, value in scalars([*recipe_of(record).constants, own]))
+    return [str(value) for value in values if not isinstance(value, bool)]
 
 
 def stricter(writes: Writes, state: RecipeState | Mapping[str, Any]) -> Writes:

@@ -46,7 +46,12 @@ def strength(relation: Relation | None) -> int:
     return _STRENGTH[relation] if relation is not None else 0
 
 
+def name_words(name: str) -> list[str]:
+    """Return the words of a name in lower case: `display` and `name` for `displayName` and `display_name`."""
+    return [word.lower() for word in _PARTS.findall(name)]
+
+
 def is_name(field: str) -> bool:
     """Whether the name of a field says that it names its object, such as `title` or `displayName`."""
-    parts = [part.lower() for part in _PARTS.findall(field)]
+    parts = name_words(field)
     return bool(parts) and (parts[-1] in _NAMES or "".join(parts) in _NAMES)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from restgpt.calling.recipes.guards.pattern import without_indices
 from restgpt.calling.recipes.recording.finished import FinishedCall
 from restgpt.specs import Operation
 from restgpt.specs.docs.keyword import identifier, keywords
@@ -142,13 +143,9 @@ def inputs_of(calls: Sequence[FinishedCall], said: str, *, lists: bool = True) -
         noun = noun_of(call.operation)
         for argument in arguments_in(call.operation, call.given):
             if not argument.is_fixed:
-                place = f"{call.sent.function}{_without_numbers(argument.tokens)}"
+                place = f"{call.sent.function}{without_indices(argument.pointer)}"
                 found += ((place, replace(item, noun=noun)) for item in _of_argument(argument, evidence, said))
     return named(_distinct(_listed(found) if lists else [item for _, item in found]))
-
-
-def _without_numbers(tokens: Iterable[str]) -> str:
-    return format_pointer("*" if token.isdigit() else token for token in tokens)
 
 
 def _of_argument(argument: Argument, evidence: Evidence, said: str) -> Iterator[Input]:

@@ -367,9 +367,6 @@ def _is_equal(one: ast.AST, other: ast.AST) -> bool:
 # What is left
 
 
-_BODIES = frozenset({"body", "orelse", "finalbody", "handlers"})
-
-
 def _sites(tree: ast.Module, functions: frozenset[str]) -> Iterator[tuple[int, str, bool]]:
     """Yield the calls of functions in the order of their evaluation: line, name, and whether they may be repeated.
 
