@@ -77,7 +77,7 @@ class RecipeBook:
         With `beside` a recipe of that name gets a new version, which is the newest; its other versions stay.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        with self._turn():
+        with _turn(self.folder):
             taken = [version for name, version in self._files() if name == recipe.name]
             if taken and not beside:
                 raise RecipeFileError(
@@ -95,7 +95,7 @@ class RecipeBook:
             raise RecipeFileError(
                 f"{new!r} is no name of a recipe. Use 1 to 64 lower-case letters, digits and hyphens."
             )
-        with self._turn():
+        with _turn(self.folder):
             if any(known == new for known, _ in self._files()):
                 raise RecipeFileError(f"There is a recipe {new} in {self.folder}. Choose another name.")
             versions = self.versions(name)
@@ -109,7 +109,7 @@ class RecipeBook:
 
     def delete(self, name: str, version: int | None = None) -> list[Path]:
         """Delete all versions of a recipe, or one, and return the deleted files; raises `RecipeFileError`."""
-        with self._turn():
+        with _turn(self.folder):
             versions = self.versions(name) if version is None else [version]
             paths = [self.path(name, item) for item in versions]
             for path in paths:
@@ -118,8 +118,7 @@ class RecipeBook:
 
     def prove(self, recipe: Recipe) -> Recipe:
         """Mark a recipe in its file as proved, and return it; raises `RecipeFileError` if the file has changed."""
-        with self._turn():
-            return prove_file(self.path(recipe.name, recipe.version), recipe)
+        return prove_file(self.path(recipe.name, recipe.version), recipe)
 
     def _read(self, path: Path) -> Recipe:
         """Return the recipe of a file of this folder, which has to have the name and version of its file."""
@@ -165,21 +164,22 @@ class RecipeBook:
             hint = "It has no recipes; save a finished run with `restgpt recipe save THREAD NAME`."
         return RecipeFileError(f"There is no recipe {name} in {self.folder}. {hint}")
 
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Wait until no other process changes the folder, and let none change it meanwhile."""
-        import fcntl
 
-        if not self.folder.is_dir():
-            yield
-            return
-        # The folder itself is locked, so that no file for locks lies among the recipes.
-        handle = os.open(self.folder, os.O_RDONLY)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
+@contextmanager
+def _turn(folder: Path) -> Iterator[None]:
+    """Wait until no other process changes a folder of recipes, and let none change it meanwhile."""
+    import fcntl
+
+    if not folder.is_dir():
+        yield
+        return
+    # The folder itself is locked, so that no file for locks lies among the recipes.
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def prove_file(path: Path, recipe: Recipe) -> Recipe:
@@ -188,15 +188,16 @@ def prove_file(path: Path, recipe: Recipe) -> Recipe:
     Raises `RecipeFileError` if the file has another program or other guards than the recipe that ran. A recipe that is
     already proved keeps its time.
     """
-    found = read_recipe(path)
-    text = path.read_text(encoding="utf-8-sig")
-    if found.model_copy(update={"proved": recipe.proved}) != recipe:
-        raise RecipeFileError(f"{path} was changed during the run, so it is not marked as proved. Run it again.")
-    if found.proved:
-        return found
-    proved = found.model_copy(update={"proved": datetime.now(UTC).isoformat(timespec="seconds")})
-    write_file(path, changed_text(path, text, proved, ("proved",)))
-    return proved
+    with _turn(path.parent):
+        found = read_recipe(path)
+        text = path.read_text(encoding="utf-8-sig")
+        if found.model_copy(update={"proved": recipe.proved}) != recipe:
+            raise RecipeFileError(f"{path} was changed during the run, so it is not marked as proved. Run it again.")
+        if found.proved:
+            return found
+        proved = found.model_copy(update={"proved": datetime.now(UTC).isoformat(timespec="seconds")})
+        write_file(path, changed_text(path, text, proved, ("proved",)))
+        return proved
 
 
 def _named(path: Path) -> tuple[str, int]:

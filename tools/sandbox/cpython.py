@@ -29,6 +29,7 @@ from restgpt.tools.sandbox.seccomp import lock_program
 _LOCK_MODULES = ("ctypes", "resource", "signal")  # the worker needs them to lock itself
 _REPEATS = 2  # of a run that failed to import a module which `modules_for` did not find
 START = 20.0  # seconds for the start of an interpreter on a busy machine; the limits of a run count from its lock
+PROGRAM_SPARES = 3  # the workers that wait ready once programs run
 GRACE = 0.5  # seconds after the time limit before the host kills a worker that the kernel timer did not end
 _WORKER = Path(__file__).with_name("worker.py")
 _STATUS_BYTES = 1 << 20
@@ -63,6 +64,9 @@ print(", ".join(reached) or "locked")
 
 class CPythonBackend:
     """Runs code in locked one-shot workers: keeps `spares` ready, runs at most `workers` at once. Thread-safe.
+
+    A program runs again as soon as its calls are answered, mostly before a worker that was started in the meantime is
+    ready. So from the first program that waits for calls on, there are `PROGRAM_SPARES`, unless `spares` is 0.
 
     Raises SandboxUnavailableError if the platform, the kernel or the interpreter cannot lock a worker.
     """
@@ -144,6 +148,8 @@ class CPythonBackend:
         finally:
             self._slots.release()
         ending = run.ending()
+        if ending.pause == "calls" and self._wanted:
+            self._wanted = max(self._wanted, PROGRAM_SPARES)
         result = result_of(
             ending.status,
             bytes(run.stdout),
@@ -206,16 +212,25 @@ class CPythonBackend:
         return _Worker.start(self._command)
 
     def _refill(self) -> None:
-        # Start the next spare worker while this one runs, on another processor if there is one.
+        # Start the next spare workers while this one runs, on another processor if there is one.
+        while self._is_short() and self._add_spare():
+            pass
+
+    def _is_short(self) -> bool:
+        """Return whether another spare worker has to be started, and count it as starting."""
         with self._lock:
             if self._closed or len(self._spares) + self._starting >= self._wanted:
-                return
+                return False
             self._starting += 1
+            return True
+
+    def _add_spare(self) -> bool:
+        """Start a spare worker; False if none can be started, which the next run tries again and reports."""
         worker = None
         try:
             worker = self._start()
         except SandboxUnavailableError:
-            return  # the next run tries again and raises the error
+            return False
         finally:
             with self._lock:
                 self._starting -= 1
@@ -224,6 +239,7 @@ class CPythonBackend:
                     worker = None
             if worker is not None:
                 worker.end()
+        return True
 
     def _test(self) -> None:
         try:

@@ -347,7 +347,7 @@ class _Comparison:
             found = self.today.find(pattern)
             if found.is_gone and types:
                 yield Shift(argument_place(self.used, saved), "the argument in the document", "nothing")
-            elif not overlap(types, found.types):
+            elif not overlap(types, found.types) and not (not is_body and _is_same_text(types, found.types)):
                 yield Shift(argument_place(self.used, saved), types_text(types), types_text(found.types))
 
     def _missing_parameter(self, saved: str, head: str) -> Shift:
@@ -387,6 +387,11 @@ def argument_place(used: UsedOperation, pattern: str) -> str:
     if place == BODY:
         return place_of(used, "field of the body" if name else "the body", f"/{name}" if name else "")
     return place_of(used, f"{place} parameter", name)
+
+
+def _is_same_text(saved: Iterable[str], today: Iterable[str]) -> bool:
+    """Return whether values in a path, a query or a header are sent as the same text: numbers where texts are taken."""
+    return "string" in today and set(saved) <= {"integer", "number", "boolean", "string"}
 
 
 def overlap(one: Iterable[str], other: Iterable[str]) -> bool:

@@ -26,6 +26,7 @@ from restgpt.calling.recipes.guards.shift import Shift, place_of, short, value_t
 from restgpt.calling.recipes.recipe import Echo, Link, Recipe, Source
 from restgpt.calling.recipes.sent import Sent
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
+from restgpt.specs.status import is_success
 from restgpt.tools.evidence import text_of
 
 MOST_FIELDS, MOST_TEXT = 80, 400
@@ -443,6 +444,7 @@ class _Check:
     def __init__(self, recipe: Recipe, sent: Sequence[Sent], inputs: Mapping[str, Any]) -> None:
         self._recipe = recipe
         self._sent = [call for call in sent if call.status]
+        self._failed = {call.function for call in sent if not is_success(call.status)}
         self._inputs = inputs
         self._known = _texts_of(inputs) | _texts_of(list(recipe.constants))
         self._places: dict[tuple[int, str], dict[str, list[Path]]] = {}
@@ -487,6 +489,8 @@ class _Check:
         if found is None:
             if text_of(value) in self._known or self._may_be_other(call.function, argument, value):
                 return
+            if self._is_looked_up(call, value, links):
+                return
             parts = [self._best(call, part, links) for part in _joined(value) if part not in self._known]
             found = [shift for part in parts for shift in part or ()]
             if not parts or None in parts:
@@ -501,6 +505,19 @@ class _Check:
         if not others or len(others) == len(sources):
             return False
         return any(source.value is None or text_of(source.value) == text_of(value) for source in others)
+
+    def _is_looked_up(self, call: Sent, value: Any, links: Sequence[Link]) -> bool:
+        """Whether a value is the same field in an answer of a new function, because the call of a link failed."""
+        saved = {item.function for item in self._recipe.calls}
+        names = {last_name(link.take) for link in links if link.answer_of in self._failed}
+        others = [item for item in self._sent if saved and item.function not in saved and _precedes(item, call)]
+        return any(
+            text in self._table(answered, pattern)
+            for answered in others
+            for pattern in answered.reads
+            if last_name(pattern) in names
+            for text in _spellings(value)
+        )
 
     def _best(self, call: Sent, value: Any, links: Sequence[Link]) -> list[Shift] | None:
         """Return the shifts of the link and the place that fit best; None if no answer holds the value."""

@@ -29,21 +29,22 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 def is_constant(run: FinishedRun, report: str) -> bool:
     """Return whether the program prints the same report over other answers: other values, more items, no items.
 
-    A program that fails without items may still count on none of their values.
+    A run over other answers that fails or stops tells nothing; if all do, the report counts as depending on them.
     """
     if not run.calls:
         return True
-    changes = (_other_values(run.code), _other_truths, _twice)
-    return all(_prints(_played(run, change), report) for change in changes) and _is_fixed_without_items(run, report)
-
-
-def _is_fixed_without_items(run: FinishedRun, report: str) -> bool:
-    found = _played(run, _no_items)
-    return found is not None and (found.kind == "failed" or _prints(found, report))
-
-
-def _prints(found: ProgramRun | None, report: str) -> bool:
-    return found is not None and found.kind == "finished" and found.result.output == report
+    # Mirrored numbers and other names change a report that compares two answers, or tells whether one has a name.
+    changes = (_other_values(run.code), _other_truths, _twice, _no_items, _mirrored, _other_texts)
+    reports = set()
+    for change in changes:
+        found = _played(run, change)
+        if found is None:
+            return False
+        if found.kind == "finished":
+            reports.add(found.result.output)
+        if reports - {report}:
+            return False
+    return bool(reports)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,22 @@ def _other_text(text: str) -> str:
         return f"{int(text[:4]) % 9998 + 1:04}{text[4:]}"
     other = _DIGIT.sub(lambda digit: str((int(digit[0]) + 1) % 10), text)
     return f"{other}x" if other == text else other
+
+
+def _mirrored(answer: Any) -> Any:
+    """Return the answer with numbers and dates in the opposite order of size."""
+
+    def change(value: Any) -> Any:
+        if isinstance(value, str) and _DATE.match(value):
+            return f"{9999 - int(value[:4]):04}{value[4:]}"
+        return 1_000_000 - value if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+    return _mapped(answer, change)
+
+
+def _other_texts(answer: Any) -> Any:
+    """Return the answer with other texts, those too for which the code may look."""
+    return _mapped(answer, lambda value: _other_text(value) if isinstance(value, str) and value else value)
 
 
 def _other_truths(answer: Any) -> Any:

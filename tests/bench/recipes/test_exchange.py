@@ -23,11 +23,8 @@ def verdict(task: Task, world_name: str, other: OtherInputs, *calls: PlannedCall
 
 
 def test_a_judge_tells_the_names_and_numbers_that_it_asks_for() -> None:
-    assert asked_for(task_of("tmdb", "guest"), open_world("tmdb")) == [
-        ("show", "Fleabag"),
-        ("season_number", 2),
-        ("episode_number", 4),
-    ]
+    asked = asked_for(task_of("tmdb", "guest"), open_world("tmdb"))
+    assert set(asked) == {("show", "Fleabag"), ("season_number", 2), ("episode_number", 4)}
 
 
 def test_inputs_are_exchanged_for_others_of_their_kind_with_the_truth_about_them() -> None:

@@ -28,6 +28,7 @@ from restgpt.bench.rigs.job import make_jobs
 from restgpt.bench.rigs.ledger import Ledger
 from restgpt.bench.rigs.machine import DAY_S, HOUR_S, Machine
 from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
+from restgpt.bench.rigs.repeat import SIZES, make_repeats
 from restgpt.commands.agent import Agent
 from restgpt.graph.build import build_graph
 from restgpt.nodes.context import Context
@@ -75,6 +76,24 @@ def test_a_program_killed_around_its_changes_goes_on_and_asks_about_none_twice(d
     assert tally.wrong == []
     assert tally.killed == len(chosen)
     assert tally.questions >= 1
+
+
+@pytest.mark.slow
+def test_a_recipe_killed_around_its_changes_goes_on_without_a_model(driver: Driver) -> None:
+    [recipe] = make_repeats(1, sizes=[4])
+    kills = [(Kill("send", 2),), (Kill("answer", 2),), (Kill("node", 5), Kill("answer", 3)), (Kill("question", 2),)]
+    tally = trials(driver, [Trial(recipe, kill) for kill in kills])
+    assert tally.wrong == []
+    assert tally.killed == len(kills)
+    assert tally.unsure >= 1
+
+
+def test_recipes_for_the_rig_repeat_jobs_with_one_to_eight_changes() -> None:
+    [small, large] = make_repeats(2, sizes=[2])
+    assert [item.changes for item in (small, large)] == [2, 2]
+    assert {small.world, large.world} == {"spotify", "toy"}
+    assert small.recipe.calls
+    assert SIZES == tuple(range(1, 9))
 
 
 @pytest.mark.slow

@@ -15,11 +15,13 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from programrun import once
 
-from restgpt.tools.sandbox.cpython import CPythonBackend
+from restgpt.tools.sandbox.cpython import PROGRAM_SPARES, CPythonBackend
+from restgpt.tools.sandbox.program import run_program
 from restgpt.tools.sandbox.runner import Limits, SandboxUnavailableError, Status, run_python
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the locked interpreter is for Linux")
@@ -432,3 +434,19 @@ def test_a_run_that_finds_no_free_worker_in_its_time_has_a_timeout() -> None:
     assert result.status is Status.TIMEOUT
     assert thread.is_alive()
     backend.close()
+
+
+def test_more_workers_wait_once_a_program_has_waited_for_calls() -> None:
+    before = _children()
+    backend = CPythonBackend(spares=1)
+    assert _children() == before + 1
+    given: Any = {"functions": ["get_item"], "entries": [], "clock": 0.0, "seed": "", "most": 1, "backend": backend}
+    for _ in range(2):
+        assert run_program("print(get_item(item_id=1))", **given).kind == "calls"
+    assert _children() == before + PROGRAM_SPARES
+    backend.close()
+    assert _children() == before
+
+
+def _children() -> int:
+    return sum(len(path.read_text().split()) for path in Path("/proc/self/task").glob("*/children"))

@@ -209,9 +209,9 @@ DRIFTS: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     "a used parameter gone": (without("notify"), "query parameter notify", "found nothing"),
     "a used parameter in a header": (to_header, "query parameter notify", "a header parameter of this name"),
     "a parameter of another type": (
-        lambda document: parameter(document, "order_id").update(schema={"type": "string"}),
+        lambda document: parameter(document, "order_id").update(schema={"type": "boolean"}),
         "path parameter order_id",
-        "expected an integer, found a string",
+        "expected an integer, found a boolean",
     ),
     "a list where a value was": (
         lambda document: parameter(document, "notify").update(schema={"type": "array", "items": {"type": "string"}}),
@@ -403,3 +403,12 @@ def test_foreign_names_cannot_break_out_of_a_sentence() -> None:
     assert "\n" not in str(shift)
     assert "\u202e" not in str(shift)
     assert len(str(shift)) < 500
+
+
+def test_a_number_in_the_path_is_sent_as_the_same_text_where_the_document_takes_texts_now() -> None:
+    document = deepcopy(DOCUMENT)
+    parameter(document, "order_id")["schema"] = {"type": "string"}
+    assert document_shifts(used_in(), operations(document)[0]) == []
+    item(document)["properties"]["amount"] = {"type": "string"}
+    [shift] = document_shifts(used_in(), operations(document)[0])
+    assert "/items/*/amount" in shift.where

@@ -508,3 +508,16 @@ def test_a_list_in_which_the_program_finds_nothing_of_the_name_is_a_shift_at_its
     assert unfound_shifts(recipe, [board("Bake", "Sew")], {"task": "Bake"}) == []
     assert unfound_shifts(recipe, [board("Sew"), close(1)], {"task": "Bake"}) == []
     assert unfound_shifts(recipe, [], {"task": "Bake"}) == []
+
+
+def test_a_value_may_be_looked_up_where_the_call_that_gave_it_has_failed() -> None:
+    made = Sent(
+        "create_person", {"body": {"name": "Ann Lee"}}, "0", status=201, body={"id": 7}, reads={"/id": ("integer",)}
+    )
+    calls = (SavedCall(function="create_person"), SavedCall(function="get_person"))
+    recipe = saved_from((made, person(7), search("", found())), {"who": "Ann Lee"}, calls=calls)
+    unanswered = replace(made, status=0, body=None, reads={})
+    looked_up = search("Ann Lee", found(*CAST), position="1")
+    shifts_of(recipe, person(1, "2"), [unanswered, looked_up], {"who": "Ann Lee"}, count=0)
+    shifts_of(recipe, person(9, "2"), [unanswered, looked_up], {"who": "Ann Lee"}, count=1)
+    shifts_of(recipe, person(1, "2"), [made, looked_up], {"who": "Ann Lee"}, count=1)

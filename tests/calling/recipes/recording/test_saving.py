@@ -178,3 +178,23 @@ def test_a_program_whose_reads_cannot_all_be_told_is_not_saved() -> None:
     code = "table = get_table()\nprint(sum(table[f'field {number}'] for number in range(3000)))"
     with pytest.raises(NotSavableError, match="so many different fields"):
         saved(finished(code, "Sum up the table."), name="sum", at="2024-05-01")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "one, two = get_item(item_id='a-1'), get_item(item_id='b-2')\n"
+        "print('Red Lamp' if one['price'] > find_items(query='Lamp')['items'][1]['price'] else 'Blue Lamp')",
+        "names = [item['name'] for item in find_items(query='Lamp')['items']]\n"
+        "print('Yes' if 'Red Lamp' in names else 'No')",
+    ],
+)
+def test_a_report_that_compares_answers_depends_on_them(code: str) -> None:
+    recipe = saved(finished(code, "Look at the items a-1 and b-2, Lamp."), name="compare", at="2024-05-01")
+    assert "print" in recipe.program
+
+
+def test_a_report_that_a_lookup_does_not_decide_is_still_refused() -> None:
+    code = "item = one(find_items(query='Lamp')['items'], name='Red Lamp')\nprint('Ada owns it.')"
+    with pytest.raises(NotSavableError, match="depends on no answer"):
+        saved(finished(code, "Who owns the Red Lamp?"), name="owner", at="2024-05-01")
