@@ -9,7 +9,7 @@ from restgpt.calling.grounding import Answers, Sources
 from restgpt.nodes.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.knowledge import notes_of
 from restgpt.nodes.program_log import ProgramState
-from restgpt.nodes.recipes.record import ground_of, of_program
+from restgpt.nodes.recipes.record import comparison_of, of_program
 from restgpt.nodes.records import Place, Program, Request, placed
 from restgpt.nodes.resources import Run
 from restgpt.specs import Operation
@@ -86,7 +86,7 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
 def functions_of(run: Run, state: ProgramState, program: Program) -> Mapping[str, Operation]:
     """Return the functions that a program can call: those of its recipe, or all of the run's APIs."""
     record = of_program(state, program)
-    return run.catalogue.functions if record is None else ground_of(run.catalogue, record).functions
+    return run.catalogue.functions if record is None else comparison_of(run.catalogue, record).functions
 
 
 def _of_recipe(run: Run, program: Program, call: WantedCall, operation: Operation) -> Place:

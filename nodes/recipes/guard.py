@@ -12,7 +12,7 @@ from restgpt.calling.recipes.guards.shift import Shift
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.recipes.sent import Sent
 from restgpt.nodes.conversation import is_answered
-from restgpt.nodes.recipes.record import Ground, RecipeState, ground_of, of_program, recipe_of
+from restgpt.nodes.recipes.record import Comparison, RecipeState, comparison_of, of_program, recipe_of
 from restgpt.nodes.records import Program, RecipeRun, Request
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import result_of
@@ -33,10 +33,10 @@ class Guard:
     run: Run
     record: RecipeRun
     recipe: Recipe
-    ground: Ground
+    comparison: Comparison
 
     def of_answers(self, requests: Iterable[Request], found: ProgramRun) -> list[Shift]:
-        """Return what is different in the answers so far; reads that were not all told cannot be compared."""
+        """Return the shifts in the answers so far; a trace that was cut cannot be compared."""
         if found.is_cut and found.kind in ("calls", "finished"):
             return [UNTOLD]
         sent = self._sent(requests, found)
@@ -44,7 +44,7 @@ class Guard:
         return [*answer_shifts(self.recipe, sent), *unfound]
 
     def of_links(self, wanted: Iterable[Request], requests: Iterable[Request], found: ProgramRun) -> list[Shift]:
-        """Return what is different in the arguments of the calls that the program wants to make now."""
+        """Return the shifts in the arguments of the calls that the program makes next."""
         asked = [sent_of(self.run, request, {}) for request in wanted]
         return link_shifts(self.recipe, asked, self._sent(requests, found), self.record["inputs"])
 
@@ -57,11 +57,11 @@ def guard_of(run: Run, state: RecipeState, program: Program) -> Guard | None:
     record = of_program(state, program)
     if record is None:
         return None
-    return Guard(run, record, recipe_of(record), ground_of(run.catalogue, record))
+    return Guard(run, record, recipe_of(record), comparison_of(run.catalogue, record))
 
 
 def sent_of(run: Run, request: Request, reads: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Sent:
-    """Return the call of a request as guards see it; `reads` are the fields that the program read, by position."""
+    """Return the call of a request for the guards; `reads` are the fields that the program read, by position."""
     place, response = request["place"], request["response"]
     return Sent(
         function=place.get("function", request["operation"]),
@@ -86,7 +86,7 @@ def _body(run: Run, handle: str | None) -> Any:
 
 
 def told(shifts: Sequence[Shift]) -> str:
-    """Return what is not as the recipe expects, a line each."""
+    """Return the shifts as text, a line each."""
     lines = [str(shift) for shift in shifts[:MOST_SHIFTS]]
     hidden = len(shifts) - len(lines)
     more = [f"… and {hidden} more."] if hidden else []

@@ -51,8 +51,8 @@ class RecipeState(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """What a recipe finds in the documents: the operation of each function, and what is not as it was."""
+class Comparison:
+    """The result of comparing a recipe with the documents: the operation of each function, and the shifts."""
 
     functions: Mapping[str, Operation]
     shifts: tuple[Shift, ...]
@@ -82,14 +82,13 @@ def filled(recipe: Recipe, inputs: Mapping[str, Any]) -> dict[str, Any]:
         listed = "\n".join(f"- {problem}" for problem in problems)
         taken = f"It takes {signature(recipe)}. Nothing was sent."
         raise RecipeInputError(f"The inputs of the recipe {recipe.name} do not fit:\n{listed}\n{taken}")
-    return {name: found[name] for name in recipe.inputs.get("properties", {}) if name in found}
+    return {name: found[name] for name in recipe.properties if name in found}
 
 
 def signature(recipe: Recipe) -> str:
     """Return the names and types of the inputs of a recipe, with a star for those that are required."""
-    required = recipe.inputs.get("required", ())
-    properties: Mapping[str, Any] = recipe.inputs.get("properties", {})
-    parts = [f"{name}{'*' if name in required else ''}: {_type_of(schema)}" for name, schema in properties.items()]
+    stars = dict.fromkeys(recipe.required, "*")
+    parts = [f"{name}{stars.get(name, '')}: {_type_of(schema)}" for name, schema in recipe.properties.items()]
     return ", ".join(parts) or "no inputs"
 
 
@@ -185,21 +184,21 @@ def stricter(writes: Writes, state: RecipeState | Mapping[str, Any]) -> Writes:
     return own if STRICTNESS[own] > STRICTNESS[writes] else writes
 
 
-_GROUNDS: WeakKeyDictionary[Catalogue, dict[str, Ground]] = WeakKeyDictionary()
+_COMPARISONS: WeakKeyDictionary[Catalogue, dict[str, Comparison]] = WeakKeyDictionary()
 
 
-def ground_of(catalogue: Catalogue, record: RecipeRun) -> Ground:
+def comparison_of(catalogue: Catalogue, record: RecipeRun) -> Comparison:
     """Return the operations of a recipe in the documents of a run, looked up once for each catalogue."""
-    known = _GROUNDS.setdefault(catalogue, {})
+    known = _COMPARISONS.setdefault(catalogue, {})
     found = _known(record)
     if found.text not in known:
         if len(known) >= MOST_KNOWN:
             known.clear()
-        known[found.text] = _ground(catalogue, found.recipe)
+        known[found.text] = _compared(catalogue, found.recipe)
     return known[found.text]
 
 
-def _ground(catalogue: Catalogue, recipe: Recipe) -> Ground:
+def _compared(catalogue: Catalogue, recipe: Recipe) -> Comparison:
     functions: dict[str, Operation] = {}
     shifts: list[Shift] = []
     called = {call.function for call in recipe.calls}
@@ -210,4 +209,4 @@ def _ground(catalogue: Catalogue, recipe: Recipe) -> Ground:
         # Only a branch that the saved run did not take may call another function.
         if not called or used.function in called:
             shifts += document_shifts(used, operation or moved_operation(used, catalogue))
-    return Ground(functions, tuple(shifts))
+    return Comparison(functions, tuple(shifts))

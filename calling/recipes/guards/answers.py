@@ -1,4 +1,4 @@
-"""What the answers of a recipe's run have in common with those of the saved run: statuses, fields and their types.
+"""Compares the answers of a recipe's run with those of the saved run: statuses, fields and their types.
 
 Only what the program read counts. A program may read fewer fields than in the saved run, because it may branch.
 """
@@ -17,7 +17,7 @@ _TAKEN = frozenset({"only", "first", "last", "named"})
 
 
 def answer_shifts(recipe: Recipe, sent: Sequence[Sent]) -> list[Shift]:
-    """Compare the answers so far with those of the saved run, and return what differs in a way that matters."""
+    """Compare the answers so far with those of the saved run, and return the differences that matter."""
     found: list[Shift] = []
     for used in recipe.operations:
         calls = [call for call in sent if call.function == used.function and call.status]
@@ -56,7 +56,7 @@ def _body_shifts(used: UsedOperation, call: Sent) -> Iterator[Shift]:
 
 
 def _root_types(used: UsedOperation) -> tuple[str, ...]:
-    """Return the types of the whole answers of the saved run, as far as its reads tell: objects, arrays or both."""
+    """Return the types of the whole answers of the saved run, as far as its reads show: objects, arrays or both."""
     below = {parse_pointer(pattern)[0] for pattern in used.reads if pattern}
     seen = used.reads.get("", ())
     if not below:
@@ -75,7 +75,7 @@ def _field_shifts(used: UsedOperation, calls: Sequence[Sent]) -> Iterator[Shift]
             now.setdefault(pattern, set()).update(types)
     for pattern, found_types in now.items():
         saved: set[str] = set(used.reads.get(pattern, ())) if pattern else set()
-        # Where the saved run found nothing, or only null, it does not tell what else may be there.
+        # A saved run that found nothing there, or only null, does not show which other types are allowed.
         if saved and not saved <= {"missing", "null"} and (strange := _strange(used, pattern, saved, found_types)):
             expected = types_text(kind for kind in READ_TYPES if kind in saved)
             found = types_text(kind for kind in READ_TYPES if kind in strange)
@@ -115,7 +115,7 @@ def _empty(used: UsedOperation, array: str) -> Shift:
 
 
 def _saved_calls(recipe: Recipe, function: str) -> int:
-    """Return how often the saved run called a function: one empty list among several says nothing yet."""
+    """Return how often the saved run called a function: one empty list among several is no shift yet."""
     return sum(call.function == function for call in recipe.calls)
 
 

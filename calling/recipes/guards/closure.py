@@ -1,4 +1,4 @@
-"""What a recipe uses of an operation, and what its document says of exactly that, when it is saved and when it is run.
+"""Records what a recipe uses of an operation, and compares the document with that when the recipe runs.
 
 A document may change in a thousand places that a recipe does not use. Only the used arguments, the required ones, the
 media type of the body and the read fields are recorded, so that everything else may change.
@@ -86,7 +86,7 @@ def _sent_media(operation: Operation, calls: Sequence[Sent]) -> MediaType | None
 
 @dataclass(frozen=True)
 class _Found:
-    """What a document says of one place: its schema, or none if it describes none; `is_gone` if none can be there."""
+    """The schema of one place in a document, None if it describes none; `is_gone` if no value can be there."""
 
     shape: Shape | None = None
     is_gone: bool = False
@@ -100,7 +100,7 @@ class _Found:
 
 
 class _Today:
-    """What the document of an operation says of its arguments and answers; `media` is the type of the body."""
+    """The arguments and answers of an operation in the document of today; `media` is the type of the body."""
 
     def __init__(self, operation: Operation, media: str) -> None:
         self.operation = operation

@@ -1,4 +1,4 @@
-"""Where the arguments of a recipe's calls come from: values that earlier answers held, and how the item was chosen.
+"""Records which arguments of a recipe's calls are values of earlier answers, and how the item was chosen.
 
 A link is recorded only through fields that the program read. At a run, each link must hold again before its call is
 handed over: the value must be at the same place of an answer, and the item must still be the one that an input names.
@@ -312,7 +312,7 @@ def _is_recognised(
     """Whether a field that is like an input is what the item was recognised by, and not like it by chance."""
     name = last_name(field)
     if not text.is_argument:
-        # A program that looks for the item itself reads the field, and the field tells the item from the others.
+        # A program that looks for the item itself reads the field, and no other item has the same text there.
         is_read = pattern in chosen.call.reads
         is_telling = is_name(name) or (_plain(name) == _plain(text.input) and relation == "equal")
         return is_read and is_telling and size > 1 and alike == 1
@@ -421,7 +421,7 @@ def link_shifts(recipe: Recipe, wanted: Sequence[Sent], sent: Sequence[Sent], in
 def unfound_shifts(recipe: Recipe, sent: Sequence[Sent], inputs: Mapping[str, Any]) -> list[Shift]:
     """Find lists in which no input names an item any more, of which the saved run took the named one.
 
-    This can be told only at the end of a program, which may ask for further lists before.
+    Only the end of a program shows this, because it may request further lists before.
     """
     found: list[Shift] = []
     for link in recipe.links:

@@ -1,4 +1,4 @@
-"""The inputs of a recipe: by rule, the literals of a program that the user said and that become values to give."""
+"""The inputs of a recipe: by rule, the literals of a program that the user said."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -246,13 +246,13 @@ def _listed(found: Sequence[tuple[str, Input]]) -> list[Input]:
     for items in groups.values():
         values = tuple(dict.fromkeys(item.value for item in items))
         first = items[0]
-        if len(values) < 2 or any(isinstance(value, tuple) for value in values):
+        single = tuple(value for value in values if not isinstance(value, tuple))
+        if len(values) < 2 or len(single) < len(values):
             inputs += items
             continue
         schema = {key: value for key, value in first.schema.items() if key != "description"}
         listed: dict[str, Any] = {"type": "array", "items": schema}
-        values_only = tuple(value for value in values if not isinstance(value, tuple))
-        inputs.append(replace(first, name=_plural(first.name), value=values_only, schema=listed, keyword=""))
+        inputs.append(replace(first, name=_plural(first.name), value=single, schema=listed, keyword=""))
     return inputs
 
 

@@ -172,7 +172,7 @@ def _check_edited(run: FinishedRun) -> None:
 
 
 def _check_copies(run: FinishedRun) -> None:
-    """Raise NotSavableError for a value in the code that a model copied from an answer, or that stands nowhere."""
+    """Raise NotSavableError for a value that a model copied into the code, and for an id of unknown origin."""
     code, said = literals(run.code), Evidence(run.said, run.notes)
     seen = {text_of(value) for body in run.seen for _, value in scalars(body)}
     for call in run.calls:
@@ -301,7 +301,7 @@ def _fields(run: FinishedRun) -> Iterator[tuple[Any, Any, FinishedCall]]:
 def _without_labels(run: FinishedRun, made: _Made, report: str, functions: Sequence[str]) -> _Made:
     """Drop inputs that only the text of the report contains, and numbers that are also in texts which stay as they are.
 
-    Another value would change nothing else, or the report would still tell the saved one.
+    Another value would change nothing else, or the report would still have the saved one.
     """
     arguments = {text_of(value) for call in run.calls for _, value in scalars(call.given)}
     kept = []
@@ -377,7 +377,7 @@ def _sources(run: FinishedRun, made: _Made) -> list[dict[str, Source]]:
 
 @dataclass(frozen=True, slots=True)
 class _Origins:
-    """Tells where the values of arguments came from."""
+    """Finds the sources of the values of arguments."""
 
     made: _Made
     answers: Answers

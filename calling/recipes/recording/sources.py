@@ -1,4 +1,4 @@
-"""The places of arguments in earlier answers: where a value that nobody said came from."""
+"""The places of arguments in earlier answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""A straight program for calls that no single program made: each call once, with values of earlier answers passed on.
+"""Writes a program without loops for calls that no single program made; it passes values of answers on to later calls.
 
-The data flow has to be plain: a value stands in an answer at a place that can be told without a model. The answer that
+The data flow has to be plain: each value has a place in an answer that a rule can find without a model. The answer that
 a model worded becomes a template.
 """
 
@@ -85,7 +85,7 @@ def _check_repeated(program: _Program) -> None:
 
 
 def _origin(program: _Program, argument: Argument, value: Any, number: int) -> Found | None:
-    """Return the place in an earlier answer that a value came from; None for what the user or the document said."""
+    """Return the place in an earlier answer that a value came from; None if the user or the document gave it."""
     if isinstance(value, list | bool) or argument.is_fixed or program.evidence.says(value):
         return None
     return program.answers.best(value, argument.keyword, before=number)

@@ -141,7 +141,7 @@ def _named(tree: ast.AST) -> dict[int, set[str]]:
 
 
 def _bound(tree: ast.AST) -> dict[str, int]:
-    """Return how often the program binds each name, as far as assignments, loops, parameters and `global` tell."""
+    """Return how often the program binds each name, by assignments, loops, parameters and `global`."""
     found: dict[str, int] = {}
     for node in ast.walk(tree):
         names: Sequence[str] = ()
