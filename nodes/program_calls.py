@@ -29,7 +29,8 @@ MOST_TRACED = 1000
 def maker(run: Run, state: ProgramState, program: Program, before: int) -> Callable[[WantedCall, int], Request]:
     """Return a function that drafts calls of the program; it reads the responses once, if a call needs their values."""
     texts = said(state)
-    functions = functions_of(run, state, program)
+    functions, record = functions_of(run, state, program), of_program(state, program)
+    renamed = {} if record is None else comparison_of(run.catalogue, record).renamed
 
     @cache
     def found() -> list[tuple[str, Any]]:
@@ -51,7 +52,8 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
         operation = functions.get(call.function)
         if operation is None:
             raise ValueError(f"there is no function {call.function}")
-        keywords = dict(call.keywords)
+        names = renamed.get(call.function, {})
+        keywords = {names.get(name, name): value for name, value in call.keywords.items()}
         pages = _pages(keywords.pop("pages", 1))
         arguments = storable_value(arguments_of(operation, keywords, call.positional, name=call.function))
         drafted = grounded_draft(

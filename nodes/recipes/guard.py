@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from restgpt.calling.call import seems_to_read
@@ -45,11 +45,20 @@ class Guard:
 
     def of_links(self, wanted: Iterable[Request], requests: Iterable[Request], found: ProgramRun) -> list[Shift]:
         """Return the shifts in the arguments of the calls that the program makes next."""
-        asked = [sent_of(self.run, request, {}) for request in wanted]
+        asked = [self._call(request, {}) for request in wanted]
         return link_shifts(self.recipe, asked, self._sent(requests, found), self.record["inputs"])
 
     def _sent(self, requests: Iterable[Request], found: ProgramRun) -> list[Sent]:
-        return [sent_of(self.run, request, found.reads) for request in requests if "place" in request]
+        return [self._call(request, found.reads) for request in requests if "place" in request]
+
+    def _call(self, request: Request, reads: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Sent:
+        """Return the call of a request with the names that path parameters have in the recipe."""
+        sent = sent_of(self.run, request, reads)
+        former = {now: before for before, now in self.comparison.renamed.get(sent.function, {}).items()}
+        if not former or "path" not in sent.arguments:
+            return sent
+        path = {former.get(name, name): value for name, value in sent.arguments["path"].items()}
+        return replace(sent, arguments={**sent.arguments, "path": path})
 
 
 def guard_of(run: Run, state: RecipeState, program: Program) -> Guard | None:

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.policy import Writes
 from restgpt.calling.recipes.given import RecipeInputError, completed, input_problems
-from restgpt.calling.recipes.guards.closure import document_shifts, find_operation, moved_operation
+from restgpt.calling.recipes.guards.closure import document_shifts, find_operation, moved_operation, renamed_parameters
 from restgpt.calling.recipes.guards.pattern import scalars
 from restgpt.calling.recipes.guards.shift import Shift
 from restgpt.calling.recipes.recipe import Recipe
@@ -52,10 +52,14 @@ class RecipeState(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The result of comparing a recipe with the documents: the operation of each function, and the shifts."""
+    """The result of comparing a recipe with the documents: the operation of each function, and the shifts.
+
+    `renamed` maps, by function, names that path parameters had when the recipe was saved to those that they have now.
+    """
 
     functions: Mapping[str, Operation]
     shifts: tuple[Shift, ...]
+    renamed: Mapping[str, Mapping[str, str]]
 
 
 def recipe_record(
@@ -201,12 +205,14 @@ def comparison_of(catalogue: Catalogue, record: RecipeRun) -> Comparison:
 def _compared(catalogue: Catalogue, recipe: Recipe) -> Comparison:
     functions: dict[str, Operation] = {}
     shifts: list[Shift] = []
+    renamed: dict[str, Mapping[str, str]] = {}
     called = {call.function for call in recipe.calls}
     for used in recipe.operations:
         operation = find_operation(used, catalogue)
         if operation is not None:
             functions[used.function] = operation
+            renamed[used.function] = renamed_parameters(used, operation)
         # Only a branch that the saved run did not take may call another function.
         if not called or used.function in called:
             shifts += document_shifts(used, operation or moved_operation(used, catalogue))
-    return Comparison(functions, tuple(shifts))
+    return Comparison(functions, tuple(shifts), renamed)

@@ -1,4 +1,4 @@
-"""Guards runs of recipes: no model, the same requests on the same road, and a stop where the ground has shifted."""
+"""Guards runs of recipes: no model, the same requests on the same road, and a stop where the API has changed."""
 
 import asyncio
 import json
@@ -189,6 +189,15 @@ def test_a_function_that_has_another_name_today_is_found_by_its_method_and_path(
     kitchen = Kitchen(made, board)
     assert kitchen.run(GIVEN, writes="allow")["answer"] == DONE
     assert [item["place"]["function"] for item in kitchen.state["requests"]] == ["list_projects", "add_a_task"]
+
+
+def test_a_path_parameter_may_have_another_name_today(board: Board) -> None:
+    created = json.loads(json.dumps(operation_of(board.api, CREATED)).replace("project_id", "number"))
+    link = {"answer_of": "list_projects", "take": "/items/*/id", "call": "create_task", "argument": "/path/number"}
+    code = ADD.replace("project_id=", "number=")
+    made = recipe(board.api, code, operations=[operation_of(board.api, LISTED), created], links=[link])
+    assert Kitchen(made, board).run(GIVEN, writes="allow")["answer"] == DONE
+    assert board.calls() == ADDED
 
 
 def test_a_field_that_is_gone_stops_the_run_before_its_change(board: Board) -> None:
