@@ -22,8 +22,7 @@ from restgpt.tools.sandbox.program import ProgramRun
 MOST_SHIFTS = 5
 """The maximum number of shifts that the reason for a stop names."""
 
-
-UNTOLD = Shift("the program", "reads of answers that can all be compared", "more different fields than can be told")
+CUT_TRACE = Shift("the program", "reads of answers that can all be compared", "more fields than the trace holds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Guard:
     def of_answers(self, requests: Iterable[Request], found: ProgramRun) -> list[Shift]:
         """Return the shifts in the answers so far; a trace that was cut cannot be compared."""
         if found.is_cut and found.kind in ("calls", "finished"):
-            return [UNTOLD]
+            return [CUT_TRACE]
         sent = self._sent(requests, found)
         unfound = unfound_shifts(self.recipe, sent, self.record["inputs"]) if found.kind == "finished" else []
         return [*answer_shifts(self.recipe, sent), *unfound]
