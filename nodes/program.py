@@ -133,8 +133,7 @@ def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
     # After a person's refusal the agent does not try another way, unless it had chosen the recipe itself.
     if record.get("heals") and (may_heal or record.get("is_chosen")) and not changes_of(update["requests"]):
         return update
-    thread = run.thread
-    answer = stop_text(record, program["feedback"], update["requests"], thread=thread, may_heal=may_heal)
+    answer = stop_text(record, program["feedback"], update["requests"], thread=run.thread, may_heal=may_heal)
     return {**update, **ended(run, state, [*_of_turn(state), *update["steps"]], answer, fulfilled=False)}
 
 
@@ -142,8 +141,8 @@ def _advanced(run: Run, state: ProgramState) -> dict[str, Any]:
     program = _program_of(state)
     requests = [request for request in state["requests"] if request["round"] == state["round"]]
     guard = guard_of(run, state, program)
-    if guard and guard.ground.shifts:
-        return _closed(run, state, requests, told(guard.ground.shifts), end="shifted")
+    if guard and guard.comparison.shifts:
+        return _closed(run, state, requests, told(guard.comparison.shifts), end="shifted")
     if over := _exhausted(run, state):
         annotate(program=program["number"], program_calls=0, program_end="budget")
         return _closed(run, state, requests, over, end="budget")

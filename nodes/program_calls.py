@@ -10,7 +10,7 @@ from restgpt.calling.grounding import Answers, Sources
 from restgpt.nodes.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.knowledge import notes_of
 from restgpt.nodes.program_log import ProgramState
-from restgpt.nodes.recipes.record import current, ground_of, kept_by, of_program, unsaid_by
+from restgpt.nodes.recipes.record import comparison_of, current, kept_by, of_program, unsaid_by
 from restgpt.nodes.records import Place, Program, Request, placed
 from restgpt.nodes.resources import Run
 from restgpt.specs import Operation
@@ -31,7 +31,7 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
     """Return a function that drafts calls of the program; it reads the responses once, if a call needs their values."""
     texts = said(state)
     functions, record = functions_of(run, state, program), of_program(state, program)
-    renamed = {} if record is None else ground_of(run.catalogue, record).renamed
+    renamed = {} if record is None else comparison_of(run.catalogue, record).renamed
     code = _code(state, program)
 
     @cache
@@ -97,7 +97,7 @@ def _code(state: ProgramState, program: Program) -> str:
 def functions_of(run: Run, state: ProgramState, program: Program) -> Mapping[str, Operation]:
     """Return the functions that a program can call: those of its recipe, or all of the run's APIs."""
     record = of_program(state, program)
-    return run.catalogue.functions if record is None else ground_of(run.catalogue, record).functions
+    return run.catalogue.functions if record is None else comparison_of(run.catalogue, record).functions
 
 
 def _of_recipe(run: Run, program: Program, call: WantedCall, operation: Operation) -> Place:

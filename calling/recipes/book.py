@@ -117,10 +117,6 @@ class RecipeBook:
                 path.unlink()
         return paths
 
-    def prove(self, recipe: Recipe) -> Recipe:
-        """Mark a recipe in its file as proved, and return it; raises `RecipeFileError` if the file has changed."""
-        return prove_file(self.path(recipe.name, recipe.version), recipe)
-
     def _read(self, path: Path) -> Recipe:
         """Return the recipe of a file of this folder, which has to have the name and version of its file."""
         recipe, expected = read_recipe(path), _named(path)
@@ -210,7 +206,7 @@ def _checked_text(recipe: Recipe, path: Path) -> str:
 
 
 def _named(path: Path) -> tuple[str, int]:
-    """Return the name and version that the name of a recipe file says."""
+    """Return the name and version in the name of a recipe file."""
     match = _FILE.fullmatch(path.name)
     assert match is not None
     return match[1], int(match[2] or 1)

@@ -41,35 +41,29 @@ def given_inputs(recipe: Recipe, pairs: Sequence[str]) -> dict[str, Any]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
-            example = next(iter(_properties(recipe)), "name")
+            example = next(iter(recipe.properties), "name")
             raise RecipeInputError(f"--input {pair} is invalid. Write NAME=VALUE, such as --input {example}=…")
         texts.setdefault(name.strip(), []).append(value)
-    properties = _properties(recipe)
+    properties = recipe.properties
     found = {name: _value(name, values, properties.get(name, {})) for name, values in texts.items()}
     return completed(recipe, found)
 
 
 def completed(recipe: Recipe, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given inputs with the defaults of the others."""
-    defaults = {name: schema["default"] for name, schema in _properties(recipe).items() if "default" in schema}
+    defaults = {name: schema["default"] for name, schema in recipe.properties.items() if "default" in schema}
     return {**defaults, **given}
 
 
 def input_problems(recipe: Recipe, given: Mapping[str, Any]) -> list[str]:
     """Return a sentence about each input that is unknown, missing or wrong; defaults count as given."""
-    properties, inputs = _properties(recipe), completed(recipe, given)
+    properties, inputs = recipe.properties, completed(recipe, given)
     problems = [_unknown(name, recipe) for name in inputs if name not in properties]
-    required = recipe.inputs.get("required", ())
-    problems += [_missing(name, properties[name]) for name in required if name not in inputs]
+    problems += [_missing(name, properties[name]) for name in recipe.required if name not in inputs]
     for name, schema in properties.items():
         if name in inputs and (wrong := _fault(recipe, schema, inputs[name])):
             problems.append(f"The input {name} {wrong}.")
     return problems
-
-
-def _properties(recipe: Recipe) -> Mapping[str, Mapping[str, Any]]:
-    found: Mapping[str, Mapping[str, Any]] = recipe.inputs.get("properties", {})
-    return found
 
 
 def _value(name: str, texts: Sequence[str], schema: Mapping[str, Any]) -> Any:
@@ -116,7 +110,7 @@ def _types(schema: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _unknown(name: str, recipe: Recipe) -> str:
-    known = list(_properties(recipe))
+    known = list(recipe.properties)
     near = get_close_matches(name, known, 1) or [item for item in known if name in item.split("_")]
     listed = f"Its inputs are {', '.join(known)}." if known else "It has no inputs."
     shown = quoted(name, MOST_SHOWN)
@@ -140,10 +134,10 @@ def _fault(recipe: Recipe, schema: Mapping[str, Any], value: Any) -> str:
         return (
             f"cannot be checked: its schema refers to {quoted(error.ref, MOST_SHOWN)}, which the recipe does not have"
         )
-    return _told(errors[0], value) if errors else ""
+    return _told(errors[0]) if errors else ""
 
 
-def _told(error: ValidationError, value: Any) -> str:
+def _told(error: ValidationError) -> str:
     place = "".join(f"[{part!r}]" for part in error.absolute_path)
     at = f" at {place}" if place else ""
     wanted: Any = error.validator_value

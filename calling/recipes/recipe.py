@@ -5,7 +5,7 @@ field is checked when it is read, and no field can widen what a run may do.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -164,7 +164,7 @@ class Recipe(_Part):
             raise ValueError("operations: two entries have the same function")
         if unknown := [item.api for item in self.operations if item.api not in apis]:
             raise ValueError(f"operations: the API {unknown[0]!r} is not among apis")
-        named = [*(name for link in self.links for name in (link.answer_of, link.call))]
+        named = [name for link in self.links for name in (link.answer_of, link.call)]
         named += [call.function for call in self.calls]
         if missing := [name for name in named if name not in functions]:
             raise ValueError(f"the function {missing[0]!r} is not among operations")
@@ -178,10 +178,21 @@ class Recipe(_Part):
         return self
 
     @property
+    def properties(self) -> Mapping[str, Mapping[str, Any]]:
+        """The schema of each input, by its name."""
+        found: Mapping[str, Mapping[str, Any]] = self.inputs.get("properties", {})
+        return found
+
+    @property
+    def required(self) -> Sequence[str]:
+        """The names of the inputs that every run needs."""
+        found: Sequence[str] = self.inputs.get("required", ())
+        return found
+
+    @property
     def examples(self) -> dict[str, Any]:
         """The inputs of the saved run."""
-        properties: Mapping[str, Mapping[str, Any]] = self.inputs.get("properties", {})
-        return {name: schema["examples"][0] for name, schema in properties.items() if schema.get("examples")}
+        return {name: schema["examples"][0] for name, schema in self.properties.items() if schema.get("examples")}
 
     def used(self, function: str) -> UsedOperation | None:
         """Return the operation of a function; None if the program has no such function."""

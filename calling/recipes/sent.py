@@ -1,4 +1,4 @@
-"""A call of a program as guards see it: what was asked, what came back, and what the program read of it."""
+"""A call of a program for the guards: its arguments, its answer, and the fields that the program read of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,11 +7,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A call: `arguments` are grouped by place, as they are sent. `status` is 0 and `body` None before an answer.
+    """A call: `arguments` are grouped by place, as the program gave them.
 
-    `body` is the parsed JSON of the answer, or its text. `reads` maps the patterns that the program read in it to the
-    JSON types found there, `missing` among them for a name that an object does not have. `position` is the place of
-    the call in the structure of the program.
+    Before an answer, `status` is 0 and `body` is None. `body` is the parsed JSON of the answer, or its text. `reads`
+    maps the patterns that the program read in it to the JSON types found there, `missing` among them for a name that
+    an object does not have. `position` is the place of the call in the structure of the program.
     """
 
     function: str

@@ -1,4 +1,4 @@
-"""The graph of one recipe: no planner and no model, the same road for its calls as in the agent's graph."""
+"""The graph of one recipe: no planner and no model; its calls pass the nodes of the agent's graph."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_type_hints

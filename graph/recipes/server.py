@@ -1,6 +1,4 @@
-"""A recipe as a graph of a LangGraph server, which a file in the project names: see `graph_file_text`."""
-
-from pathlib import Path
+"""A recipe as a graph of a LangGraph server, and the text of the Python file that holds it."""
 
 from restgpt.calling.recipes.book import RecipeBook
 from restgpt.graph.recipes.build import build_recipe
@@ -8,12 +6,12 @@ from restgpt.tools.served_graph import ServedGraph
 from restgpt.tools.settings import Settings
 
 
-def recipe_graph(name: str, folder: Path | None = None) -> ServedGraph:
+def recipe_graph(name: str) -> ServedGraph:
     """Return the graph of the newest version of a recipe, without a checkpointer, because a server adds its own.
 
-    Raises `RecipeFileError` if the folder, by default that of the settings, has no such recipe.
+    Raises `RecipeFileError` if the folder of the settings has no such recipe.
     """
-    return ServedGraph.of(build_recipe(RecipeBook(folder or Settings.from_env().recipes).load(name)))
+    return ServedGraph.of(build_recipe(RecipeBook(Settings.from_env().recipes).load(name)))
 
 
 def graph_file_text(name: str) -> str:

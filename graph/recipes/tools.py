@@ -8,7 +8,6 @@ from uuid import uuid4
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import StructuredTool
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from restgpt.calling.recipes.book import RecipeBook, read_recipe
@@ -17,7 +16,7 @@ from restgpt.graph.build import make_resources
 from restgpt.graph.recipes.build import RecipeGraph, RecipeInput, build_recipe, narrowed
 from restgpt.nodes.context import Context
 from restgpt.nodes.recipes.choice import UNPROVED
-from restgpt.nodes.resources import Resources, check_store
+from restgpt.nodes.resources import Resources
 from restgpt.specs import Api
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.settings import Settings
@@ -43,39 +42,22 @@ def load_recipes(
     apis: Sequence[Api] | None = None,
     context: Context | Mapping[str, Any] | None = None,
     store: BaseStore | None = None,
-    checkpointer: BaseCheckpointSaver[Any] | None = None,
     resources: Resources | None = None,
 ) -> list[StructuredTool]:
     """Load recipes as tools: those of a folder, of a list of names and files, or all of the configured folder.
 
-    The other arguments are those of `build_recipe`. Inside a node of a LangGraph graph, a tool is a subgraph: it uses
-    the checkpointer and the store of the graph, and a pause for approval is a pause of that graph. Raises
-    `RecipeFileError` for a file that is no recipe, and for a name that the folder does not have.
+    The other arguments are those of `build_recipe`; all tools share their connections and documents. Inside a node of
+    a LangGraph graph, a tool is a subgraph: it uses the checkpointer and the store of the graph, and a pause for
+    approval is a pause of that graph. Raises `RecipeFileError` for a file that is no recipe, and for a name that the
+    folder does not have.
     """
-    return recipe_tools(
-        _recipes(source), apis=apis, context=context, store=store, checkpointer=checkpointer, resources=resources
-    )
-
-
-def recipe_tools(
-    recipes: Sequence[Recipe],
-    *,
-    apis: Sequence[Api] | None = None,
-    context: Context | Mapping[str, Any] | None = None,
-    store: BaseStore | None = None,
-    checkpointer: BaseCheckpointSaver[Any] | None = None,
-    resources: Resources | None = None,
-) -> list[StructuredTool]:
-    """Make a tool of each recipe; all of them share their connections and documents."""
-    check_store(checkpointer, store)
     is_configured = apis is None and resources is None
     resources = make_resources(apis, model=None, models=None, context=context, store=store, resources=resources)
     tools = []
-    for recipe in recipes:
+    for recipe in _recipes(source):
         own = narrowed(resources, recipe) if is_configured else resources
         # A model may call the tool, so its inputs are not what the user said.
-        graph = build_recipe(recipe, checkpointer=checkpointer, store=store, resources=own, is_tool=True)
-        tools.append(_tool(recipe, graph))
+        tools.append(_tool(recipe, build_recipe(recipe, store=store, resources=own, is_tool=True)))
     return tools
 
 
@@ -94,7 +76,7 @@ def _recipe(item: Recipe | Path | str, book: RecipeBook) -> Recipe:
 
 
 def _tool(recipe: Recipe, graph: RecipeGraph) -> StructuredTool:
-    names = {f"{name}_" if name in RESERVED else name: name for name in recipe.inputs.get("properties", {})}
+    names = {f"{name}_" if name in RESERVED else name: name for name in recipe.properties}
 
     def given(inputs: Mapping[str, Any]) -> RecipeInput:
         return {"inputs": {names.get(name, name): value for name, value in inputs.items()}}
@@ -115,10 +97,10 @@ def _tool(recipe: Recipe, graph: RecipeGraph) -> StructuredTool:
 
 
 def _schema(recipe: Recipe, shown: Mapping[str, str]) -> dict[str, Any]:
-    properties = {shown[name]: schema for name, schema in recipe.inputs.get("properties", {}).items()}
+    properties = {shown[name]: schema for name, schema in recipe.properties.items()}
     schema = {**recipe.inputs, "properties": properties}
-    if required := recipe.inputs.get("required"):
-        schema["required"] = [shown.get(name, name) for name in required]
+    if recipe.required:
+        schema["required"] = [shown.get(name, name) for name in recipe.required]
     return schema
 
 

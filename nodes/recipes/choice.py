@@ -1,4 +1,4 @@
-"""The planner's choice of a recipe: the recipes that it sees in its first decision, and what it answers."""
+"""The planner's choice of a recipe: the list in the prompt of its first decision, and the check of its reply."""
 
 import json
 import re
@@ -55,7 +55,7 @@ def _words(text: str) -> set[str]:
 
 
 def offer_of(recipes: Sequence[Recipe]) -> Offer:
-    """Return what the planner sees of recipes, and how its reply is checked."""
+    """Return the list of recipes for the prompt, and the check of the reply."""
 
     def check(reply: ExpressReply) -> None:
         if isinstance(reply, RecipeExpressReply) and reply.decision == "recipe":

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from restgpt.calling.call import seems_to_read
-from restgpt.calling.recipes.guards.answers import answer_shifts
+from restgpt.calling.recipes.guards.answers import answer_shifts, unread_shifts
 from restgpt.calling.recipes.guards.links import link_shifts, unfound_shifts
 from restgpt.calling.recipes.guards.shift import Shift
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.recipes.sent import Sent
 from restgpt.nodes.conversation import is_answered
-from restgpt.nodes.recipes.record import Ground, RecipeState, ground_of, of_program, recipe_of
+from restgpt.nodes.recipes.record import Comparison, RecipeState, comparison_of, of_program, recipe_of
 from restgpt.nodes.records import Program, RecipeRun, Request
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import result_of
@@ -22,8 +22,7 @@ from restgpt.tools.sandbox.program import ProgramRun
 MOST_SHIFTS = 5
 """The maximum number of shifts that the reason for a stop names."""
 
-
-UNTOLD = Shift("the program", "reads of answers that can all be compared", "more different fields than can be told")
+CUT_TRACE = Shift("the program", "reads of answers that can all be compared", "more fields than the trace holds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,28 +32,29 @@ class Guard:
     run: Run
     record: RecipeRun
     recipe: Recipe
-    ground: Ground
+    comparison: Comparison
 
     def of_answers(self, requests: Iterable[Request], found: ProgramRun) -> list[Shift]:
-        """Return what is different in the answers so far; reads that were not all told cannot be compared."""
+        """Return the shifts in the answers so far; a trace that was cut cannot be compared."""
         if found.is_cut and found.kind in ("calls", "finished"):
-            return [UNTOLD]
+            return [CUT_TRACE]
         sent = self._sent(requests, found)
         unfound = unfound_shifts(self.recipe, sent, self.record["inputs"]) if found.kind == "finished" else []
         return [*answer_shifts(self.recipe, sent), *unfound]
 
     def of_links(self, wanted: Iterable[Request], requests: Iterable[Request], found: ProgramRun) -> list[Shift]:
-        """Return what is different in the arguments of the calls that the program wants to make now."""
-        asked = [self._call(request, {}) for request in wanted]
-        return link_shifts(self.recipe, asked, self._sent(requests, found), self.record["inputs"])
+        """Return the shifts in the arguments of the calls that the program makes next."""
+        asked, sent = [self._call(request, {}) for request in wanted], self._sent(requests, found)
+        unread = unread_shifts(self.recipe, sent) if any(call.is_change for call in asked) else []
+        return [*unread, *link_shifts(self.recipe, asked, sent, self.record["inputs"])]
 
     def _sent(self, requests: Iterable[Request], found: ProgramRun) -> list[Sent]:
         return [self._call(request, found.reads) for request in requests if "place" in request]
 
     def _call(self, request: Request, reads: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Sent:
-        """Return the call of a request as guards see it, under the names of path parameters that the recipe has."""
+        """Return the call of a request with the names that path parameters have in the recipe."""
         sent = sent_of(self.run, request, reads)
-        former = {now: before for before, now in self.ground.renamed.get(sent.function, {}).items()}
+        former = {now: before for before, now in self.comparison.renamed.get(sent.function, {}).items()}
         if not former or "path" not in sent.arguments:
             return sent
         path = {former.get(name, name): value for name, value in sent.arguments["path"].items()}
@@ -66,11 +66,11 @@ def guard_of(run: Run, state: RecipeState, program: Program) -> Guard | None:
     record = of_program(state, program)
     if record is None:
         return None
-    return Guard(run, record, recipe_of(record), ground_of(run.catalogue, record))
+    return Guard(run, record, recipe_of(record), comparison_of(run.catalogue, record))
 
 
 def sent_of(run: Run, request: Request, reads: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Sent:
-    """Return the call of a request as guards see it; `reads` are the fields that the program read, by position."""
+    """Return the call of a request for the guards; `reads` are the fields that the program read, by position."""
     place, response = request["place"], request["response"]
     return Sent(
         function=place.get("function", request["operation"]),
@@ -95,7 +95,7 @@ def _body(run: Run, handle: str | None) -> Any:
 
 
 def told(shifts: Sequence[Shift]) -> str:
-    """Return what is not as the recipe expects, a line each."""
+    """Return the shifts as text, a line each."""
     lines = [str(shift) for shift in shifts[:MOST_SHIFTS]]
     hidden = len(shifts) - len(lines)
     more = [f"… and {hidden} more."] if hidden else []

@@ -45,8 +45,7 @@ def _names(reply: RecipeNames) -> dict[str, str]:
 
 
 def _prompt(recipe: Recipe) -> list[Any]:
-    properties = recipe.inputs.get("properties", {})
-    inputs = "\n".join(f"{name}: {json.dumps(schema, ensure_ascii=False)}" for name, schema in properties.items())
+    inputs = "\n".join(f"{name}: {json.dumps(item, ensure_ascii=False)}" for name, item in recipe.properties.items())
     task = f"Instruction: {recipe.saved.instruction}\n\n{fenced('program', recipe.program)}"
     return [
         SystemMessage(

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 from restgpt.calling.policy import Writes
 from restgpt.calling.recipes.given import RecipeInputError, completed, input_problems
 from restgpt.calling.recipes.guards.closure import document_shifts, find_operation, moved_operation, renamed_parameters
+from restgpt.calling.recipes.guards.pattern import scalars
 from restgpt.calling.recipes.guards.shift import Shift
 from restgpt.calling.recipes.input_schema import schema_fault
 from restgpt.calling.recipes.recipe import Recipe
@@ -52,8 +53,8 @@ class RecipeState(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """What a recipe finds in the documents: the operation of each function, and what is not as it was.
+class Comparison:
+    """The result of comparing a recipe with the documents: the operation of each function, and the shifts.
 
     `renamed` maps, by function, names that path parameters had when the recipe was saved to those that they have now.
     """
@@ -96,14 +97,13 @@ def filled(recipe: Recipe, inputs: Mapping[str, Any]) -> dict[str, Any]:
         listed = "\n".join(f"- {problem}" for problem in problems)
         taken = f"It takes {signature(recipe)}. Nothing was sent."
         raise RecipeInputError(f"The inputs of the recipe {recipe.name} do not fit:\n{listed}\n{taken}")
-    return {name: found[name] for name in recipe.inputs.get("properties", {}) if name in found}
+    return {name: found[name] for name in recipe.properties if name in found}
 
 
 def signature(recipe: Recipe) -> str:
     """Return the names and types of the inputs of a recipe, with a star for those that are required."""
-    required = recipe.inputs.get("required", ())
-    properties: Mapping[str, Any] = recipe.inputs.get("properties", {})
-    parts = [f"{name}{'*' if name in required else ''}: {_type_of(schema)}" for name, schema in properties.items()]
+    stars = dict.fromkeys(recipe.required, "*")
+    parts = [f"{name}{stars.get(name, '')}: {_type_of(schema)}" for name, schema in recipe.properties.items()]
     return ", ".join(parts) or "no inputs"
 
 
@@ -204,7 +204,7 @@ def kept_by(record: RecipeRun | None) -> list[str]:
     if record is None:
         return []
     inputs = record["inputs"] if record.get("is_passed") else _defaults(record)
-    return [str(value) for value in _scalars([recipe_of(record).constants, inputs])]
+    return [str(value) for value in _scalars([*recipe_of(record).constants, inputs])]
 
 
 def unsaid_by(record: RecipeRun) -> dict[str, Any]:
@@ -226,11 +226,7 @@ def _defaults(record: RecipeRun) -> dict[str, Any]:
 
 
 def _scalars(value: Any) -> list[Any]:
-    if isinstance(value, Mapping):
-        return [leaf for inner in value.values() for leaf in _scalars(inner)]
-    if isinstance(value, list | tuple):
-        return [leaf for inner in value for leaf in _scalars(inner)]
-    return [] if value is None or isinstance(value, bool) else [value]
+    return [leaf for _, leaf in scalars(value) if leaf is not None and not isinstance(leaf, bool)]
 
 
 def stricter(writes: Writes, state: RecipeState | Mapping[str, Any]) -> Writes:
@@ -242,21 +238,21 @@ def stricter(writes: Writes, state: RecipeState | Mapping[str, Any]) -> Writes:
     return own if STRICTNESS[own] > STRICTNESS[writes] else writes
 
 
-_GROUNDS: WeakKeyDictionary[Catalogue, dict[str, Ground]] = WeakKeyDictionary()
+_COMPARISONS: WeakKeyDictionary[Catalogue, dict[str, Comparison]] = WeakKeyDictionary()
 
 
-def ground_of(catalogue: Catalogue, record: RecipeRun) -> Ground:
+def comparison_of(catalogue: Catalogue, record: RecipeRun) -> Comparison:
     """Return the operations of a recipe in the documents of a run, looked up once for each catalogue."""
-    known = _GROUNDS.setdefault(catalogue, {})
+    known = _COMPARISONS.setdefault(catalogue, {})
     found = _known(record)
     if found.text not in known:
         if len(known) >= MOST_KNOWN:
             known.clear()
-        known[found.text] = _ground(catalogue, found.recipe)
+        known[found.text] = _compared(catalogue, found.recipe)
     return known[found.text]
 
 
-def _ground(catalogue: Catalogue, recipe: Recipe) -> Ground:
+def _compared(catalogue: Catalogue, recipe: Recipe) -> Comparison:
     functions: dict[str, Operation] = {}
     shifts: list[Shift] = []
     renamed: dict[str, Mapping[str, str]] = {}
@@ -269,4 +265,4 @@ def _ground(catalogue: Catalogue, recipe: Recipe) -> Ground:
         # Only a branch that the saved run did not take may call another function.
         if not called or used.function in called:
             shifts += document_shifts(used, operation or moved_operation(used, catalogue))
-    return Ground(functions, tuple(shifts), renamed)
+    return Comparison(functions, tuple(shifts), renamed)

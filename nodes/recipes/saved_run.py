@@ -3,8 +3,8 @@
 import ast
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
 
@@ -54,26 +54,24 @@ def save_run(
     steps = _steps(values, thread, turn)
     _check_over(values, steps, thread)
     catalogue = resources.catalogue(resources.defaults.apis)
-    reading = _Reading(catalogue, ResponseStore(store, cache=resources.bodies), thread)
+    reading = _Reading(catalogue, ResponseStore(store, cache=resources.bodies), resources.defaults.writes)
     run = _program_of(values, steps, reading)
-    redactor = resources.http.redactor(*catalogue.apis)
-    options: dict[str, Any] = {
-        "name": name,
-        "at": datetime.fromtimestamp(resources.now(), UTC).isoformat(timespec="seconds"),
-        "by": _version(),
-        "description": description,
-        "redactor": redactor,
-    }
-    writes = resources.defaults.writes
+    save = partial(
+        saved,
+        name=name,
+        at=datetime.fromtimestamp(resources.now(), UTC).isoformat(timespec="seconds"),
+        by=_version(),
+        description=description,
+        redactor=resources.http.redactor(*catalogue.apis),
+    )
+    reason: NotSavableError | None = None
     if run is not None:
         try:
-            return saved(_with_writes(run, writes), **options)
+            return save(run)
         except CopiedValueError as error:
             reason = error
-    else:
-        reason = None
     try:
-        return saved(straight(_with_writes(_call_by_call(values, steps, reading), writes)), **options)
+        return save(straight(_call_by_call(values, steps, reading)))
     except NotSavableError as error:
         raise reason or error from None
 
@@ -83,10 +81,6 @@ def _version() -> str:
         return f"restgpt {version('restgpt')}"
     except PackageNotFoundError:
         return "restgpt"
-
-
-def _with_writes(run: FinishedRun, writes: Writes) -> FinishedRun:
-    return replace(run, writes=writes)
 
 
 def _steps(values: Mapping[str, Any], thread: str, turn: int | None) -> list[Step]:
@@ -123,12 +117,12 @@ def _check_over(values: Mapping[str, Any], steps: Sequence[Step], thread: str) -
 
 
 class _Reading:
-    """Reads the records of calls, with their kept answers."""
+    """Reads the records of calls, with their kept answers; `writes` is the setting of the run."""
 
-    def __init__(self, catalogue: Catalogue, responses: ResponseStore, thread: str) -> None:
+    def __init__(self, catalogue: Catalogue, responses: ResponseStore, writes: Writes) -> None:
         self.catalogue = catalogue
+        self.writes = writes
         self._responses = responses
-        self._thread = thread
 
     def call(self, request: Request, position: str) -> FinishedCall:
         """Return a call at a position of the program. Raises NotSavableError if its answer cannot be used."""
@@ -269,6 +263,7 @@ def _finished(
         report=str(values.get("answer") or ""),
         seen=seen,
         notes=reading.notes(),
+        writes=reading.writes,
         others={name: functions[name] for name in _named(code) if name in functions and name not in called},
     )
 
@@ -289,7 +284,7 @@ def _call_by_call(values: Mapping[str, Any], steps: Sequence[Step], reading: _Re
         _check_outcome(request)
         if succeeded(request):
             key = json.dumps([request["operation"], request["arguments"]], sort_keys=True)
-            # The same read twice tells the same; a change that was made twice was meant twice.
+            # A repeated read adds nothing; a repeated change was meant twice.
             made.setdefault(key if seems_to_read(request) else request["id"], request)
     if not made:
         raise NotSavableError("The run cannot be saved: none of its calls succeeded.")

@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 import restgpt
 from restgpt.calling.recipes.book import RecipeBook, RecipeFileError
 from restgpt.graph.recipes.server import graph_file_text
-from restgpt.graph.recipes.tools import UnapprovedRecipeError, recipe_tools
+from restgpt.graph.recipes.tools import UnapprovedRecipeError, load_recipes
 
 GIVEN = {"project": "Winter timetable", "title": "Buy soil"}
 DONE = "Added Buy soil to Winter timetable."
@@ -36,7 +36,7 @@ class Host(TypedDict, total=False):
 
 def parent(board: Board, saver: InMemorySaver, store: InMemoryStore, *, is_async: bool = False) -> Any:
     """Return a parent graph that calls the tool of a recipe in a node."""
-    [tool] = recipe_tools([recipe(board.api)], apis=[board.api])
+    [tool] = load_recipes([recipe(board.api)], apis=[board.api])
 
     def node(state: Host) -> Host:
         return {"said": tool.invoke(GIVEN)}
@@ -51,19 +51,19 @@ def parent(board: Board, saver: InMemorySaver, store: InMemoryStore, *, is_async
 
 
 def test_a_tool_has_the_name_the_inputs_and_the_description_of_its_recipe(board: Board) -> None:
-    [tool] = recipe_tools([recipe(board.api)], apis=[board.api])
+    [tool] = load_recipes([recipe(board.api)], apis=[board.api])
     assert tool.name == "add_task"
     assert tool.description.startswith("Adds a task to a project. (not proved")
     assert tool.args == INPUTS["properties"]
 
 
 def test_a_proved_recipe_says_so(board: Board) -> None:
-    [tool] = recipe_tools([recipe(board.api, proved="2024-05-02T00:00:00Z")], apis=[board.api])
+    [tool] = load_recipes([recipe(board.api, proved="2024-05-02T00:00:00Z")], apis=[board.api])
     assert tool.description == "Adds a task to a project. (proved)"
 
 
 def test_a_tool_returns_the_answer_of_the_recipe(board: Board) -> None:
-    [tool] = recipe_tools([recipe(board.api)], apis=[board.api], context={"writes": "allow"})
+    [tool] = load_recipes([recipe(board.api)], apis=[board.api], context={"writes": "allow"})
     assert tool.invoke(GIVEN) == DONE
     assert asyncio.run(tool.ainvoke({**GIVEN, "title": "Dig"})) == "Added Dig to Winter timetable."
     assert len(board.calls()) == 4
@@ -93,7 +93,7 @@ def test_a_pause_in_an_asynchronous_tool_is_a_pause_of_the_parent(board: Board) 
 def test_an_agent_of_langchain_calls_a_recipe_and_pauses_with_it(board: Board) -> None:
     call = {"name": "add_task", "args": GIVEN, "id": "call-1", "type": "tool_call"}
     host_model = ScriptedModel([AIMessage("", tool_calls=[call]), "Done."])
-    tools = recipe_tools([recipe(board.api)], apis=[board.api])
+    tools = load_recipes([recipe(board.api)], apis=[board.api])
     host = create_agent(host_model, tools, checkpointer=InMemorySaver(), store=InMemoryStore())
     given: Any = {"messages": [("user", "Add Buy soil")]}
     assert "__interrupt__" in host.invoke(given, CONFIG)
@@ -102,7 +102,7 @@ def test_an_agent_of_langchain_calls_a_recipe_and_pauses_with_it(board: Board) -
 
 
 def test_a_change_is_not_sent_where_nobody_can_be_asked(board: Board) -> None:
-    [tool] = recipe_tools([recipe(board.api)], apis=[board.api])
+    [tool] = load_recipes([recipe(board.api)], apis=[board.api])
     with pytest.raises(UnapprovedRecipeError, match="waits for a person's approval"):
         tool.invoke(GIVEN)
     assert board.calls() == ["GET /projects 200"]
@@ -110,7 +110,7 @@ def test_a_change_is_not_sent_where_nobody_can_be_asked(board: Board) -> None:
 
 def test_a_tool_without_changes_needs_nobody(board: Board) -> None:
     made = recipe(board.api, "print(len(rows(list_projects())))", (LISTED,), inputs={"type": "object"})
-    [tool] = recipe_tools([made], apis=[board.api])
+    [tool] = load_recipes([made], apis=[board.api])
     assert tool.invoke({}) == "4"
 
 
@@ -118,7 +118,7 @@ def test_an_input_may_have_a_name_that_tools_use_themselves(board: Board) -> Non
     code = ADD.replace('inputs["title"]', 'inputs["config"]')
     inputs = {"type": "object", "properties": {"project": {"type": "string"}, "config": {"type": "string"}}}
     made = recipe(board.api, code, inputs={**inputs, "required": ["config"]})
-    [tool] = recipe_tools([made], apis=[board.api], context={"writes": "allow"})
+    [tool] = load_recipes([made], apis=[board.api], context={"writes": "allow"})
     assert tool.invoke({"project": "Winter timetable", "config_": "Buy soil"}) == DONE
     assert tool.args_schema["required"] == ["config_"]  # type: ignore[index]
 

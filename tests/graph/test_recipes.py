@@ -1,4 +1,4 @@
-"""Guards runs of recipes: no model, the same requests on the same road, and a stop where the ground has shifted."""
+"""Guards runs of recipes: no model, the same requests on the same road, and a stop where the API has changed."""
 
 import asyncio
 import json

@@ -46,3 +46,16 @@ def model(chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> Callable[[Mappin
         return chat
 
     return start
+
+
+@pytest.fixture
+def write(chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., ChatServer]:
+    """Script the model server with replies of the planner, in order."""
+
+    def start(*replies: Any) -> ChatServer:
+        chat.use(replies)
+        monkeypatch.setenv("OPENAI_BASE_URL", chat.url)
+        monkeypatch.setenv("RESTGPT_MODEL", "openai:scripted")
+        return chat
+
+    return start

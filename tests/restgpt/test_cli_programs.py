@@ -35,19 +35,6 @@ def program(code: str) -> dict[str, Any]:
     return {"thought": "", "decision": "program", "text": code}
 
 
-@pytest.fixture
-def write(chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Script the model server with replies of the planner, in order."""
-
-    def start(*replies: Any) -> ChatServer:
-        chat.use(replies)
-        monkeypatch.setenv("OPENAI_BASE_URL", chat.url)
-        monkeypatch.setenv("RESTGPT_MODEL", "openai:scripted")
-        return chat
-
-    return start
-
-
 def names(world: World[Any]) -> list[str]:
     return [item["name"] for item in world.call("GET /projects").body["items"]]
 

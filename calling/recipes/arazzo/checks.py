@@ -116,7 +116,7 @@ class Checks:
             return True
         return False
 
-    def outputs(self, outputs: Mapping[str, Any], place: str, of_step: Step | None = None) -> None:
+    def outputs(self, outputs: Mapping[str, Any], place: str) -> None:
         """Check outputs: each is an expression or a selector."""
         for name, value in outputs.items():
             if isinstance(value, Mapping) and is_selector(value):

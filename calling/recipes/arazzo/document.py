@@ -89,7 +89,7 @@ class Parameter(_Part):
 
 
 class Action(_Part):
-    """What to do after a step, or a reference to one of the components."""
+    """An action after a step, or a reference to one of the components."""
 
     name: str = ""
     type: Literal["end", "goto", "retry", ""] = ""
@@ -263,7 +263,7 @@ def _said(item: Mapping[str, Any]) -> str:
 
 
 def _doubles(document: Arazzo) -> Iterator[Fault]:
-    """Yield names that stand twice where each has to be unique."""
+    """Yield repeated names where each has to be unique."""
     lists = {
         "/sourceDescriptions/{}/name": [source.name for source in document.sources],
         "/workflows/{}/workflowId": [workflow.workflow_id for workflow in document.workflows],

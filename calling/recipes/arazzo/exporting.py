@@ -67,7 +67,7 @@ def to_arazzo(
 
 
 class _NotLinearError(Exception):
-    """The calls of a recipe do not say all that Arazzo needs; the message names what is missing."""
+    """Arazzo steps cannot express the calls of a recipe; the message is the reason."""
 
 
 @dataclass
@@ -288,7 +288,7 @@ def _location(operation: Operation, group: str, name: str) -> str:
 
 
 def _spelt(value: Any) -> Any:
-    """Return a truth value of a parameter as it stands in a URL; runners spell it in their own languages."""
+    """Return a boolean of a parameter in the spelling of URLs; runners spell it in their own languages."""
     return str(value).lower() if isinstance(value, bool) else value
 
 

@@ -1,4 +1,4 @@
-"""The import of workflows: a document becomes a program, which goes the road of every recipe.
+"""Imports workflows: a document becomes a recipe, whose program runs like that of any other.
 
 The program gives the workflow to the function `arazzo` as data. Expressions, conditions and patterns of the document
 are parsed here to find faults, and stand in the program as literals only.
@@ -129,7 +129,7 @@ def _listed(extra: Mapping[str, Any], key: str) -> list[Any]:
 def _operations(made: Compiled, extra: Mapping[str, Any]) -> tuple[list[Any], dict[str, str]]:
     """Return the operations of the program and the new names of functions.
 
-    The guards are those that an export has kept; for what it has not, today's document is the one to compare with.
+    The guards are those of the export; where it has none, they are made from the document of today.
     """
     kept = [item for item in _listed(extra, OPERATIONS) if isinstance(item, Mapping)]
     found: list[Any] = []

@@ -12,6 +12,7 @@ from urllib.parse import unquote_plus
 from restgpt.calling.recipes.arazzo.document import Body
 from restgpt.calling.recipes.arazzo.fault import Fault, unsupported
 from restgpt.specs import Operation
+from restgpt.tools.request.body import essence
 from restgpt.tools.sandbox.guest.expression import is_expression, type_of
 
 _STRING_OR_EXPRESSION = re.compile(r'"(?:[^"\\]|\\.)*"|\{(\$[^{}"]*)\}', re.DOTALL)
@@ -30,8 +31,8 @@ def payload_of(body: Body, operation: Operation) -> Payload | Fault:
     if operation.body is None:
         return Fault("", "the operation takes no body: remove it")
     preferred = operation.body.preferred.media_type
-    wanted = _essence(body.content_type) or _essence(preferred)
-    if wanted != _essence(preferred):
+    wanted = essence(body.content_type) or essence(preferred)
+    if wanted != essence(preferred):
         known = ", ".join(operation.body.content)
         text = unsupported(f"the content type {wanted}", f"The operation takes {known}; RestGPT sends {preferred}")
         return Fault("/contentType", text)
@@ -47,10 +48,6 @@ def payload_of(body: Body, operation: Operation) -> Payload | Fault:
     except ValueError as error:
         return Fault("/payload", f"the text is no {wanted}: {error}")
     return Payload(template, tuple(replacements))
-
-
-def _essence(media_type: str) -> str:
-    return media_type.partition(";")[0].strip().lower()
 
 
 def _template(payload: Any, media: str) -> Any:

@@ -288,7 +288,7 @@ class _WorkflowWriter:
             if merged:
                 yield from self._member(key, merged, f"{place}/{name}")
         if step.outputs:
-            self.checks.outputs(step.outputs, f"{place}/outputs", of_step=step)
+            self.checks.outputs(step.outputs, f"{place}/outputs")
             yield from self._member("outputs", step.outputs, f"{place}/outputs")
 
     def _call(self, step: Step, place: str) -> Iterator[str]:

@@ -1,13 +1,14 @@
-"""What the answers of a recipe's run have in common with those of the saved run: statuses, fields and their types.
+"""Compares the answers of a recipe's run with those of the saved run: statuses, fields and their types.
 
 Only what the program read counts. A program may read fewer fields than in the saved run, because it may branch.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from restgpt.calling.recipes.guards.closure import READ_TYPES, overlap
-from restgpt.calling.recipes.guards.pattern import ANY, places
+from restgpt.calling.recipes.guards.pattern import ANY, last_name, places, type_of
 from restgpt.calling.recipes.guards.shift import Shift, place_of, types_text
 from restgpt.calling.recipes.recipe import Link, Recipe, UsedOperation
 from restgpt.calling.recipes.sent import Sent
@@ -17,7 +18,7 @@ _TAKEN = frozenset({"only", "first", "last", "named"})
 
 
 def answer_shifts(recipe: Recipe, sent: Sequence[Sent]) -> list[Shift]:
-    """Compare the answers so far with those of the saved run, and return what differs in a way that matters."""
+    """Compare the answers so far with those of the saved run, and return the differences that matter."""
     found: list[Shift] = []
     for used in recipe.operations:
         calls = [call for call in sent if call.function == used.function and call.status]
@@ -27,6 +28,28 @@ def answer_shifts(recipe: Recipe, sent: Sequence[Sent]) -> list[Shift]:
         found += _field_shifts(used, good)
         found += _empty_shifts(recipe, used, good)
     return list(dict.fromkeys(found))
+
+
+def unread_shifts(recipe: Recipe, sent: Sequence[Sent]) -> list[Shift]:
+    """Compare also the fields that the saved run read and this run has not read yet: after a change it is too late."""
+    reads = {used.function: used.reads for used in recipe.operations}
+    return answer_shifts(recipe, [_foreseen(call, reads.get(call.function, {})) for call in sent])
+
+
+def _foreseen(call: Sent, saved: Mapping[str, Sequence[str]]) -> Sent:
+    """Return the call as if the program had read all fields that the saved run always found in such an answer."""
+    unread = [pattern for pattern, types in saved.items() if pattern not in call.reads and "missing" not in types]
+    found = {pattern: types for pattern in unread if (types := _types_at(call.body, pattern))}
+    return replace(call, reads={**call.reads, **found})
+
+
+def _types_at(body: Any, pattern: str) -> tuple[str, ...]:
+    """Return the JSON types at a pattern; `missing` if only the objects are there that should have the field."""
+    if types := {type_of(value) for _, value in places(body, pattern)}:
+        return tuple(sorted(types))
+    *above, name = parse_pointer(pattern) or [ANY]
+    holders = () if name == ANY else places(body, format_pointer(above))
+    return ("missing",) if any(isinstance(holder, Mapping) for _, holder in holders) else ()
 
 
 def _is_known_class(used: UsedOperation, status: int) -> bool:
@@ -56,7 +79,7 @@ def _body_shifts(used: UsedOperation, call: Sent) -> Iterator[Shift]:
 
 
 def _root_types(used: UsedOperation) -> tuple[str, ...]:
-    """Return the types of the whole answers of the saved run, as far as its reads tell: objects, arrays or both."""
+    """Return the types of the whole answers of the saved run, as far as its reads show: objects, arrays or both."""
     below = {parse_pointer(pattern)[0] for pattern in used.reads if pattern}
     seen = used.reads.get("", ())
     if not below:
@@ -73,9 +96,12 @@ def _field_shifts(used: UsedOperation, calls: Sequence[Sent]) -> Iterator[Shift]
     for call in calls:
         for pattern, types in call.reads.items():
             now.setdefault(pattern, set()).update(types)
+    names = {last_name(pattern) for pattern, types in used.reads.items() if "missing" not in types}
     for pattern, found_types in now.items():
+        if found_types == {"missing"} and pattern not in used.reads and ANY in pattern and last_name(pattern) in names:
+            yield Shift(place_of(used, "field", pattern), "the field, as when the recipe was saved", "nothing")
         saved: set[str] = set(used.reads.get(pattern, ())) if pattern else set()
-        # Where the saved run found nothing, or only null, it does not tell what else may be there.
+        # A saved run that found nothing there, or only null, does not show which other types are allowed.
         if saved and not saved <= {"missing", "null"} and (strange := _strange(used, pattern, saved, found_types)):
             expected = types_text(kind for kind in READ_TYPES if kind in saved)
             found = types_text(kind for kind in READ_TYPES if kind in strange)
@@ -115,7 +141,7 @@ def _empty(used: UsedOperation, array: str) -> Shift:
 
 
 def _saved_calls(recipe: Recipe, function: str) -> int:
-    """Return how often the saved run called a function: one empty list among several says nothing yet."""
+    """Return how often the saved run called a function: one empty list among several is no shift yet."""
     return sum(call.function == function for call in recipe.calls)
 
 

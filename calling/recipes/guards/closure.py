@@ -1,4 +1,4 @@
-"""What a recipe uses of an operation, and what its document says of exactly that, when it is saved and when it is run.
+"""Records what a recipe uses of an operation, and compares the document with that when the recipe runs.
 
 A document may change in a thousand places that a recipe does not use. Only the used arguments, the required ones, the
 media type of the body and the read fields are recorded, so that everything else may change.
@@ -7,7 +7,7 @@ media type of the body and the read fields are recorded, so that everything else
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from restgpt.calling.idempotency import HEADERS
 from restgpt.calling.recipes.guards.pattern import ANY
@@ -30,7 +30,7 @@ MOST_STEPS = 50_000
 MOST_ARGUMENTS, DEEPEST = 500, 24
 """How many different arguments of one operation are recorded, and how deep they may be nested."""
 
-READ_TYPES = ("string", "integer", "number", "boolean", "null", "array", "object", "missing")
+READ_TYPES: tuple[ReadType, ...] = get_args(ReadType)
 
 _NUMBERS = frozenset({"integer", "number"})
 BODY = "body"
@@ -56,7 +56,7 @@ def _reads(calls: Sequence[Sent]) -> dict[str, tuple[ReadType, ...]]:
         for pattern, types in call.reads.items():
             found.setdefault(pattern, set()).update(types)
     kept = {pattern: tuple(kind for kind in READ_TYPES if kind in types) for pattern, types in sorted(found.items())}
-    return cast(dict[str, tuple[ReadType, ...]], {pattern: types for pattern, types in kept.items() if types})
+    return {pattern: types for pattern, types in kept.items() if types}
 
 
 def _documented(operation: Operation, calls: Sequence[Sent]) -> Documented:
@@ -86,7 +86,7 @@ def _sent_media(operation: Operation, calls: Sequence[Sent]) -> MediaType | None
 
 @dataclass(frozen=True)
 class _Found:
-    """What a document says of one place: its schema, or none if it describes none; `is_gone` if none can be there."""
+    """The schema of one place in a document, None if it describes none; `is_gone` if no value can be there."""
 
     shape: Shape | None = None
     is_gone: bool = False
@@ -100,7 +100,7 @@ class _Found:
 
 
 class _Today:
-    """What the document of an operation says of its arguments and answers; `media` is the type of the body."""
+    """The arguments and answers of an operation in the document of today; `media` is the type of the body."""
 
     def __init__(self, operation: Operation, media: str) -> None:
         self.operation = operation
@@ -229,17 +229,14 @@ def _leaves(pattern: str, value: Any, shape: Shape | None) -> Iterator[tuple[str
         if isinstance(item, list):
             children = [(ANY, part) for part in item]
         elif isinstance(item, Mapping):
-            names = [str(name) for name in item]
-            is_map = known is not None and known.mapped is not None
-            children = [
-                (ANY if is_map and known is not None and name not in known.fields else pointer_part(name), part)
-                for name, part in zip(names, item.values(), strict=True)
-            ]
+            fields = None if known is None or known.mapped is None else known.fields
+            for name, part in item.items():
+                children.append((str(name) if fields is None or str(name) in fields else ANY, part))
         if not children or depth >= DEEPEST:
             yield place, known
         for part, inner in children if depth < DEEPEST else ():
-            below = None if known is None else _below(known, part.replace("~1", "/").replace("~0", "~"))
-            waiting.append((f"{place}/{part}", inner, below, depth + 1))
+            below = None if known is None else _below(known, part)
+            waiting.append((f"{place}/{pointer_part(part)}", inner, below, depth + 1))
 
 
 def _objects(pattern: str) -> Iterator[str]:

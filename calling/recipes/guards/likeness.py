@@ -1,4 +1,4 @@
-"""Whether a text of an answer is the name that an input gives, whatever its case, accents and punctuation."""
+"""Compares texts of answers with names that inputs give, whatever their case, accents and punctuation."""
 
 import re
 import unicodedata
@@ -30,7 +30,7 @@ def words_of(text: str) -> str:
 
 
 def relation_of(found: str, named: str) -> Relation | None:
-    """Tell how a text that was found is like one that names it: equal to it, containing it as words, or within it."""
+    """Return how a text that was found is like one that names it: equal to it, containing it as words, or within it."""
     one, other = words_of(found), words_of(named)
     if not one or not other:
         return "equal" if found.strip() and found.strip() == named.strip() else None
@@ -46,7 +46,12 @@ def strength(relation: Relation | None) -> int:
     return _STRENGTH[relation] if relation is not None else 0
 
 
+def name_words(name: str) -> list[str]:
+    """Return the words of a name in lower case: `display` and `name` for `displayName` and `display_name`."""
+    return [word.lower() for word in _PARTS.findall(name)]
+
+
 def is_name(field: str) -> bool:
     """Whether the name of a field says that it names its object, such as `title` or `displayName`."""
-    parts = [part.lower() for part in _PARTS.findall(field)]
+    parts = name_words(field)
     return bool(parts) and (parts[-1] in _NAMES or "".join(parts) in _NAMES)

@@ -1,4 +1,4 @@
-"""Where the arguments of a recipe's calls come from: values that earlier answers held, and how the item was chosen.
+"""Records which arguments of a recipe's calls are values of earlier answers, and how the item was chosen.
 
 A link is recorded only through fields that the program read. At a run, each link must hold again before its call is
 handed over: the value must be at the same place of an answer, and the item must still be the one that an input names.
@@ -10,8 +10,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from restgpt.calling.recipes.guards.closure import argument_place
-from restgpt.calling.recipes.guards.likeness import Relation, is_name, relation_of, strength, words_of
-from restgpt.calling.recipes.guards.pattern import ANY, Path, last_name, pattern_of, places, scalars, value_at
+from restgpt.calling.recipes.guards.likeness import Relation, is_name, name_words, relation_of, strength, words_of
+from restgpt.calling.recipes.guards.pattern import (
+    ANY,
+    Path,
+    last_name,
+    pattern_of,
+    places,
+    pointer_of,
+    scalars,
+    value_at,
+    without_indices,
+)
 from restgpt.calling.recipes.guards.shift import Shift, place_of, short, value_text
 from restgpt.calling.recipes.recipe import Echo, Link, Recipe, Source
 from restgpt.calling.recipes.sent import Sent
@@ -32,7 +42,6 @@ _NUMBER = re.compile(r"-?[0-9.]+")
 _PARTS = re.compile(r"[,;|]")
 _IDS = frozenset({"id", "ids", "uri", "urls", "uris", "url", "href", "slug", "key", "sha", "ref", "uuid", "guid"})
 _PAGING = frozenset({"page", "offset", "limit", "skip", "start", "count", "size", "total", "per", "index", "number"})
-_WORD = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+|[0-9]+")
 _ENUM = re.compile(r"[a-z]+(?:[_-][a-z]+)*|[A-Z]+(?:_[A-Z]+)*")
 
 
@@ -83,7 +92,7 @@ class _Chosen:
         item = self.item
         if not item or not isinstance(item[-1], int):
             return [("", value_at(self.call.body, item))]
-        rest = "".join(format_pointer([str(part)]) for part in self.path[len(item) :])
+        rest = pointer_of(self.path[len(item) :])
         items = value_at(self.call.body, item[:-1])
         return [(_taken(other, rest, number), other) for number, other in enumerate(items)]
 
@@ -227,8 +236,8 @@ def _spellings(value: Any) -> Iterator[str]:
 def _fit(argument: str, take: str) -> int:
     """Return how well the name of a field fits that of an argument: 2 for the same or `id`, 1 for an id, else 0."""
     wanted, given = last_name(argument), last_name(take)
-    ends = [_words(name) for name in (wanted, given)]
-    if _plain(wanted) == _plain(given) or (given.lower() in _IDS and _words(wanted)[-1:] == _words(given)[-1:]):
+    ends = [name_words(name) for name in (wanted, given)]
+    if _plain(wanted) == _plain(given) or (given.lower() in _IDS and name_words(wanted)[-1:] == name_words(given)[-1:]):
         return 2
     both = [words[-1].removesuffix("s") if words else "" for words in ends]
     if both[0] == both[1] and both[0] in _IDS:
@@ -236,12 +245,8 @@ def _fit(argument: str, take: str) -> int:
     return 1 if ends[1] and ends[1][-1] in _IDS else 0
 
 
-def _words(name: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(name)]
-
-
 def _plain(name: str) -> str:
-    return "".join(_words(name))
+    return "".join(name_words(name))
 
 
 def _is_telling(argument: str, take: str, value: Any, fit: int) -> bool:
@@ -252,7 +257,7 @@ def _is_telling(argument: str, take: str, value: Any, fit: int) -> bool:
         is_large = abs(float(value)) >= SMALL and float(value).is_integer()
     except (ValueError, OverflowError):
         return True
-    names = {*_words(last_name(argument)), *_words(last_name(take))}
+    names = {*name_words(last_name(argument)), *name_words(last_name(take))}
     return names.isdisjoint(_PAGING) and (is_large or (fit > 0 and not names.isdisjoint(_IDS)))
 
 
@@ -307,7 +312,7 @@ def _is_recognised(
     """Whether a field that is like an input is what the item was recognised by, and not like it by chance."""
     name = last_name(field)
     if not text.is_argument:
-        # A program that looks for the item itself reads the field, and the field tells the item from the others.
+        # A program that looks for the item itself reads the field, and no other item has the same text there.
         is_read = pattern in chosen.call.reads
         is_telling = is_name(name) or (_plain(name) == _plain(text.input) and relation == "equal")
         return is_read and is_telling and size > 1 and alike == 1
@@ -330,7 +335,7 @@ def _fields(item: Any) -> Iterator[tuple[str, str]]:
         for path, text in ([(name,), value], *(((name, key), part) for key, part in inner)):
             if isinstance(text, str) and 0 < len(text) <= MOST_TEXT and left > 0:
                 left -= 1
-                yield format_pointer(map(str, path)), text
+                yield pointer_of(path), text
 
 
 def _input_texts(inputs: Mapping[str, Any], call: Sent) -> list[_Text]:
@@ -416,7 +421,7 @@ def link_shifts(recipe: Recipe, wanted: Sequence[Sent], sent: Sequence[Sent], in
 def unfound_shifts(recipe: Recipe, sent: Sequence[Sent], inputs: Mapping[str, Any]) -> list[Shift]:
     """Find lists in which no input names an item any more, of which the saved run took the named one.
 
-    This can be told only at the end of a program, which may ask for further lists before.
+    Only the end of a program shows this, because it may request further lists before.
     """
     found: list[Shift] = []
     for link in recipe.links:
@@ -449,10 +454,10 @@ class _Check:
         links: dict[str, list[Link]] = {}
         for link in self._recipe.links:
             if link.call == call.function:
-                links.setdefault(_general(link.argument), []).append(link)
+                links.setdefault(without_indices(link.argument), []).append(link)
         given: dict[str, list[Any]] = {}
         for argument, value in _arguments(call):
-            given.setdefault(_general(argument), []).append(value)
+            given.setdefault(without_indices(argument), []).append(value)
         for argument, alternatives in links.items():
             if argument not in given:
                 yield from self._absent(call, argument, alternatives)
@@ -471,7 +476,7 @@ class _Check:
         found: list[Source | None] = []
         for saved in self._recipe.calls:
             if saved.function == function:
-                own = [source for pointer, source in saved.arguments.items() if _general(pointer) == argument]
+                own = [source for pointer, source in saved.arguments.items() if without_indices(pointer) == argument]
                 found += own or [None]
         return found
 
@@ -627,9 +632,3 @@ def _equal_name(item: Any, texts: Sequence[str]) -> str:
 
 def _expected(link: Link) -> str:
     return f"a value of the field {short(link.take or '/')} in an answer of {link.answer_of}"
-
-
-def _general(pointer: str) -> str:
-    """Return the pattern of the JSON pointer of an argument, whose numbers are indices."""
-    parts = parse_pointer(pointer)
-    return format_pointer(ANY if part.isdigit() else part for part in parts)

@@ -6,12 +6,14 @@ from typing import Any
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
 
 MOST_PLACES = 200_000
-"""The maximum number of values that are looked at to find the places of one pattern, or the scalars of one value."""
+"""The maximum number of values that a search for one pattern, or for the scalars of one value, looks at."""
 
 ANY = "*"
 """The part of a pattern that stands for any index or key."""
 
 Path = tuple[str | int, ...]
+
+_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
 
 
 def places(body: Any, pattern: str) -> Iterator[tuple[Path, Any]]:
@@ -27,44 +29,51 @@ def places(body: Any, pattern: str) -> Iterator[tuple[Path, Any]]:
         left -= 1
         if len(path) == len(parts):
             yield path, value
-        else:
-            waiting.append(_children(path, value, parts[len(path)]))
-
-
-def _children(path: Path, value: Any, part: str) -> Iterator[tuple[Path, Any]]:
-    if isinstance(value, Mapping):
-        if part in value:
-            yield (*path, part), value[part]
+            continue
+        part = parts[len(path)]
+        if isinstance(value, Mapping) and part in value:
+            waiting.append(iter([((*path, part), value[part])]))
         elif part == ANY:
-            yield from (((*path, str(key)), item) for key, item in value.items())
-    elif isinstance(value, list) and part == ANY:
-        yield from (((*path, number), item) for number, item in enumerate(value))
+            waiting.append(_children(path, value))
 
 
 def scalars(value: Any) -> Iterator[tuple[Path, Any]]:
-    """Yield the path and value of every scalar in a JSON value, null included, in its order."""
+    """Yield the path and value of every scalar in a JSON value, in its order; null is left out."""
     waiting: list[Iterator[tuple[Path, Any]]] = [iter([((), value)])]
     left = MOST_PLACES
     while waiting and left > 0:
         path, item = next(waiting[-1], (None, None))
-        left -= 1
         if path is None:
             waiting.pop()
-        elif isinstance(item, Mapping | list):
-            waiting.append(_all_children(path, item))
-        else:
+            continue
+        left -= 1
+        if isinstance(item, Mapping | list):
+            waiting.append(_children(path, item))
+        elif item is not None:
             yield path, item
 
 
-def _all_children(path: Path, value: Any) -> Iterator[tuple[Path, Any]]:
+def _children(path: Path, value: Any) -> Iterator[tuple[Path, Any]]:
+    """Yield what is directly in an object or an array; nothing for a scalar."""
     if isinstance(value, Mapping):
-        return (((*path, str(key)), item) for key, item in value.items())
-    return (((*path, number), item) for number, item in enumerate(value))
+        yield from (((*path, str(key)), item) for key, item in value.items())
+    elif isinstance(value, list):
+        yield from (((*path, number), item) for number, item in enumerate(value))
+
+
+def pointer_of(path: Path) -> str:
+    """Return the JSON pointer of a path."""
+    return format_pointer(map(str, path))
 
 
 def pattern_of(path: Path) -> str:
     """Return the pattern of a path: its indices become `*`, its names stay."""
     return format_pointer(ANY if isinstance(part, int) else part for part in path)
+
+
+def without_indices(pointer: str) -> str:
+    """Return the pattern of the JSON pointer of an argument, whose numbers are indices."""
+    return format_pointer(ANY if part.isdigit() else part for part in parse_pointer(pointer))
 
 
 def last_name(pattern: str) -> str:
@@ -77,3 +86,8 @@ def value_at(body: Any, path: Path) -> Any:
     for part in path:
         body = body[part]
     return body
+
+
+def type_of(value: Any) -> str:
+    """Return the JSON type of a value."""
+    return _TYPES.get(type(value), "null")

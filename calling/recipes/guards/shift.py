@@ -1,4 +1,4 @@
-"""A shift: something that a recipe relies on is not as it was when the recipe was saved."""
+"""A shift: a difference between a run and what its recipe relies on."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """What is different: the place, what the recipe expected there, and what was found, each in a few words."""
+    """A difference: its place, what the recipe expected there, and what was found, each in a few words."""
 
     where: str
     expected: str

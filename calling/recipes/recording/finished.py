@@ -1,4 +1,4 @@
-"""A finished run as saving sees it: one program, the calls that it made, and the words of the user."""
+"""A finished run for saving: one program, the calls that it made, and the words of the user."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,10 +1,11 @@
-"""The inputs of a recipe: by rule, the literals of a program that the user said and that become values to give."""
+"""The inputs of a recipe: by rule, the literals of a program that the user said."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from restgpt.calling.recipes.guards.pattern import without_indices
 from restgpt.calling.recipes.recording.finished import FinishedCall
 from restgpt.specs import Operation
 from restgpt.specs.docs.keyword import identifier, keywords
@@ -142,13 +143,9 @@ def inputs_of(calls: Sequence[FinishedCall], said: str, *, lists: bool = True) -
         noun = noun_of(call.operation)
         for argument in arguments_in(call.operation, call.given):
             if not argument.is_fixed:
-                place = f"{call.sent.function}{_without_numbers(argument.tokens)}"
+                place = f"{call.sent.function}{without_indices(argument.pointer)}"
                 found += ((place, replace(item, noun=noun)) for item in _of_argument(argument, evidence, said))
     return named(_distinct(_listed(found) if lists else [item for _, item in found]))
-
-
-def _without_numbers(tokens: Iterable[str]) -> str:
-    return format_pointer("*" if token.isdigit() else token for token in tokens)
 
 
 def _of_argument(argument: Argument, evidence: Evidence, said: str) -> Iterator[Input]:
@@ -249,13 +246,13 @@ def _listed(found: Sequence[tuple[str, Input]]) -> list[Input]:
     for items in groups.values():
         values = tuple(dict.fromkeys(item.value for item in items))
         first = items[0]
-        if len(values) < 2 or any(isinstance(value, tuple) for value in values):
+        single = tuple(value for value in values if not isinstance(value, tuple))
+        if len(values) < 2 or len(single) < len(values):
             inputs += items
             continue
         schema = {key: value for key, value in first.schema.items() if key != "description"}
         listed: dict[str, Any] = {"type": "array", "items": schema}
-        values_only = tuple(value for value in values if not isinstance(value, tuple))
-        inputs.append(replace(first, name=_plural(first.name), value=values_only, schema=listed, keyword=""))
+        inputs.append(replace(first, name=_plural(first.name), value=single, schema=listed, keyword=""))
     return inputs
 
 

@@ -17,7 +17,7 @@ _SLOT = re.compile(r"\{([^{}]*)\}")
 
 def name_problem(recipe: Recipe, names: Mapping[str, str], description: str) -> str:
     """Return why names and description cannot be those of the recipe's inputs; an empty text if they can."""
-    known = list(recipe.inputs.get("properties", {}))
+    known = list(recipe.properties)
     if unknown := [name for name in names if name not in known]:
         return f"{unknown[0]!r} is no input; the inputs are {', '.join(known) or 'none'}"
     if wrong := [name for name in names.values() if not _INPUT.fullmatch(name) or keyword.iskeyword(name)]:

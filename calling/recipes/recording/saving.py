@@ -13,20 +13,17 @@ from restgpt.calling.grounding import ids_in
 from restgpt.calling.provenance import is_literal, literals
 from restgpt.calling.recipes.guards.closure import used_operation
 from restgpt.calling.recipes.guards.links import links_of
+from restgpt.calling.recipes.guards.pattern import scalars
 from restgpt.calling.recipes.recipe import MOST_PROGRAM, Recipe, RecipeApi, Saved, SavedCall, Source
 from restgpt.calling.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
 from restgpt.calling.recipes.recording.inputs import Argument, Input, arguments_in, inputs_of, is_entity, named, noun_of
-from restgpt.calling.recipes.recording.sources import Answers, scalars
-from restgpt.calling.recipes.recording.variation import follows, given_by, is_constant
-from restgpt.calling.recipes.sent import Sent
+from restgpt.calling.recipes.recording.sources import Answers
+from restgpt.calling.recipes.recording.variation import MOST_CALLS, follows, given_by, is_constant
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named as shown
 from restgpt.tools.redaction import Redactor, is_secret_name
 from restgpt.tools.sandbox.parametrize import Parametrized, Replacement, parametrized
 from restgpt.tools.sandbox.program import ProgramRun, run_program
-
-MOST_CALLS = 1000
-"""The maximum number of calls that a replayed program may wait for at once."""
 
 SHORTEST_COPY = 3
 """How many characters a text has at least to be taken for a copy of a value in an earlier answer."""
@@ -66,7 +63,7 @@ def saved(
     """Return a finished run as a recipe; raises NotSavableError with the reason."""
     _check_edited(run)
     _check_copies(run)
-    before = _replayed(run, run.code)
+    before = _replayed(run)
     run = _with_reads(run, before)
     report = before.result.output
     if not any(call.sent.is_change for call in run.calls) and is_constant(run, report):
@@ -121,9 +118,9 @@ def _functions(run: FinishedRun) -> list[str]:
     return list(dict.fromkeys(call.sent.function for call in run.calls))
 
 
-def _replayed(run: FinishedRun, code: str, inputs: Mapping[str, Any] | None = None) -> ProgramRun:
-    """Run a program over the recorded answers; raises NotSavableError if it does not end with a report."""
-    found = _run(run, code, inputs)
+def _replayed(run: FinishedRun) -> ProgramRun:
+    """Run the program over the recorded answers; raises NotSavableError if it does not end with a report."""
+    found = _run(run, run.code, None)
     if found.kind == "finished":
         return found
     raise NotSavableError(f"The program does not end as it did, if it runs again over the same answers: {_end(found)}")
@@ -185,7 +182,7 @@ def _check_edited(run: FinishedRun) -> None:
 
 
 def _check_copies(run: FinishedRun) -> None:
-    """Raise NotSavableError for a value in the code that a model copied from an answer, or that stands nowhere."""
+    """Raise NotSavableError for a value that a model copied into the code, and for an id of unknown origin."""
     code, said = literals(run.code), Evidence(run.said, run.notes)
     seen = {text_of(value) for body in run.seen for _, value in scalars(body)}
     for call in run.calls:
@@ -314,7 +311,7 @@ def _fields(run: FinishedRun) -> Iterator[tuple[Any, Any, FinishedCall]]:
 def _without_labels(run: FinishedRun, made: _Made, report: str, functions: Sequence[str]) -> _Made:
     """Drop inputs that only the text of the report contains, and numbers that are also in texts which stay as they are.
 
-    Another value would change nothing else, or the report would still tell the saved one.
+    Another value would change nothing else, or the report would still have the saved one.
     """
     arguments = {text_of(value) for call in run.calls for _, value in scalars(call.given)}
     kept = []
@@ -398,7 +395,7 @@ def _sources(run: FinishedRun, made: _Made) -> list[dict[str, Source]]:
 
 @dataclass(frozen=True, slots=True)
 class _Origins:
-    """Tells where the values of arguments came from."""
+    """Finds the sources of the values of arguments."""
 
     made: _Made
     answers: Answers
@@ -457,6 +454,3 @@ def _constants(run: FinishedRun, made: _Made) -> list[Any]:
                 if text not in known and said.says(value) and is_literal(value, code):
                     found.setdefault(text, value)
     return list(found.values())
-
-
-__all__ = ["CopiedValueError", "NotSavableError", "Sent", "described", "saved"]

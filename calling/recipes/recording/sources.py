@@ -1,37 +1,32 @@
-"""The places of arguments in earlier answers: where a value that nobody said came from."""
+"""The places of arguments in earlier answers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from restgpt.calling.recipes.guards.pattern import Path, pattern_of, pointer_of, scalars
 from restgpt.calling.recipes.recording.inputs import SMALL
 from restgpt.calling.recipes.sent import Sent
-from restgpt.specs.reading.pointer import format_pointer
 from restgpt.specs.status import is_success
 from restgpt.tools.evidence import text_of
-
-MOST_VALUES = 200_000
-"""How many values of one answer are searched."""
-
-Scalar = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A value in the answer of the call `number` (from 1), at the JSON pointer with these tokens."""
+    """A value at a path in the answer of the call `number` (from 1)."""
 
     number: int
-    tokens: tuple[str, ...]
+    path: Path
 
     @property
     def pointer(self) -> str:
         """The JSON pointer of the value."""
-        return format_pointer(self.tokens)
+        return pointer_of(self.path)
 
     @property
     def name(self) -> str:
         """The name of the innermost field; empty for an item of a list at the top."""
-        return next((token for token in reversed(self.tokens) if not token.isdigit()), "")
+        return next((part for part in reversed(self.path) if isinstance(part, str)), "")
 
 
 class Answers:
@@ -42,10 +37,8 @@ class Answers:
         self._places: dict[str, list[Found]] = {}
         for number, call in enumerate(sent, 1):
             if is_success(call.status):
-                for count, (tokens, value) in enumerate(scalars(call.body)):
-                    if count >= MOST_VALUES:
-                        break
-                    self._places.setdefault(text_of(value), []).append(Found(number, tokens))
+                for path, value in scalars(call.body):
+                    self._places.setdefault(text_of(value), []).append(Found(number, path))
 
     def places(self, value: Any, *, before: int | None = None) -> list[Found]:
         """Return the places of a value in the answers of the calls before a call, or in all answers."""
@@ -69,7 +62,7 @@ class Answers:
 
     def _is_read(self, place: Found) -> bool:
         reads = self._sent[place.number - 1].reads
-        return pattern_of(place.tokens) in reads or place.pointer in reads
+        return pattern_of(place.path) in reads or place.pointer in reads
 
 
 def _affinity(keyword: str, field: str) -> int:
@@ -82,28 +75,3 @@ def _affinity(keyword: str, field: str) -> int:
     if argument.endswith(name):
         return 2
     return 1 if argument.rstrip("s").endswith(name) else 0
-
-
-def pattern_of(tokens: Sequence[str]) -> str:
-    """Return the pattern of a pointer: `*` for each index of an array."""
-    return format_pointer("*" if token.isdigit() else token for token in tokens)
-
-
-def scalars(value: Any) -> Iterator[tuple[tuple[str, ...], Scalar]]:
-    """Yield the scalars of a JSON value with the tokens of their pointers, in their order; null is left out."""
-    stack: list[tuple[tuple[str, ...], Any]] = [((), value)]
-    while stack:
-        tokens, node = stack.pop()
-        if isinstance(node, Mapping):
-            stack += [((*tokens, str(name)), inner) for name, inner in reversed(list(node.items()))]
-        elif isinstance(node, list):
-            stack += [((*tokens, str(number)), inner) for number, inner in reversed(list(enumerate(node)))]
-        elif isinstance(node, Scalar):
-            yield tokens, node
-
-
-def at(value: Any, tokens: Sequence[str]) -> Any:
-    """Return the value at a place; raises LookupError if there is none."""
-    for token in tokens:
-        value = value[int(token)] if isinstance(value, list) else value[token]
-    return value

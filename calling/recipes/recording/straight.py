@@ -1,6 +1,6 @@
-"""A straight program for calls that no single program made: each call once, with values of earlier answers passed on.
+"""Writes a program without loops for calls that no single program made; it passes values of answers on to later calls.
 
-The data flow has to be plain: a value stands in an answer at a place that can be told without a model. The answer that
+The data flow has to be plain: each value has a place in an answer that a rule can find without a model. The answer that
 a model worded becomes a template.
 """
 
@@ -11,10 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from restgpt.calling.grounding import ids_in
+from restgpt.calling.recipes.guards.pattern import pattern_of, scalars, value_at
 from restgpt.calling.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
-from restgpt.calling.recipes.recording.inputs import SMALL, arguments_in, is_entity
-from restgpt.calling.recipes.recording.sources import Answers, Found, at, scalars
+from restgpt.calling.recipes.recording.inputs import SMALL, Argument, arguments_in, is_entity
+from restgpt.calling.recipes.recording.sources import Answers, Found
 from restgpt.specs.docs.keyword import BODY, PAGES, keywords
+from restgpt.specs.reading.pointer import format_pointer
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named as shown
 from restgpt.tools.sandbox.guest.digest import call_text, digest_of
@@ -66,13 +68,12 @@ def straight(run: FinishedRun) -> FinishedRun:
 
 def _check_repeated(program: _Program) -> None:
     """Raise NotSavableError if calls go through the items of a list: how many there are depends on the answer."""
-    taken: dict[tuple[str, str, int, tuple[str, ...]], set[str]] = {}
+    taken: dict[tuple[str, str, int, str], set[str]] = {}
     for number, call in enumerate(program.calls, 1):
         for argument in arguments_in(call.operation, call.given):
-            place = _origin(program, argument.value, argument.keyword, argument.is_fixed, number)
+            place = _origin(program, argument, argument.value, number)
             if place is not None:
-                pattern = tuple("*" if token.isdigit() else token for token in place.tokens)
-                key = (call.sent.function, argument.pointer, place.number, pattern)
+                key = (call.sent.function, argument.pointer, place.number, pattern_of(place.path))
                 taken.setdefault(key, set()).add(place.pointer)
     for (function, pointer, number, _), pointers in taken.items():
         if len(pointers) > 1:
@@ -83,42 +84,24 @@ def _check_repeated(program: _Program) -> None:
             )
 
 
-def _origin(program: _Program, value: Any, keyword: str, is_fixed: bool, number: int) -> Found | None:
-    """Return the place in an earlier answer that an argument came from; None for what the user or the document said."""
-    if isinstance(value, list | bool) or is_fixed or program.evidence.says(value):
+def _origin(program: _Program, argument: Argument, value: Any, number: int) -> Found | None:
+    """Return the place in an earlier answer that a value came from; None if the user or the document gave it."""
+    if isinstance(value, list | bool) or argument.is_fixed or program.evidence.says(value):
         return None
-    return program.answers.best(value, keyword, before=number)
+    return program.answers.best(value, argument.keyword, before=number)
 
 
 def _called(program: _Program, number: int, call: FinishedCall) -> FinishedCall:
     """Write the line of a call, and return the call at its place in the new program."""
-    places = {argument.pointer: argument for argument in arguments_in(call.operation, call.given)}
-    ids = {text_of(value) for _, _, value in ids_in(call.given)}
+    arguments = {argument.pointer: argument for argument in arguments_in(call.operation, call.given)}
 
     def leaf(pointer: str, value: Any) -> str:
-        argument = places.get(pointer)
+        argument = arguments.get(pointer)
         if argument is None:
             return repr(value)
-        place = _origin(program, value, argument.keyword, argument.is_fixed, number)
-        if place is not None:
-            return _expression(program, place, f"the {argument.keyword} of {call.sent.function}")
-        items = value if isinstance(value, list) else [value]
-        flowing = [
-            _origin(program, item, argument.keyword, is_fixed=argument.is_fixed, number=number) for item in items
-        ]
-        if isinstance(value, list) and any(flowing):
-            expressions = [
-                repr(item) if found is None else _expression(program, found, f"an item of {argument.keyword}")
-                for item, found in zip(items, flowing, strict=True)
-            ]
-            return f"[{', '.join(expressions)}]"
-        for item in items:
-            if text_of(item) in ids and not argument.is_fixed and not program.evidence.has_id(item):
-                raise NotSavableError(
-                    f"The run calls {call.sent.function} with the {argument.keyword} {shown(text_of(item))}, which "
-                    "stands neither in the instruction nor in an answer. Name it in the instruction, and save that run."
-                )
-        return repr(value)
+        if isinstance(value, list):
+            return f"[{', '.join(_given(program, number, call, argument, item) for item in value)}]"
+        return _given(program, number, call, argument, value)
 
     given, expressions = dict(_keywords(call)), []
     pointers = {item.name: f"/{item.location}/{item.field}" for item in keywords(call.operation)}
@@ -132,6 +115,21 @@ def _called(program: _Program, number: int, call: FinishedCall) -> FinishedCall:
         sent=replace(call.sent, position=position, line=len(program.lines)),
         entry=replace(call.entry, position=position, digest=digest),
     )
+
+
+def _given(program: _Program, number: int, call: FinishedCall, argument: Argument, value: Any) -> str:
+    """Return the expression of an argument or an item of one. Raises NotSavableError for an id of unknown origin."""
+    what = f"the {argument.keyword} of {call.sent.function}"
+    place = _origin(program, argument, value, number)
+    if place is not None:
+        return _expression(program, place, what)
+    is_id = any(text_of(value) == text_of(found) for _, _, found in ids_in(call.given))
+    if is_id and not argument.is_fixed and not program.evidence.has_id(value):
+        raise NotSavableError(
+            f"The run calls {call.sent.function} with the {argument.keyword} {shown(text_of(value))}, which stands "
+            "neither in the instruction nor in an answer. Name it in the instruction, and save that run."
+        )
+    return repr(value)
 
 
 def _keywords(call: FinishedCall) -> Iterator[tuple[str, Any]]:
@@ -150,24 +148,23 @@ def _keywords(call: FinishedCall) -> Iterator[tuple[str, Any]]:
 def _written(value: Any, pointer: str, leaf: Any) -> str:
     """Return the expression of an argument: literals, with the expressions of its leaves."""
     if isinstance(value, Mapping):
-        parts = [f"{name!r}: {_written(inner, _below(pointer, name), leaf)}" for name, inner in value.items()]
+        parts = [
+            f"{name!r}: {_written(inner, pointer + format_pointer([name]), leaf)}" for name, inner in value.items()
+        ]
         return "{" + ", ".join(parts) + "}"
     if isinstance(value, list) and not all(isinstance(item, str | int | float) for item in value):
-        return f"[{', '.join(_written(inner, _below(pointer, str(at)), leaf) for at, inner in enumerate(value))}]"
+        items = [_written(inner, f"{pointer}/{index}", leaf) for index, inner in enumerate(value)]
+        return f"[{', '.join(items)}]"
     return str(leaf(pointer, value))
-
-
-def _below(pointer: str, name: str) -> str:
-    return f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
 
 
 def _expression(program: _Program, place: Found, what: str) -> str:
     """Return the expression of a value in an answer. Raises NotSavableError if a model chose the item."""
     body = program.calls[place.number - 1].sent.body
     text = f"answer{place.number}"
-    for depth, token in enumerate(place.tokens):
-        node = at(body, place.tokens[:depth])
-        text = _item(program, text, node, int(token), what) if isinstance(node, list) else f"{text}[{token!r}]"
+    for depth, part in enumerate(place.path):
+        node = value_at(body, place.path[:depth])
+        text = _item(program, text, node, part, what) if isinstance(part, int) else f"{text}[{part!r}]"
     return text
 
 
@@ -175,11 +172,8 @@ def _item(program: _Program, text: str, items: list[Any], index: int, what: str)
     """Return the expression of an item: the one that the user named, the first or the last."""
     found = _named(program, items, index)
     if found is not None:
-        return (
-            f"one({text}, **{{{found[0]!r}: {found[1]!r}}})"
-            if not found[0].isidentifier()
-            else (f"one({text}, {found[0]}={found[1]!r})")
-        )
+        name, value = found
+        return f"one({text}, {name}={value!r})" if name.isidentifier() else f"one({text}, **{{{name!r}: {value!r}}})"
     if index == 0:
         return f"{text}[0]"
     if index == len(items) - 1:
@@ -220,7 +214,7 @@ def _reported(program: _Program, report: str) -> str:
         end = stop
     rest.append((end, len(report)))
     parts.append(_escaped(report[end:]))
-    _check_words(program, report, rest)
+    _check_words(report, rest)
     text = json.dumps("".join(parts), ensure_ascii=False)
     return f"f{text}" if program.variables else json.dumps(report, ensure_ascii=False)
 
@@ -282,7 +276,7 @@ def _plain(program: _Program, text: str) -> str | None:
     return min(expressions, key=lambda item: (item.count("["), len(item)))
 
 
-def _check_words(program: _Program, report: str, rest: Iterable[tuple[int, int]]) -> None:
+def _check_words(report: str, rest: Iterable[tuple[int, int]]) -> None:
     """Raise NotSavableError for numbers and names in the report that stand in no answer at a plain place."""
     unknown = []
     for start, stop in rest:

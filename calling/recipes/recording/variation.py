@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from restgpt.calling.recipes.guards.pattern import pointer_of, scalars
 from restgpt.calling.recipes.recipe import Source
 from restgpt.calling.recipes.recording.finished import FinishedRun
-from restgpt.calling.recipes.recording.sources import at, scalars
 from restgpt.specs import Operation
 from restgpt.specs.docs.keyword import PAGES, arguments_of
-from restgpt.specs.reading.pointer import format_pointer, parse_pointer
+from restgpt.specs.reading.pointer import parse_pointer
 from restgpt.tools.evidence import text_of
 from restgpt.tools.sandbox.program import Entry, ProgramRun, WantedCall, run_program
 from restgpt.tools.storable import storable_value
@@ -62,7 +62,7 @@ def follows(run: FinishedRun, sources: Sequence[Mapping[str, Source]]) -> bool:
         return False
     bodies = [_turned(call.sent.body) for call in run.calls]
     for call, found in zip(run.calls, sources, strict=True):
-        given = {format_pointer(tokens): value for tokens, value in scalars(play.arguments.get(call.sent.position, {}))}
+        given = {pointer_of(path): value for path, value in scalars(play.arguments.get(call.sent.position, {}))}
         for pointer, source in found.items():
             if source.call and text_of(given.get(pointer)) != text_of(_value(bodies[source.call - 1], source.at)):
                 return False
@@ -70,10 +70,13 @@ def follows(run: FinishedRun, sources: Sequence[Mapping[str, Source]]) -> bool:
 
 
 def _value(body: Any, pointer: str) -> Any:
+    """Return the value at a JSON pointer; None if there is none."""
     try:
-        return at(body, parse_pointer(pointer))
+        for token in parse_pointer(pointer):
+            body = body[int(token)] if isinstance(body, list) else body[token]
     except (LookupError, TypeError, ValueError):
         return None
+    return body
 
 
 def _turned(answer: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`restgpt recipe`: save a finished run as a recipe, run it again without a model, and look after the files."""
+"""`restgpt recipe`: save a finished run as a recipe, run it again without a model, and manage the files."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal

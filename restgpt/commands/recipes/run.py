@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the command line of `restgpt recipe run` asks for."""
+    """The arguments and options of `restgpt recipe run`."""
 
     target: str
     inputs: Sequence[str]
@@ -207,7 +207,7 @@ def _given(run: RecipeOfThread) -> dict[str, Any]:
 
 
 class Settling:
-    """What is done with the outcome of a recipe's run: it proves the recipe, or a healed run becomes a new version."""
+    """Acts on the outcome of a recipe's run: marks the recipe as proved, or saves a healed run as a new version."""
 
     def __init__(
         self, run: RecipeOfThread, record: ThreadRecord, agent: Agent, persistence: "Persistence", terminal: Terminal

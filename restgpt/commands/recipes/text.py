@@ -13,8 +13,6 @@ from restgpt.tools.quotation import one_line
 SHOWN = 60
 """The number of characters of a description or an example that one line shows."""
 
-UNPROVED = "not proved: no run with other inputs has gone well yet"
-
 
 def proof(recipe: Recipe) -> str:
     """Return whether a recipe is proved, in words."""
@@ -51,7 +49,7 @@ def list_text(book: RecipeBook, recipes: Sequence[Recipe]) -> str:
 
 def _lines(recipe: Recipe, versions: Sequence[int]) -> Iterator[str]:
     version = f"version {recipe.version}, " if len(versions) > 1 or recipe.version > 1 else ""
-    takes = ", ".join(recipe.inputs.get("properties", {})) or "no inputs"
+    takes = ", ".join(recipe.properties) or "no inputs"
     yield f"{recipe.name} ({takes}): {version}{proof(recipe)}"
     if recipe.description:
         yield f"    {_cut(recipe.description, 2 * SHOWN)}"
@@ -68,7 +66,7 @@ def show_text(recipe: Recipe, path: Path, versions: Sequence[int]) -> str:
     lines = [
         f"recipe       {recipe.name}, version {recipe.version}{of}",
         f"file         {path}",
-        f"proved       {recipe.proved[:10] or f'no: {UNPROVED[12:]}'}",
+        f"proved       {recipe.proved[:10] or 'no: no run with other inputs has gone well yet'}",
         f"does         {_cut(recipe.description, 1000) or '-'}",
         f"apis         {', '.join(f'{api.name} {api.version}'.strip() for api in recipe.apis)}",
         f"writes       {recipe.writes}",
@@ -86,11 +84,9 @@ def _labelled(label: str, lines: Sequence[str]) -> Iterator[str]:
 
 def input_lines(recipe: Recipe) -> list[str]:
     """Return a line for each input: its name, its type and the value of the saved run."""
-    properties: Mapping[str, Mapping[str, Any]] = recipe.inputs.get("properties", {})
-    required = recipe.inputs.get("required", ())
     return [
-        f"{name} ({_type(schema)}{'' if name in required else ', optional'}){_example(schema)}"
-        for name, schema in properties.items()
+        f"{name} ({_type(schema)}{'' if name in recipe.required else ', optional'}){_example(schema)}"
+        for name, schema in recipe.properties.items()
     ]
 
 
@@ -113,7 +109,7 @@ def guard_lines(recipe: Recipe) -> list[str]:
 
 
 def _listed(reads: Mapping[str, Sequence[str]]) -> str:
-    # The answer itself says nothing beside one of its fields.
+    # A field implies the answer around it.
     fields = {pattern: types for pattern, types in reads.items() if pattern} or reads
     parts = [f"{pattern or 'itself'} ({' or '.join(types)})" for pattern, types in fields.items()]
     more = f" and {len(parts) - 6} more fields" if len(parts) > 6 else ""

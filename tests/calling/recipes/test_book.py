@@ -140,13 +140,13 @@ def test_one_version_is_deleted_or_all(book: RecipeBook) -> None:
 def test_the_proof_of_a_recipe_stands_in_its_file_and_stays(book: RecipeBook) -> None:
     path = book.save(plant_recipe())
     path.write_text("# Ours.\n" + path.read_text())
-    proved = book.prove(book.load("plant-beds"))
+    proved = prove_file(path, book.load("plant-beds"))
     assert proved.proved
     assert book.load("plant-beds") == proved == plant_recipe(proved=proved.proved)
     assert path.read_text().startswith("# Ours.\nrecipe: ")
     before = path.read_text()
-    assert book.prove(proved) == proved
-    assert book.prove(plant_recipe()) == proved
+    assert prove_file(path, proved) == proved
+    assert prove_file(path, plant_recipe()) == proved
     assert path.read_text() == before
 
 
@@ -154,7 +154,7 @@ def test_a_file_that_changed_during_the_run_is_not_proved(book: RecipeBook) -> N
     path = book.save(plant_recipe())
     ran = book.load("plant-beds")
     path.write_text(path.read_text().replace("tasks.", "jobs."))
-    assert "was changed during the run, so it is not marked as proved." in told(lambda: book.prove(ran))
+    assert "was changed during the run, so it is not marked as proved." in told(lambda: prove_file(path, ran))
     assert book.load("plant-beds").proved == ""
 
 

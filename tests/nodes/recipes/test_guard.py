@@ -10,7 +10,7 @@ from restgpt.tools.sandbox.result import SandboxResult, Status
 
 
 @pytest.mark.parametrize("kind", ["calls", "finished"])
-def test_reads_that_were_not_all_told_stop_a_recipe(kind: Any) -> None:
+def test_a_trace_that_was_cut_stops_a_recipe(kind: Any) -> None:
     guard = Guard(cast(Any, None), cast(Any, None), cast(Any, None), cast(Any, None))
     found = guard.of_answers([], ProgramRun(kind, SandboxResult(Status.PAUSED, ""), is_cut=True))
-    assert "more different fields than can be told" in told(found)
+    assert "more fields than the trace holds" in told(found)

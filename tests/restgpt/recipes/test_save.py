@@ -34,19 +34,6 @@ def program(code: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def write(chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Script the model server with replies of the planner, in order."""
-
-    def start(*replies: Any) -> ChatServer:
-        chat.use(replies)
-        monkeypatch.setenv("OPENAI_BASE_URL", chat.url)
-        monkeypatch.setenv("RESTGPT_MODEL", "openai:scripted")
-        return chat
-
-    return start
-
-
-@pytest.fixture
 def run(cli: Cli, toy: WorldServer, write: Write) -> Callable[..., None]:
     """Let the scripted model carry out a program in the thread t."""
 

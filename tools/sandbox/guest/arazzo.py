@@ -40,6 +40,10 @@ def bound(driver: Driver) -> Callable[[Mapping[str, Any], Made, str], None]:
     return arazzo
 
 
+def _answered(status: int) -> str:
+    return f"the answer was HTTP {status}." if status else "no answer came."
+
+
 def _shown(value: Any) -> str:
     return "not known in a dry run" if type(value) is Held else as_text(value)
 
@@ -189,11 +193,11 @@ class Flow:
             is_held = self._call(step, values)
             status = self._answer["status"]
             if not is_held and not step.get("success") and not 200 <= status < 400:
-                self.failure = f"The step {step['id']} of {name} failed: {self._told(status)}"
+                self.failure = f"The step {step['id']} of {name} failed: {_answered(status)}"
         criteria: Sequence[Mapping[str, Any]] = () if is_held else step.get("success", ())
         failed = next((item for item in criteria if not scope.holds(item)), None)
         if failed is not None:
-            reason = f"{failed['condition']} is not so; {self._told(self._answer['status'])}"
+            reason = f"{failed['condition']} is not so; {_answered(self._answer['status'])}"
             self.failure = self.failure or f"The step {step['id']} of {name} failed: {reason}"
         elif step.get("success"):
             self.failure = ""
@@ -212,9 +216,6 @@ class Flow:
             self._answer.update(status=error.status, headers=self._driver.headers(), body=error.body)
             is_held = False
         return is_held
-
-    def _told(self, status: int) -> str:
-        return f"the answer was HTTP {status}." if status else "no answer came."
 
     def _outputs(self, wanted: Mapping[str, Any], scope: Scope) -> dict[str, Any]:
         found = {}

@@ -45,7 +45,7 @@ class ExpressionError(ValueError):
 
 
 class NotSupportedError(ExpressionError):
-    """An expression is correct and names a thing that programs do not see."""
+    """A correct expression names a value that programs do not have."""
 
 
 def is_expression(text: str) -> bool:
@@ -146,7 +146,7 @@ def dig(value: Any, tokens: Sequence[Any], is_unknown: Callable[[Any], bool] = l
 
 
 class Scope:
-    """What expressions can name at a step: `inputs`, `steps`, `outputs`, `workflows`, and the last answer."""
+    """The values that expressions name at a step: `inputs`, `steps`, `outputs`, `workflows`, and the last answer."""
 
     __slots__ = ("answer", "inputs", "is_unknown", "outputs", "steps", "workflows")
 

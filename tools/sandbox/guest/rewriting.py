@@ -141,7 +141,7 @@ def _named(tree: ast.AST) -> dict[int, set[str]]:
 
 
 def _bound(tree: ast.AST) -> dict[str, int]:
-    """Return how often the program binds each name, as far as assignments, loops, parameters and `global` tell."""
+    """Return how often the program binds each name, by assignments, loops, parameters and `global`."""
     found: dict[str, int] = {}
     for node in ast.walk(tree):
         names: Sequence[str] = ()
@@ -365,9 +365,6 @@ def _is_equal(one: ast.AST, other: ast.AST) -> bool:
 
 
 # What is left
-
-
-_BODIES = frozenset({"body", "orelse", "finalbody", "handlers"})
 
 
 def _sites(tree: ast.Module, functions: frozenset[str]) -> Iterator[tuple[int, str, bool]]:

@@ -62,7 +62,7 @@ class Lost(Node):
 
 
 class Reads:
-    """What a program read of all of its answers, by the positions of their calls."""
+    """The reads of a program in all of its answers, by the positions of their calls."""
 
     def __init__(self) -> None:
         self.is_cut = False

@@ -319,9 +319,9 @@ def test_components_are_used_by_reference() -> None:
     assert done.world.log[0].query == {"page": "2"}
 
 
-def test_a_step_can_be_another_workflow() -> None:
-    make = {
-        "workflowId": "make",
+def new_project(workflow: str) -> dict[str, Any]:
+    return {
+        "workflowId": workflow,
         "inputs": inputs("name"),
         "steps": [
             step(
@@ -333,6 +333,9 @@ def test_a_step_can_be_another_workflow() -> None:
         ],
         "outputs": {"id": "$steps.new.outputs.id"},
     }
+
+
+def test_a_step_can_be_another_workflow() -> None:
     main = {
         "stepId": "make",
         "workflowId": "make",
@@ -341,7 +344,7 @@ def test_a_step_can_be_another_workflow() -> None:
         "outputs": {"id": "$outputs.id"},
     }
     get = step("get", "get_project", parameters=path("project_id", "$steps.make.outputs.id"))
-    done = carried_out(imported(document(main, get, others=[make])))
+    done = carried_out(imported(document(main, get, others=[new_project("make")])))
     assert done.requests == ["POST /projects 201", "GET /projects/201 200"]
 
 
@@ -352,21 +355,8 @@ def test_a_failure_inside_another_workflow_is_a_failure_of_the_step() -> None:
 
 
 def test_a_workflow_runs_after_those_that_it_depends_on_with_the_same_inputs() -> None:
-    before = {
-        "workflowId": "before",
-        "inputs": inputs("name"),
-        "steps": [
-            step(
-                "new",
-                "create_project",
-                requestBody={"payload": {"name": "$inputs.name"}},
-                outputs={"id": "$response.body#/id"},
-            )
-        ],
-        "outputs": {"id": "$steps.new.outputs.id"},
-    }
     get = step("get", "get_project", parameters=path("project_id", "$workflows.before.outputs.id"))
-    recipe = imported(document(get, others=[before], dependsOn=["before"]))
+    recipe = imported(document(get, others=[new_project("before")], dependsOn=["before"]))
     assert set(recipe.inputs["properties"]) == {"name"}
     assert carried_out(recipe, {"name": "Shed"}).requests == ["POST /projects 201", "GET /projects/201 200"]
 

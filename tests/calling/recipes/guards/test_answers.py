@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.recipes.guards.answers import answer_shifts
+from restgpt.calling.recipes.guards.answers import answer_shifts, unread_shifts
 from restgpt.calling.recipes.recipe import (
     Documented,
     Link,
@@ -185,3 +185,26 @@ def test_a_map_may_be_read_where_all_keys_were() -> None:
 
 def test_a_list_without_its_envelope_is_no_shift_for_a_program_that_reads_its_items() -> None:
     assert texts(recipe_of(), Sent("search", {}, status=200, body=[{"id": 1}], reads={"/*/id": ("integer",)})) == []
+
+
+def unread(body: Any, reads: Mapping[str, tuple[str, ...]]) -> list[str]:
+    sent = [Sent("search", {}, "0", status=200, body=body, reads=reads)]
+    return [str(shift) for shift in unread_shifts(recipe_of(), sent)]
+
+
+def test_a_field_that_the_program_has_not_read_yet_is_compared_before_a_change() -> None:
+    read = {"/results": ("array",), "/results/*": ("object",), "/results/*/id": ("integer",)}
+    [gone] = unread({"results": [{"id": 1}, {"id": 2}], "total": 1}, read)
+    assert "/results/*/name" in gone
+    assert "nothing" in gone
+    [retyped] = unread({"results": [{"id": 1, "name": ["a"]}], "total": 1}, read)
+    assert "an array" in retyped
+    assert unread(BODY, read) == []
+    # One item without the field, or a field that was missing before, is no shift.
+    assert unread({"results": [{"id": 1, "name": "a"}, {"id": 2}], "total": 1}, read) == []
+
+
+def test_a_field_that_is_missing_at_another_place_is_named() -> None:
+    sent = [Sent("search", {}, "0", status=200, body=[BODY], reads={"/*/name": ("missing",), "/*/other": ("missing",)})]
+    assert any("field /*/name" in str(shift) for shift in answer_shifts(recipe_of(), sent))
+    assert not any("/*/other" in str(shift) for shift in answer_shifts(recipe_of(), sent))
