@@ -38,7 +38,8 @@ def unread_shifts(recipe: Recipe, sent: Sequence[Sent]) -> list[Shift]:
 
 def _foreseen(call: Sent, saved: Mapping[str, Sequence[str]]) -> Sent:
     """Return the call as if the program had read all fields that the saved run always found in such an answer."""
-    unread = [pattern for pattern, types in saved.items() if pattern not in call.reads and "missing" not in types]
+    sure = (pattern for pattern, types in saved.items() if not {"missing", "null"}.intersection(types))
+    unread = [pattern for pattern in sure if pattern not in call.reads]
     found = {pattern: types for pattern in unread if (types := _types_at(call.body, pattern))}
     return replace(call, reads={**call.reads, **found})
 
