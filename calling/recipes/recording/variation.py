@@ -22,6 +22,7 @@ MOST_RUNS = 40
 MOST_CALLS = 1000
 """The maximum number of calls that the program may wait for at once."""
 
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _DIGIT = re.compile(r"[0-9]")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -34,7 +35,7 @@ def is_constant(run: FinishedRun, report: str) -> bool:
     if not run.calls:
         return True
     # Mirrored numbers and other names change a report that compares two answers, or tells whether one has a name.
-    changes = (_other_values(run.code), _other_truths, _twice, _no_items, _mirrored, _other_texts)
+    changes = (_other_values(run.code), _other_truths, _twice, _no_items, _mirrored(run.code), _other_texts)
     reports = set()
     for change in changes:
         found = _played(run, change)
@@ -142,15 +143,27 @@ def _changed(entry: Entry, digest: str, change: Callable[[Any], Any]) -> Entry:
 
 
 def _other_values(code: str) -> Callable[[Any], Any]:
-    """Return the change of texts and numbers; a text that the code contains stays, because the code may look for it."""
+    """Return the change of texts and numbers; those that the code contains stay, because it may look for them."""
     folded = code.casefold()
 
     def change(value: Any) -> Any:
         if isinstance(value, str):
             return value if value and value.casefold() in folded else _other_text(value)
-        return value + 1 if isinstance(value, int | float) and not isinstance(value, bool) else value
+        return value + 1
 
-    return lambda answer: _mapped(answer, change)
+    return _of_values(code, change)
+
+
+def _of_values(code: str, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the change of the texts and numbers in an answer, without numbers that the code contains."""
+    sought = frozenset(_NUMBER.findall(code))
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, bool) or value is None or (not isinstance(value, str) and str(value) in sought):
+            return value
+        return change(value)
+
+    return lambda answer: _mapped(answer, changed)
 
 
 def _other_text(text: str) -> str:
@@ -161,15 +174,15 @@ def _other_text(text: str) -> str:
     return f"{other}x" if other == text else other
 
 
-def _mirrored(answer: Any) -> Any:
-    """Return the answer with numbers and dates in the opposite order of size."""
+def _mirrored(code: str) -> Callable[[Any], Any]:
+    """Return the change that turns the order of numbers and dates round."""
 
     def change(value: Any) -> Any:
-        if isinstance(value, str) and _DATE.match(value):
-            return f"{9999 - int(value[:4]):04}{value[4:]}"
-        return 1_000_000 - value if isinstance(value, int | float) and not isinstance(value, bool) else value
+        if isinstance(value, str):
+            return f"{9999 - int(value[:4]):04}{value[4:]}" if _DATE.match(value) else value
+        return 1_000_000 - value
 
-    return _mapped(answer, change)
+    return _of_values(code, change)
 
 
 def _other_texts(answer: Any) -> Any:

@@ -200,9 +200,10 @@ def test_a_program_whose_reads_cannot_all_be_told_is_not_saved() -> None:
         "print('Red Lamp' if one['price'] > find_items(query='Lamp')['items'][1]['price'] else 'Blue Lamp')",
         "names = [item['name'] for item in find_items(query='Lamp')['items']]\n"
         "print('Yes' if 'Red Lamp' in names else 'No')",
+        "print(next(item['owner'] for item in find_items(query='Lamp')['items'] if item['price'] == 30))",
     ],
 )
-def test_a_report_that_compares_answers_depends_on_them(code: str) -> None:
+def test_a_report_that_chooses_by_answers_depends_on_them(code: str) -> None:
     recipe = saved(finished(code, "Look at the items a-1 and b-2, Lamp."), name="compare", at="2024-05-01")
     assert "print" in recipe.program
 
