@@ -88,7 +88,7 @@ def run_task(
     person = Person(server, task, http, before)
     with tempfile.TemporaryDirectory(prefix="restgpt-home-") as home:
         chosen: Mapping[str, str | BaseChatModel] = {role: models.model(name, role) for role in ROLES}
-        resources = Resources([running.api(server.name)], models=chosen, settings=Settings(home=Path(home)))
+        resources = Resources([running.api(server.name)], models=chosen, settings=Settings(home=Path(home)), recipes=())
         graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
         error = _drive(graph, task, person, watch)
         values = graph.get_state(_config(None)).values

@@ -172,8 +172,8 @@ class Runner:
 
     def _resources(self, url: str, model: BaseChatModel) -> Resources:
         kind = UnclosedResources if "closure" in self.settings.ablations else Resources
-        # Fresh settings, so that the user's own configuration has no effect.
-        return kind(self.documents.open(url), model=model, settings=Settings())
+        # Fresh settings and no recipes, so that the user's own configuration has no effect.
+        return kind(self.documents.open(url), model=model, settings=Settings(), recipes=())
 
 
 @dataclass(frozen=True, slots=True)

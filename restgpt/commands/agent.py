@@ -82,12 +82,16 @@ class Agent:
         settings: "Settings",
         persistence: "Persistence",
         model: "BaseChatModel | None" = None,
+        recipes: "Sequence[Recipe] | None" = None,
     ) -> "Agent":
-        """Build the agent; raises `ModelError` at once if a role has no usable model."""
+        """Build the agent; raises `ModelError` at once if a role has no usable model.
+
+        The planner may choose one of `recipes`, without them one of the folder of the settings.
+        """
         from restgpt.graph.build import build_graph
         from restgpt.nodes.resources import Resources
 
-        resources = Resources(apis, settings=settings, model=model)
+        resources = Resources(apis, settings=settings, model=model, recipes=recipes)
         for role in ROLES:
             resources.model(role, context)
         graph = build_graph(resources=resources, checkpointer=persistence.checkpointer, store=persistence.store)

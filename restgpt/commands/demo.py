@@ -133,7 +133,7 @@ def _agent(api: "Api", model: "BaseChatModel") -> "Agent":
 
     memory = Persistence(InMemorySaver(), InMemoryStore(), "memory", lambda thread: nullcontext())
     context = checked_settings(Context, SETTINGS)
-    return Agent.over([api], context=context, settings=Settings(), persistence=memory, model=model)
+    return Agent.over([api], context=context, settings=Settings(), persistence=memory, model=model, recipes=())
 
 
 def _approve(terminal: Terminal, pending: "Sequence[Pending]") -> dict[str, Any]:

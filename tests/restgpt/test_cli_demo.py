@@ -9,6 +9,8 @@ from chatserver import ChatServer
 from cli import Cli
 from roles import end, program
 
+from restgpt.calling.recipes.book import RecipeBook
+from restgpt.calling.recipes.recipe import Recipe
 from restgpt.commands.demo import recorded
 from restgpt.worlds import World, open_world
 
@@ -83,3 +85,17 @@ def test_the_demo_says_that_its_replies_are_recorded(cli: Cli) -> None:
     assert ran.code == 0
     assert "replies are recorded" in ran.err
     assert "approved by the demo" in ran.err
+
+
+def test_the_users_own_recipes_do_not_reach_the_demo(
+    cli: Cli, model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for api in ("tmdb", "spotify"):
+        given = {"name": f"my-{api}", "saved": {"at": "2024-05-01"}, "apis": [{"name": api}]}
+        recipe = Recipe.model_validate({**given, "program": "print(1)", "operations": []})
+        RecipeBook(tmp_path / "recipes").save(recipe)
+    server = model({"express": [program(code) for code in PROGRAMS]})
+    cli("demo", "--model", "openai:scripted")
+    assert server.requests
+    assert not any("my-" in str(request) for request in server.requests)
