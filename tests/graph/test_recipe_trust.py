@@ -13,7 +13,7 @@ from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.recipes.sent import Sent
 from restgpt.graph.build import build_graph
 from restgpt.graph.recipes.build import build_recipe
-from restgpt.graph.recipes.tools import recipe_tools
+from restgpt.graph.recipes.tools import load_recipes
 from restgpt.nodes.recipes.choice import line_of
 from restgpt.nodes.recipes.record import RecipeFaultError, recipe_record
 from restgpt.nodes.resources import Resources
@@ -77,10 +77,10 @@ def test_the_agents_graph_does_not_take_the_file_for_the_user_either(board: Boar
 
 def test_inputs_of_a_tool_are_not_the_users_words_but_may_be_used(board: Board) -> None:
     made = deleting(board)
-    [tool] = recipe_tools([made], resources=guarded(board))
+    [tool] = load_recipes([made], resources=guarded(board))
     assert "who did not say them" in tool.invoke({"task": 101})
     assert board.calls() == []
-    [free] = recipe_tools([made], apis=[board.api], context={"writes": "allow"})
+    [free] = load_recipes([made], apis=[board.api], context={"writes": "allow"})
     assert free.invoke({"task": 101}) == "Deleted."
 
 

@@ -128,7 +128,7 @@ def test_studio_finds_the_assistant_with_its_schemas_and_described_settings(plat
     [assistant] = platform.client.assistants.search(graph_id="restgpt")
     assert "REST APIs" in str(assistant["description"])
     schemas = platform.client.assistants.get_schemas(assistant["assistant_id"])
-    assert set(schemas["input_schema"]["properties"]) == {"messages", "instruction"}
+    assert set(schemas["input_schema"]["properties"]) == {"messages", "instruction", "recipe"}
     assert set(schemas["output_schema"]["properties"]) == {"messages", "answer", "usage"}
     settings = schemas["context_schema"]["properties"]
     assert settings["writes"]["enum"] == ["ask", "allow", "deny", "dry-run"]
