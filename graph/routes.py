@@ -50,6 +50,17 @@ def after_approval(state: State) -> list[Send] | Literal["asked", "not approved"
     approved = _this_round(state, "approved")
     if not approved:
         return "not approved"
+    return [Send("sender", batch) for batch in _batches(state, approved)]
+
+
+def reads_to_send(state: State) -> list[dict[str, Any]]:
+    """Return what parallel senders get if all decided requests are approved reads; nothing if another one waits."""
+    approved = _this_round(state, "approved")
+    waiting = _this_round(state, "asked") or _this_round(state, "planned")
+    return [] if waiting or not all(request["safe"] for request in approved) else _batches(state, approved)
+
+
+def _batches(state: State, approved: list[Request]) -> list[dict[str, Any]]:
     are_reads = all(request["safe"] for request in approved)
     batches = [[request] for request in approved] if are_reads else [approved]
     began = state["usage"]["seconds"]
@@ -57,7 +68,7 @@ def after_approval(state: State) -> list[Send] | Literal["asked", "not approved"
     kept: dict[str, Any] = {"seconds": seconds, "began": began, "claim": state.get("claim")}
     if recipe := state.get("recipe"):
         kept |= {"recipe": recipe, "turn": state["turn"]}
-    return [Send("sender", {"requests": batch, **kept}) for batch in batches]
+    return [{"requests": batch, **kept} for batch in batches]
 
 
 @on_loop

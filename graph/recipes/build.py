@@ -18,10 +18,10 @@ from typing_extensions import TypedDict
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.graph.build import add_sending, make_resources, recursion_limit
 from restgpt.graph.fence import fenced
+from restgpt.graph.recipes.running import make_running
 from restgpt.graph.state import OutputState, State
 from restgpt.nodes.context import MAX_STEPS, Context
 from restgpt.nodes.intake import intake
-from restgpt.nodes.parser import make_parser
 from restgpt.nodes.program import is_running
 from restgpt.nodes.recipes.record import GivenRecipe, recipe_record
 from restgpt.nodes.recipes.start import recipe_update
@@ -79,7 +79,7 @@ def build_recipe(
     )
     builder.add_node(
         "parser",
-        observed("parser", fenced(make_parser(resources), resources)),
+        fenced(make_running(resources), resources),
         metadata={"description": "Runs the recipe's program up to its next calls."},
     )
     add_sending(builder, resources, after="parser")
