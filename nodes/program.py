@@ -214,6 +214,8 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
         limits=run.limits(LIMITS),
         inputs=recipe["inputs"] if recipe else None,
         traced=recipe is not None,
+        # A model's program runs again at each of its calls, which shows at once if it is another one in every run.
+        waiting=run.resources.programs if recipe else None,
     )
 
 

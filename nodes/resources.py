@@ -52,6 +52,7 @@ from restgpt.tools.model.usage import ModelUsage
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import BodyCache, ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.result import Limits
+from restgpt.tools.sandbox.waiting import WaitingPrograms
 from restgpt.tools.settings import Settings
 
 log = logging.getLogger("restgpt.recipes")
@@ -124,6 +125,7 @@ class Resources:
         self._store = store
         self._memory = BoundedMemory()
         self.bodies = BodyCache()
+        self.programs = WaitingPrograms()
         self._lock = Lock()
         self._catalogues: dict[tuple[str, ...], Catalogue] = {}
         self._shared: dict[tuple[str, str, str], Claim] = {}

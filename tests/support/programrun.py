@@ -8,6 +8,7 @@ from typing import Any
 
 from restgpt.tools.sandbox.program import Entry, ProgramRun, WantedCall, run_program
 from restgpt.tools.sandbox.result import Limits
+from restgpt.tools.sandbox.waiting import WaitingPrograms
 
 CLOCK = 1_700_000_000.0
 PATIENT = Limits(wall=30.0, cpu=30.0)
@@ -62,10 +63,14 @@ def once(code: str, *entries: Entry, functions: Sequence[str] = ("get", "put"), 
 
 @dataclass
 class Host:
-    """Runs a program to its end; `order` chooses which of the waiting calls are answered before the next run."""
+    """Runs a program to its end; `order` chooses which of the waiting calls are answered before the next run.
+
+    With `waiting`, the program waits for answers in its process where it can.
+    """
 
     answers: Mapping[str, Callable[..., Any]]
     order: random.Random | None = None
+    waiting: WaitingPrograms | None = None
     log: list[tuple[str, str, Any]] = field(default_factory=list)
     batches: list[int] = field(default_factory=list)
     runs: int = 0
@@ -75,7 +80,7 @@ class Host:
         entries: dict[str, Entry] = {}
         while True:
             self.runs += 1
-            run = once(code, *entries.values(), functions=list(self.answers), **options)
+            run = once(code, *entries.values(), functions=list(self.answers), waiting=self.waiting, **options)
             if run.kind != "calls":
                 return run
             self.batches.append(len(run.calls))

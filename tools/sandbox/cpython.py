@@ -1,7 +1,8 @@
 """The Linux backend: a new, locked CPython process (a worker) for each run, with spare workers started in advance.
 
 A worker is neither a fork of the host nor reused: the memory of the host contains secrets, and a process that has run
-generated code is no longer trusted. A waiting worker has read no input. `worker.py` documents the lock.
+generated code is no longer trusted. A spare worker has read no input. `worker.py` documents the lock. The worker of a
+program may wait for the answers to its calls, and go on with the same program; its timers still end it.
 """
 
 import math
@@ -22,14 +23,13 @@ from pathlib import Path
 from restgpt.tools.sandbox.backend import SandboxUnavailableError
 from restgpt.tools.sandbox.code import CORE, missing_module, modules_for, needs_zones
 from restgpt.tools.sandbox.modules import IMPORTED, RUNNERS, given_modules, needed_modules
-from restgpt.tools.sandbox.record import LOCKED, Ending, ending_of, framed, refusal_of
+from restgpt.tools.sandbox.record import LOCKED, Ending, ending_of, framed, is_waiting, refusal_of
 from restgpt.tools.sandbox.result import Limits, Media, SandboxResult, Status, printable, result_of
 from restgpt.tools.sandbox.seccomp import lock_program
 
 _LOCK_MODULES = ("ctypes", "resource", "signal")  # the worker needs them to lock itself
 _REPEATS = 2  # of a run that failed to import a module which `modules_for` did not find
 START = 20.0  # seconds for the start of an interpreter on a busy machine; the limits of a run count from its lock
-PROGRAM_SPARES = 3  # the workers that wait ready once programs run
 GRACE = 0.5  # seconds after the time limit before the host kills a worker that the kernel timer did not end
 _WORKER = Path(__file__).with_name("worker.py")
 _STATUS_BYTES = 1 << 20
@@ -65,9 +65,6 @@ print(", ".join(reached) or "locked")
 class CPythonBackend:
     """Runs code in locked one-shot workers: keeps `spares` ready, runs at most `workers` at once. Thread-safe.
 
-    A program runs again as soon as its calls are answered, mostly before a worker that was started in the meantime is
-    ready. So from the first program that waits for calls on, there are `PROGRAM_SPARES`, unless `spares` is 0.
-
     Raises SandboxUnavailableError if the platform, the kernel or the interpreter cannot lock a worker.
     """
 
@@ -94,6 +91,7 @@ class CPythonBackend:
         self._workers = workers or max(4, 2 * (os.cpu_count() or 1))
         self._closed = False
         self._spares: deque[_Worker] = deque()
+        self._waiting: set[_Worker] = set()
         self._starting = 0
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(self._workers)
@@ -101,7 +99,7 @@ class CPythonBackend:
         os.register_at_fork(after_in_child=lambda: (forked() or _nothing)())
         self._test()
 
-    def run(self, code: str, data: bytes, *, media: Media, limits: Limits) -> SandboxResult:
+    def run(self, code: str, data: bytes, *, media: Media, limits: Limits, waits: bool = False) -> SandboxResult:
         """Run `code` over `data` in a fresh worker. Raises SandboxUnavailableError if no worker can be locked."""
         # Some functions of the standard library import further modules when they are called; `modules_for` cannot find
         # these. A run has no side effects, so it is repeated with the missing module loaded before the lock.
@@ -109,7 +107,7 @@ class CPythonBackend:
         end = self._clock() + (math.inf if limits.total is None else limits.total)
         left = limits
         for _ in range(_REPEATS + 1):
-            result, ran = self._once(code, data, media=media, limits=left, modules=modules, end=end)
+            result, ran = self._once(code, data, media=media, limits=left, modules=modules, end=end, waits=waits)
             missing = missing_module(result.error.message) if result.error else ""
             if result.status is not Status.IMPORT_ERROR or not missing or missing in modules:
                 break
@@ -121,7 +119,15 @@ class CPythonBackend:
         return result
 
     def _once(
-        self, code: str, data: bytes, *, media: Media, limits: Limits, modules: tuple[str, ...], end: float
+        self,
+        code: str,
+        data: bytes,
+        *,
+        media: Media,
+        limits: Limits,
+        modules: tuple[str, ...],
+        end: float,
+        waits: bool,
     ) -> tuple[SandboxResult, float]:
         """Run the code in one worker by the moment `end`; return the result and the seconds that the code ran."""
         source = code.encode("utf-8", "surrogatepass")
@@ -143,63 +149,90 @@ class CPythonBackend:
             return SandboxResult(Status.TIMEOUT), 0.0
         try:
             started = self._clock()
-            run = self._serve(request, limits, end)
+            worker, run = self._serve(request, limits, end, waits)
             elapsed = self._clock() - started
         finally:
             self._slots.release()
-        ending = run.ending()
-        if ending.pause == "calls" and self._wanted:
-            self._wanted = max(self._wanted, PROGRAM_SPARES)
-        result = result_of(
-            ending.status,
-            bytes(run.stdout),
-            limits,
-            error=ending.error,
-            elapsed_ms=elapsed * 1000,
-            shape=ending.shape,
-            pause=ending.pause,
-            payload=ending.payload,
-        )
+        result = run.result(elapsed)
+        if run.waits:
+            result = replace(result, process=_Waiting(self, worker, run, limits.memory_for(len(data))))
         return result, min(elapsed, self._clock() - run.locked_at)
 
+    def go_on(self, waiting: "_Waiting", data: bytes, limits: Limits) -> SandboxResult | None:
+        """Let a program go on in the worker in which it waits; None if the worker has ended."""
+        end = self._clock() + (math.inf if limits.total is None else limits.total)
+        if not self._slots.acquire(timeout=min(max(0.0, end - self._clock()), threading.TIMEOUT_MAX)):
+            return None
+        try:
+            started = self._clock()
+            with self._lock:
+                if waiting.worker not in self._waiting:
+                    return None
+                self._waiting.remove(waiting.worker)
+            self._follow(waiting.worker, waiting.run, [b"%010d" % len(data), data])
+            elapsed = self._clock() - started
+        finally:
+            self._slots.release()
+        result = waiting.run.result(elapsed)
+        return replace(result, process=waiting) if waiting.run.waits else result
+
+    def drop(self, waiting: "_Waiting") -> None:
+        """End a worker in which a program waits."""
+        with self._lock:
+            is_own = waiting.worker in self._waiting
+            self._waiting.discard(waiting.worker)
+        if is_own:
+            waiting.worker.end()
+
     def close(self) -> None:
-        """End the spare workers; the others end with their runs. The backend cannot be used afterwards."""
+        """End the workers that wait; the others end with their runs. The backend cannot be used afterwards."""
         with self._lock:
             self._closed = True
-            spares, self._spares = list(self._spares), deque()
-        for worker in spares:
+            idle, self._spares, self._waiting = [*self._spares, *self._waiting], deque(), set()
+        for worker in idle:
             worker.end()
 
     def _after_fork(self) -> None:
-        # In a forked child the spare workers belong to the parent, and locks may be held by threads that do not exist.
-        for worker in self._spares:
+        # In a forked child all workers belong to the parent, and locks may be held by threads that do not exist.
+        for worker in (*self._spares, *self._waiting):
             worker.disown()
-        self._spares = deque()
+        self._spares, self._waiting = deque(), set()
         self._starting = 0
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(self._workers)
 
-    def _serve(self, request: list[bytes], limits: Limits, end: float) -> "_Run":
+    def _serve(self, request: list[bytes], limits: Limits, end: float, waits: bool) -> "tuple[_Worker, _Run]":
         # A spare worker may have died while it waited. It has read no code then, so a new worker can run the job.
-        for worker in (self._take(), None):
-            run = self._attempt(worker or self._start(), request, limits, end)
+        for spare in (self._take(), None):
+            worker, run = spare or self._start(), _Run(limits, self._clock, end, may_wait=waits)
+            self._follow(worker, run, request, refills=True)
             if run.locked or run.was_late:
-                return run
+                return worker, run
             if run.refusal or run.killed:
                 break
         raise SandboxUnavailableError(run.refusal or f"the interpreter did not start ({run.last_error_line()})")
 
-    def _attempt(self, worker: "_Worker", request: list[bytes], limits: Limits, end: float) -> "_Run":
-        run = _Run(limits, self._clock, end)
+    def _follow(self, worker: "_Worker", run: "_Run", request: list[bytes], *, refills: bool = False) -> None:
+        """Send a request to a worker and read until it ends or waits."""
         try:
             run.feed(worker, request)
-            self._refill()
+            if refills:
+                self._refill()
             run.follow(worker)
-            if run.killed is None and not worker.ended_within(GRACE):
+            if run.killed is None and not run.waits and not worker.ended_within(GRACE):
                 run.killed = Status.CRASHED  # it closed its pipes but did not end
         finally:
-            run.returncode = worker.end()
-        return run
+            if run.waits and not self._keep(worker):
+                run.waits = False
+            if not run.waits:
+                run.returncode = worker.end()
+
+    def _keep(self, worker: "_Worker") -> bool:
+        """Keep a worker in which a program waits, unless the backend was closed."""
+        with self._lock:
+            if not self._closed:
+                self._waiting.add(worker)
+            return not self._closed
 
     def _take(self) -> "_Worker":
         with self._lock:
@@ -325,13 +358,42 @@ class _Worker:
         self.stdin = self.stdout = self.stderr = self.status = -1
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A worker in which a program waits, its run so far, and its limit of memory in bytes."""
+
+    backend: CPythonBackend
+    worker: _Worker
+    run: "_Run"
+    memory: int
+
+    def go_on(self, data: bytes, *, limits: Limits) -> SandboxResult | None:
+        """Let the program go on with the answers in `data`; None if it cannot."""
+        size = self.run.fed + len(data)
+        if size > limits.data or limits.memory_for(size) > self.memory:
+            self.end()
+            return None
+        self.run.continue_by(limits, self.run.clock() + (math.inf if limits.total is None else limits.total))
+        return self.backend.go_on(self, data, limits)
+
+    def end(self) -> None:
+        """End the worker."""
+        self.backend.drop(self)
+
+
 @dataclass(slots=True)
 class _Run:
-    """One job in one worker: the bytes to send, the bytes received, and the status if the host killed the worker."""
+    """One job in one worker: the bytes to send, the bytes received, and the status if the host killed the worker.
+
+    `may_wait` says that a program may wait for answers in its worker, and `waits` that it does.
+    """
 
     limits: Limits
     clock: Callable[[], float]
     end: float
+    may_wait: bool = False
+    waits: bool = False
+    fed: int = 0
     fed_at: float = 0.0
     locked_at: float = math.inf
     deadline: float = math.inf
@@ -341,6 +403,25 @@ class _Run:
     status: bytearray = field(default_factory=bytearray)
     killed: Status | None = None
     returncode: int = 0
+
+    def continue_by(self, limits: Limits, end: float) -> None:
+        """Prepare for the next answers, which the worker gets after its lock."""
+        self.limits, self.end, self.waits = limits, end, False
+        self.status = bytearray(LOCKED)
+
+    def result(self, elapsed: float) -> SandboxResult:
+        """Return the result of the run, which has taken `elapsed` seconds."""
+        ending = self.ending()
+        return result_of(
+            ending.status,
+            bytes(self.stdout),
+            self.limits,
+            error=ending.error,
+            elapsed_ms=elapsed * 1000,
+            shape=ending.shape,
+            pause=ending.pause,
+            payload=ending.payload,
+        )
 
     @property
     def locked(self) -> bool:
@@ -379,32 +460,50 @@ class _Run:
     def feed(self, worker: _Worker, request: Iterable[bytes]) -> None:
         """Send as much of the request as the pipe accepts without blocking."""
         self.fed_at = self.clock()
-        self.deadline = min(self.fed_at + START + self.limits.wall, self.end)
+        wait = GRACE if self.locked else START
+        self.deadline = min(self.fed_at + wait + self.limits.wall, self.end)
         self.pending = [memoryview(part) for part in request if part]
+        self.fed += sum(map(len, self.pending))
         _widen(worker.stdin, sum(map(len, self.pending)))
         self._write(worker)
 
     def follow(self, worker: _Worker) -> None:
         """Send the rest and read all pipes until the worker closes them, a limit is exceeded or the deadline passes."""
         with selectors.PollSelector() as ready:
-            if worker.stdin >= 0:
+            if self.pending:
                 ready.register(worker.stdin, selectors.EVENT_WRITE)
             for sink in (worker.stdout, worker.stderr, worker.status):
                 ready.register(sink, selectors.EVENT_READ)
-            while len(ready.get_map()) > (worker.stdin >= 0) and self.killed is None:
+            while self._is_open(worker, ready) and self.killed is None:
                 left = self.deadline - self.clock()
                 if left <= 0:
                     self.killed = Status.TIMEOUT
                     return
                 for key, _ in ready.select(left):
                     self._advance(worker, key.fd, ready)
+                if self.may_wait and not self.pending and is_waiting(bytes(self.status)):
+                    self._drain(worker)
+                    self.waits = self.killed is None
+                    return
+
+    def _is_open(self, worker: _Worker, ready: selectors.PollSelector) -> bool:
+        """Return whether the worker may still write."""
+        return any(number in ready.get_map() for number in (worker.stdout, worker.stderr, worker.status))
+
+    def _drain(self, worker: _Worker) -> None:
+        """Read what the program printed before it waited: it has flushed its output, so nothing more will come."""
+        for number, sink in ((worker.stdout, self.stdout), (worker.stderr, self.stderr)):
+            before = -1
+            while self.killed is None and before < len(sink):
+                before = len(sink)
+                self._read(worker, number)
 
     def _advance(self, worker: _Worker, number: int, ready: selectors.PollSelector) -> None:
         if number == worker.stdin:
             # Unregister first, because the write that completes the request closes the descriptor.
             ready.unregister(number)
             self._write(worker)
-            if worker.stdin >= 0:
+            if self.pending:
                 ready.register(number, selectors.EVENT_WRITE)
         elif not self._read(worker, number):
             ready.unregister(number)
@@ -420,7 +519,8 @@ class _Run:
             return
         except BrokenPipeError:
             self.pending.clear()
-        worker.close_stdin()
+        if not self.may_wait:
+            worker.close_stdin()
 
     def _read(self, worker: _Worker, number: int) -> bool:
         sink, cap = {

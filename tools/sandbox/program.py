@@ -20,6 +20,7 @@ from restgpt.tools.sandbox.guest.trace import MOST_PATTERN, MOST_READS
 from restgpt.tools.sandbox.result import CodeError, Limits, SandboxResult, Status, printable
 from restgpt.tools.sandbox.result import Media as SandboxMedia
 from restgpt.tools.sandbox.runner import run_python
+from restgpt.tools.sandbox.waiting import WaitingProgram, WaitingPrograms
 
 Given = Literal["answer", "error", "rejected", "held"]
 Media = Literal["json", "text", "binary", "empty"]
@@ -27,6 +28,9 @@ Kind = Literal["finished", "calls", "stopped", "unknown", "refused", "failed"]
 
 LIMITS = Limits(wall=10.0, cpu=10.0)
 """The limits of one run of a program, from its start to its next calls."""
+
+GONE_ON = frozenset({Status.OK, Status.NO_OUTPUT, Status.PAUSED, Status.RUNTIME_ERROR})
+"""The ends of a program that went on in its process; after others it runs again from its start, with all limits."""
 
 MOST_NAMES = 2000
 """The maximum number of function names that a check compares a wrong name with."""
@@ -115,6 +119,7 @@ def run_program(
     inputs: Mapping[str, Any] | None = None,
     traced: bool = False,
     limits: Limits = LIMITS,
+    waiting: WaitingPrograms | None = None,
     backend: SandboxBackend | None = None,
 ) -> ProgramRun:
     """Run a program over the answers so far, up to its end or to its next calls without an answer.
@@ -123,34 +128,65 @@ def run_program(
     seconds since 1970, `seed` that of its random numbers. More than `most` calls at once are refused. `check` is what
     is checked before the first call, against the `stubs` of the functions and all function `names`; `fields` includes
     the fields of answers. `inputs` are JSON values that the program has under this name. A `traced` program reports
-    what it read of its answers.
+    what it read of its answers. A program among those `waiting` goes on with the answers that it was not given yet.
     """
     cleaned = clean_code(code)
     job: dict[str, Any] = {
         "functions": list(functions),
-        "entries": [_described(entry) for entry in entries],
         "clock": clock,
         "seed": seed,
         "most": most,
         "check": check,
         "inputs": None if inputs is None else dict(inputs),
+        "waits": waiting is not None,
     }
-    if check:
-        job |= {"stubs": list(stubs), "names": list(names)[:MOST_NAMES], "modules": sorted(OFFERED)}
-    header = json.dumps(job).encode()
-    size = 10 + len(header) + sum(len(entry.body) for entry in entries)
-    if size > limits.data:
-        return _too_large(size, limits)
-    data = b"".join([b"%010d" % len(header), header, *(entry.body for entry in entries)])
-    media: SandboxMedia = "program" if check else "replay"
-    if traced:
-        media = "traced program" if check else "traced replay"
-    result = run_python(cleaned, data, media=media, limits=limits, backend=backend)
+    key = json.dumps([cleaned, traced, *(job[name] for name in ("functions", "clock", "seed", "inputs"))])
+    result = _gone_on(waiting, key, entries, most, limits) if waiting is not None else None
+    if result is None:
+        if check:
+            job |= {"stubs": list(stubs), "names": list(names)[:MOST_NAMES], "modules": sorted(OFFERED)}
+        data = _data(job, entries)
+        if len(data) > limits.data:
+            return _too_large(len(data), limits)
+        media: SandboxMedia = "program" if check else "replay"
+        if traced:
+            media = "traced program" if check else "traced replay"
+        is_kept = waiting is not None
+        result = run_python(cleaned, data, media=media, limits=limits, waits=is_kept, backend=backend)
     report = _Report(cleaned, frozenset(functions), entries, most, is_traced=traced)
     try:
-        return report.read(result)
+        run = report.read(result)
     except ForgedReportError as error:
-        return ProgramRun("failed", result, problem=f"The program ended in a way that cannot be read: {error}.")
+        run = ProgramRun("failed", result, problem=f"The program ended in a way that cannot be read: {error}.")
+    if result.process is not None:
+        if waiting is not None and run.kind == "calls":
+            waiting.keep(key, WaitingProgram(result.process, frozenset(entry.key for entry in entries)))
+        else:
+            result.process.end()
+    return run
+
+
+def _gone_on(
+    waiting: WaitingPrograms, key: str, entries: Sequence[Entry], most: int, limits: Limits
+) -> SandboxResult | None:
+    """Let a program that waits go on; None if it does not wait, or not with these answers, or came to no good end."""
+    program = waiting.take(key)
+    if program is None:
+        return None
+    new = [entry for entry in entries if entry.key not in program.given]
+    result = None
+    if new and all(entry.position for entry in new) and program.given <= {entry.key for entry in entries}:
+        result = program.process.go_on(_data({"most": most}, new), limits=limits)
+    if result is None or result.status not in GONE_ON:
+        program.process.end()
+        return None
+    return result
+
+
+def _data(job: Mapping[str, Any], entries: Sequence[Entry]) -> bytes:
+    """Return a job with its answers as the worker reads it: the length of the JSON, the JSON, the bodies."""
+    header = json.dumps({**job, "entries": [_described(entry) for entry in entries]}).encode()
+    return b"".join([b"%010d" % len(header), header, *(entry.body for entry in entries)])
 
 
 def _described(entry: Entry) -> dict[str, Any]:

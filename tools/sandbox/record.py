@@ -59,6 +59,10 @@ PAUSES = frozenset({"calls", "stopped", "unknown", "refused", "diverged", "caugh
 """The kinds of records of programs that did not run to their end; `replay.py` writes them."""
 
 
+WAITS = "waits"
+"""The kind of the record of a program that waits for the answers to its calls in its process."""
+
+
 class Ending(NamedTuple):
     """The outcome of a run as its status stream tells it."""
 
@@ -76,12 +80,19 @@ def ending_of(raw: bytes) -> Ending:
         return Ending(Status.CRASHED)
     kind, name, message, line, source, shape = _fields(found[1])
     payload = found[1][6].decode("utf-8", "replace") if len(found[1]) > 6 else ""
+    if kind == WAITS:
+        return Ending(Status.PAUSED, pause="calls", payload=payload)
     if kind in PAUSES:
         return Ending(Status.PAUSED, pause=kind, payload=payload)
     status = _ENDINGS.get(kind, Status.CRASHED)
     number = int(line) if line.isascii() and line.isdigit() and len(line) < 7 else 0
     error = CodeError(name[:200], message[:2048], number or None, source[:300]) if name else None
     return Ending(status, error, shape[:400], payload=payload)
+
+
+def is_waiting(raw: bytes) -> bool:
+    """Return whether a status stream so far tells that a program waits in its process."""
+    return b":5:waits," in raw and raw.endswith(b",") and [record[0] for record in records(raw)[1:]] == [b"waits"]
 
 
 def refusal_of(raw: bytes) -> str:

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Protocol
 
 Media = Literal["json", "text", "program", "replay", "traced program", "traced replay", "rewriting"]
 """What a run is given: JSON or text in `data`; the job of a program, which is checked in its first run only, and whose
@@ -73,13 +73,25 @@ class CodeError:
     source_line: str = ""
 
 
+class WaitingProcess(Protocol):
+    """The process of a program that waits in it for the answers to its calls; its owner continues or ends it."""
+
+    def go_on(self, data: bytes, *, limits: Limits) -> "SandboxResult | None":
+        """Let the program go on with the job in `data`; None if the process has ended or may not get so much data."""
+        ...
+
+    def end(self) -> None:
+        """End the process."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class SandboxResult:
     """The result of one run; `output` is printable and bounded, but as untrusted as the data.
 
     `shape` describes the top level of the data; `truncated` means that `output` is only a part of the printed text.
     `pause` is the kind of the end of a program that has not run to its end, and `payload` its JSON, written by the
-    worker: both are as untrusted as the code.
+    worker: both are as untrusted as the code. `process` is the process of a program that waits in it.
     """
 
     status: Status
@@ -90,6 +102,7 @@ class SandboxResult:
     shape: str = ""
     pause: str = ""
     payload: str = ""
+    process: WaitingProcess | None = field(default=None, compare=False, repr=False)
 
     @property
     def ok(self) -> bool:

@@ -20,9 +20,10 @@ from typing import Any
 import pytest
 from programrun import once
 
-from restgpt.tools.sandbox.cpython import PROGRAM_SPARES, CPythonBackend
+from restgpt.tools.sandbox.cpython import CPythonBackend
 from restgpt.tools.sandbox.program import run_program
 from restgpt.tools.sandbox.runner import Limits, SandboxUnavailableError, Status, run_python
+from restgpt.tools.sandbox.waiting import WaitingPrograms
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the locked interpreter is for Linux")
 
@@ -39,6 +40,7 @@ while time.monotonic() < end:
 name = next(name[::-1] for name in ("diuu", "eueuq", "camh", "pizg") if name[::-1] not in sys.modules)
 raise ImportError(f"No module named {name!r}")
 """
+GIVEN: dict[str, Any] = {"functions": ["get_item"], "clock": 0.0, "seed": "", "most": 9, "limits": PATIENT}
 STUB = {"name": "get", "keywords": {"n": {}, "u": {}}, "body": None, "pages": False, "result": None}
 PRELUDE = f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom restgpt.tools.sandbox.runner import *\n"
 REPORT = "r = run_python('import statistics\\nprint(statistics.mean(data))', [1, 3], limits=Limits(wall=30, cpu=30))\n"
@@ -436,16 +438,25 @@ def test_a_run_that_finds_no_free_worker_in_its_time_has_a_timeout() -> None:
     backend.close()
 
 
-def test_more_workers_wait_once_a_program_has_waited_for_calls() -> None:
+def test_a_program_waits_in_one_worker_which_is_ended_with_the_backend() -> None:
     before = _children()
-    backend = CPythonBackend(spares=1)
+    backend, waiting = CPythonBackend(spares=0), WaitingPrograms()
+    run = run_program("print(get_item(item_id=1))", **GIVEN, entries=[], backend=backend, waiting=waiting)
+    assert run.kind == "calls"
     assert _children() == before + 1
-    given: Any = {"functions": ["get_item"], "entries": [], "clock": 0.0, "seed": "", "most": 1, "backend": backend}
-    for _ in range(2):
-        assert run_program("print(get_item(item_id=1))", **given).kind == "calls"
-    assert _children() == before + PROGRAM_SPARES
     backend.close()
     assert _children() == before
+
+
+def test_a_program_that_is_no_longer_wanted_ends_with_those_that_hold_it() -> None:
+    before = _children()
+    backend, waiting = CPythonBackend(spares=0), WaitingPrograms(most=2)
+    for number in range(5):
+        run_program(f"print(get_item(item_id={number}))", **GIVEN, entries=[], backend=backend, waiting=waiting)
+    assert _children() == before + 2
+    del waiting
+    assert _children() == before
+    backend.close()
 
 
 def _children() -> int:
