@@ -30,6 +30,7 @@ from restgpt.tools.sandbox.seccomp import lock_program
 _LOCK_MODULES = ("ctypes", "resource", "signal")  # the worker needs them to lock itself
 _REPEATS = 2  # of a run that failed to import a module which `modules_for` did not find
 START = 20.0  # seconds for the start of an interpreter on a busy machine; the limits of a run count from its lock
+PROGRAM_SPARES = 3  # the workers that wait ready once programs run again at their calls
 GRACE = 0.5  # seconds after the time limit before the host kills a worker that the kernel timer did not end
 _WORKER = Path(__file__).with_name("worker.py")
 _STATUS_BYTES = 1 << 20
@@ -64,6 +65,9 @@ print(", ".join(reached) or "locked")
 
 class CPythonBackend:
     """Runs code in locked one-shot workers: keeps `spares` ready, runs at most `workers` at once. Thread-safe.
+
+    A program runs again as soon as its calls are answered, mostly before a worker that was started in the meantime is
+    ready. So from the first program that ends at its calls on, there are `PROGRAM_SPARES`, unless `spares` is 0.
 
     Raises SandboxUnavailableError if the platform, the kernel or the interpreter cannot lock a worker.
     """
@@ -154,6 +158,8 @@ class CPythonBackend:
         finally:
             self._slots.release()
         result = run.result(elapsed)
+        if result.pause == "calls" and not run.waits and self._wanted:
+            self._wanted = max(self._wanted, PROGRAM_SPARES)
         if run.waits:
             result = replace(result, process=_Waiting(self, worker, run, limits.memory_for(len(data))))
         return result, min(elapsed, self._clock() - run.locked_at)
