@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from programrun import once
 
-from restgpt.tools.sandbox.cpython import CPythonBackend
+from restgpt.tools.sandbox.cpython import PROGRAM_SPARES, CPythonBackend
 from restgpt.tools.sandbox.program import run_program
 from restgpt.tools.sandbox.runner import Limits, SandboxUnavailableError, Status, run_python
 from restgpt.tools.sandbox.waiting import WaitingPrograms
@@ -436,6 +436,17 @@ def test_a_run_that_finds_no_free_worker_in_its_time_has_a_timeout() -> None:
     assert result.status is Status.TIMEOUT
     assert thread.is_alive()
     backend.close()
+
+
+def test_more_workers_wait_once_a_program_has_ended_at_its_calls() -> None:
+    before = _children()
+    backend = CPythonBackend(spares=1)
+    assert _children() == before + 1
+    for _ in range(2):
+        assert run_program("print(get_item(item_id=1))", **GIVEN, entries=[], backend=backend).kind == "calls"
+    assert _children() == before + PROGRAM_SPARES
+    backend.close()
+    assert _children() == before
 
 
 def test_a_program_waits_in_one_worker_which_is_ended_with_the_backend() -> None:
