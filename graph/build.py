@@ -1,6 +1,6 @@
 """The state machine: planner, selector, caller, approval, sender and parser, connected as in section 3 of the paper."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -141,7 +141,7 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources, 
     add_sending(builder, resources, after="parser")
     builder.add_node(
         "parser",
-        observed("parser", fenced(make_parser(resources), resources)),
+        parser_node(resources),
         metadata=_about("Runs a program up to its next calls, or reads responses."),
     )
 
@@ -150,18 +150,33 @@ def add_sending(builder: StateGraph[Any, Any, Any, Any], resources: Resources, *
     """Add approval and sender to a builder with `State`; the node `after` gets the requests that are over."""
     builder.add_node(
         "approval",
-        observed("approval", fenced(make_approval(resources), resources)),
+        approval_node(resources),
         metadata=_about("Pauses before a change, if policy asks."),
     )
     builder.add_node(
         "sender",
-        observed("sender", fenced(make_sender(resources), resources, parallel=True)),
+        sender_node(resources),
         metadata=_about("Sends requests; changes exactly once."),
     )
     builder.add_conditional_edges(
         "approval", after_approval, {"asked": "approval", "approved": "sender", "not approved": after}
     )
     builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": after})
+
+
+def approval_node(resources: Resources) -> Callable[..., dict[str, Any]]:
+    """Make the node approval as graphs have it: fenced, and with an event and a span for each of its runs."""
+    return observed("approval", fenced(make_approval(resources), resources))
+
+
+def sender_node(resources: Resources) -> Callable[..., dict[str, Any]]:
+    """Make the node sender as graphs have it; several may run in one step."""
+    return observed("sender", fenced(make_sender(resources), resources, parallel=True))
+
+
+def parser_node(resources: Resources) -> Callable[..., dict[str, Any]]:
+    """Make the node parser as graphs have it."""
+    return observed("parser", fenced(make_parser(resources), resources))
 
 
 def recursion_limit(max_steps: int) -> int:

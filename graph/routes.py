@@ -53,11 +53,18 @@ def after_approval(state: State) -> list[Send] | Literal["asked", "not approved"
     return [Send("sender", batch) for batch in _batches(state, approved)]
 
 
-def reads_to_send(state: State) -> list[dict[str, Any]]:
-    """Return what parallel senders get if all decided requests are approved reads; nothing if another one waits."""
+def planned_reads(state: State) -> list[Request]:
+    """Return the planned requests of the round if they only read, and no other request waits; else nothing."""
+    planned = _this_round(state, "planned")
+    others = _this_round(state, "asked") or _this_round(state, "approved")
+    return planned if not others and all(request["safe"] for request in planned) else []
+
+
+def approved_reads(state: State) -> list[dict[str, Any]] | None:
+    """Return what parallel senders get if all requests of the round that are not over are approved reads, else None."""
     approved = _this_round(state, "approved")
-    waiting = _this_round(state, "asked") or _this_round(state, "planned")
-    return [] if waiting or not all(request["safe"] for request in approved) else _batches(state, approved)
+    others = _this_round(state, "asked") or _this_round(state, "planned")
+    return None if others or not all(request["safe"] for request in approved) else _batches(state, approved)
 
 
 def _batches(state: State, approved: list[Request]) -> list[dict[str, Any]]:

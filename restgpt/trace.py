@@ -1,8 +1,9 @@
 """The live trace of a run: prints each role's decision, each request and each result as a line on a terminal."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from restgpt.nodes.records import Program, Request, Step, Usage
@@ -48,7 +49,10 @@ class Line:
 
 
 def lines_of(node: str, update: Mapping[str, Any], describe: Callable[[Request], str]) -> Iterator[Line]:
-    """Yield the trace lines of one node's update; `describe` returns a request as method and redacted URL."""
+    """Yield the trace lines of one node's update; `describe` returns a request as method and redacted URL.
+
+    The requests are those of which no line has told yet.
+    """
     if node == "planner":
         yield from _planned(update)
     elif node == "open":
@@ -67,6 +71,7 @@ def lines_of(node: str, update: Mapping[str, Any], describe: Callable[[Request],
         yield from (_sent(request, describe) for request in update.get("requests", []))
     elif node == "parser":
         yield from _parsed(update.get("requests", []))
+        yield from _called(update.get("requests", []), describe)
         yield from _advanced(update)
 
 
@@ -87,17 +92,37 @@ def _written(program: Program | None) -> Iterator[Line]:
         yield Line(label if label in STYLES else "program", program["code"])
 
 
-def _advanced(update: Mapping[str, Any]) -> Iterator[Line]:
-    """Yield the lines of one run of a program: its next calls by line, or how it ended."""
-    program: Program | None = update.get("program")
-    if program is None:
-        return
-    planned = [item for item in update.get("requests", ()) if item["status"] == "planned" and "place" in item]
-    counted = Counter((item["place"]["line"], item["place"]["source"]) for item in planned)
-    for (line, source), count in counted.items():
+def _called(requests: Sequence[Request], describe: Callable[[Request], str]) -> Iterator[Line]:
+    """Yield the lines of a program's calls: those that the node itself has carried out, then those that come next."""
+    placed = [request for request in requests if "place" in request]
+    for _, group in groupby((request for request in placed if _is_over(request)), _line_of):
+        called = list(group)
+        yield from _calls(called)
+        yield from request_lines(called, describe)
+    yield from _calls([request for request in placed if not _is_over(request)])
+
+
+def _is_over(request: Request) -> bool:
+    return request["status"] not in ("planned", "asked", "approved")
+
+
+def _calls(requests: Sequence[Request]) -> Iterator[Line]:
+    """Yield a line for each line of the program that made calls."""
+    for (line, source), count in Counter(map(_line_of, requests)).items():
         # Code that `exec` makes has no line in the program.
         where = f"line {line}" if line else "no line of the program"
         yield Line("calls", f"{where}{f' ×{count}' if count > 1 else ''}: {source}".removesuffix(": "))
+
+
+def _line_of(request: Request) -> tuple[int, str]:
+    return request["place"]["line"], request["place"]["source"]
+
+
+def _advanced(update: Mapping[str, Any]) -> Iterator[Line]:
+    """Yield the lines that tell how a run of a program ended."""
+    program: Program | None = update.get("program")
+    if program is None:
+        return
     if program["status"] == "failed":
         yield Line("failed", program["feedback"])
     for step in update.get("steps", ()):
@@ -201,24 +226,34 @@ def request_lines(requests: Sequence[Request], describe: Callable[[Request], str
 
 
 class Trace:
-    """Prints trace lines on a console during a run; prints each request state once, though updates repeat requests."""
+    """Prints trace lines on a console during a run; prints each request state once, though updates repeat requests.
 
-    def __init__(self, console: "Console", describe: Callable[[Request], str]) -> None:
+    `known` are the requests that the thread has already.
+    """
+
+    def __init__(self, console: "Console", describe: Callable[[Request], str], known: Iterable[Request] = ()) -> None:
         self._console = console
         self._describe = describe
-        self._seen: set[tuple[str, str]] = set()
+        self._seen: dict[str, set[str]] = {request["id"]: set() for request in known}
 
     def show(self, chunk: Mapping[str, Any]) -> None:
         """Print the lines of one chunk of LangGraph's stream mode `updates`."""
         for node, update in chunk.items():
             if isinstance(update, Mapping):
-                for line in lines_of(node, self._unseen(update), self._describe):
+                for line in lines_of(node, self._unseen(node, update), self._describe):
                     self.print(line)
 
-    def _unseen(self, update: Mapping[str, Any]) -> dict[str, Any]:
-        requests = [item for item in update.get("requests", []) if (item["id"], item["status"]) not in self._seen]
-        self._seen |= {(item["id"], item["status"]) for item in requests}
+    def _unseen(self, node: str, update: Mapping[str, Any]) -> dict[str, Any]:
+        requests = [item for item in update.get("requests", []) if not self._is_told(node, item)]
+        for item in requests:
+            self._seen.setdefault(item["id"], set()).add(item["status"])
         return {**update, "requests": requests}
+
+    def _is_told(self, node: str, request: Request) -> bool:
+        # Once the parser has handed a program's call over, the other nodes tell what becomes of it.
+        if node == "parser" and "place" in request:
+            return request["id"] in self._seen
+        return request["status"] in self._seen.get(request["id"], ())
 
     def print(self, line: Line) -> None:
         """Print one line: the label, then the text, indented and cut to `SHOWN` or `SHOWN_PROGRAM` characters."""

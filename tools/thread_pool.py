@@ -2,14 +2,17 @@
 
 LangGraph runs synchronous nodes and routers in the default executor of the event loop. That executor has six threads
 on two cores, and the host needs it too, for example to resolve names. `run_in_threads` runs the nodes of a graph in a
-separate pool. `on_loop` runs a router on the event loop itself, because a router only reads the state.
+separate pool. `on_loop` runs a router on the event loop itself, because a router only reads the state. `is_abandoned`
+tells a node in the pool that its run was cancelled.
 """
 
 import os
+from asyncio import CancelledError
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from functools import partial, wraps
+from threading import Event
 from typing import Any, ParamSpec, TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
@@ -20,6 +23,15 @@ from restgpt.tools.settings import concurrency_from_env
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+
+
+_abandoned: ContextVar[Event | None] = ContextVar("restgpt_abandoned", default=None)
+
+
+def is_abandoned() -> bool:
+    """Return whether whoever awaits the current code was cancelled; code outside a pool is never abandoned."""
+    abandoned = _abandoned.get()
+    return abandoned is not None and abandoned.is_set()
 
 
 class ThreadPool:
@@ -41,9 +53,15 @@ class ThreadPool:
         """Run a function in one of the threads, with the context variables of the caller.
 
         If the caller is cancelled, a function that waits for a thread is never started, and a running function
-        continues to its end.
+        continues to its end, unless it asks `is_abandoned`.
         """
-        return await run_in_executor(self._pool(), partial(copy_context().run, function, *args, **kwargs))
+        context, abandoned = copy_context(), Event()
+        context.run(_abandoned.set, abandoned)
+        try:
+            return await run_in_executor(self._pool(), partial(context.run, function, *args, **kwargs))
+        except CancelledError:
+            abandoned.set()
+            raise
 
     def _pool(self) -> ThreadPoolExecutor:
         process = os.getpid()

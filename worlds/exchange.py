@@ -1,5 +1,6 @@
 """One request to a simulated API and its reply, apart from any socket."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -30,6 +31,13 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     media_type: str = "application/json"
     fault: Fault | None = None
+
+    @property
+    def content(self) -> bytes:
+        """The body as it is sent."""
+        if self.body is None:
+            return b""
+        return self.body if isinstance(self.body, bytes) else json.dumps(self.body, ensure_ascii=False).encode()
 
     @property
     def ok(self) -> bool:

@@ -204,18 +204,18 @@ class _ApiHandler(_Handler):
         except ValueError:
             self.close_connection = True
             reply = Reply(400, world.error(RefusalError(400, "The body has no known length.")))
-            self._send(reply, _content(reply))
+            self._send(reply, reply.content)
             return
         request = Request(self.command, parts.path, parts.query, dict(self.headers.items()), body)
         reply = world.handle(request)
         fault = reply.fault
         if fault is None or fault.kind is FaultKind.STATUS:
-            self._send(reply, _content(reply))
+            self._send(reply, reply.content)
             return
         self._damaged(reply, fault)
 
     def _damaged(self, reply: Reply, fault: Fault) -> None:
-        content = _content(reply)
+        content = reply.content
         match fault.kind:
             case FaultKind.SLOW:
                 time.sleep(fault.seconds)
@@ -248,7 +248,7 @@ class _ControlHandler(_Handler):
             reply = Reply(404, {"error": "no such control"}) if action is None else Reply(200, _act(action, body))
         except (ValueError, TypeError) as error:
             reply = Reply(400, {"error": str(error)})
-        self._send(reply, _content(reply))
+        self._send(reply, reply.content)
 
     def _health(self, _: Json) -> Json:
         return {"world": self.server.world.name, "seed": self.server.world.seed}
@@ -271,9 +271,3 @@ class _ControlHandler(_Handler):
 
 def _act(action: Callable[[Json], Json], body: bytes) -> Json:
     return action(json.loads(body) if body else None)
-
-
-def _content(reply: Reply) -> bytes:
-    if reply.body is None:
-        return b""
-    return reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body, ensure_ascii=False).encode()

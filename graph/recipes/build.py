@@ -79,8 +79,8 @@ def build_recipe(
     )
     builder.add_node(
         "parser",
-        fenced(make_running(resources), resources),
-        metadata={"description": "Runs the recipe's program up to its next calls."},
+        make_running(resources),
+        metadata={"description": "Runs the recipe's program and sends its reads, up to its next change."},
     )
     add_sending(builder, resources, after="parser")
     builder.add_edge(START, "open")

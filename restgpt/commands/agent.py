@@ -149,7 +149,7 @@ class Agent:
         """
         from langgraph.types import Command
 
-        trace = Trace(terminal.console, self.describe)
+        trace = Trace(terminal.console, self.describe, self.values(thread).get("requests", ()))
         while True:
             self._stream(thread, given, trace, terminal)
             outcome = self.outcome(thread)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from board import Agent, Board
+from kitchen import Kitchen
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.memory import InMemoryStore
@@ -40,27 +41,6 @@ DONE = "Added Buy soil to Winter timetable."
 ADDED = ["GET /projects 200", "POST /projects/{project_id}/tasks 201"]
 APPROVE: Any = Command(resume={"decisions": [{"type": "approve"}]})
 LABELLED = replace(LISTED, reads={"/items/*/label": ("string",), "/items/*/id": ("integer",)})
-
-
-class Kitchen:
-    """A recipe's graph with a thread of its own."""
-
-    def __init__(self, made: Recipe, board: Board, **options: Any) -> None:
-        self.saver, self.store = InMemorySaver(), InMemoryStore()
-        self.recipe, self.board, self.options = made, board, options
-        self.config: Any = {"configurable": {"thread_id": "thread"}}
-
-    def run(self, given: Any, recipe: Recipe | None = None, **context: Any) -> dict[str, Any]:
-        """Run the recipe, or resume its run, in a new graph object."""
-        apis = None if "resources" in self.options else [self.board.api]
-        graph = build_recipe(recipe or self.recipe, apis, checkpointer=self.saver, store=self.store, **self.options)
-        self.graph = graph
-        value = given if isinstance(given, Command) or given is None else {"inputs": given}
-        return graph.invoke(value, self.config, context=context or None)  # type: ignore[return-value,arg-type]
-
-    @property
-    def state(self) -> dict[str, Any]:
-        return self.graph.get_state(self.config).values
 
 
 def requests_of(board: Board) -> list[Any]:

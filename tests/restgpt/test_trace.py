@@ -153,10 +153,48 @@ def test_the_calls_of_a_program_are_told_by_line_and_the_requests_name_their_lin
     assert told("parser", requests=waiting, program=PROGRAM) == [Line("calls", "line 3 ×2: x = f()")]
     sent = placed(3, response={"status": 200})
     assert told("sender", requests=[sent]) == [Line("request", "GET /list (line 3) → 200")]
-    assert told("parser", requests=[placed(3, status="parsed")], program=PROGRAM) == []
     unplaced = placed(0, status="planned")
     unplaced["place"]["source"] = ""
     assert told("parser", requests=[unplaced], program=PROGRAM) == [Line("calls", "no line of the program")]
+
+
+def test_reads_that_the_parser_sent_itself_are_told_in_their_order_before_the_next_calls() -> None:
+    first = placed(3, id="a.0", status="parsed", response={"status": 200, "elapsed_ms": 12, "size": 1234})
+    again = [placed(4, id=f"{name}.0", status="parsed", response={"status": 200}) for name in "bc"]
+    failed = placed(5, id="d.0", status="failed", note="no answer")
+    refused = placed(5, id="e.0", status="rejected", note="A rule")
+    coming = placed(6, id="f.0", status="planned")
+    lines = told("parser", requests=[first, *again, failed, refused, coming], program=PROGRAM)
+    assert [(line.label, line.text) for line in lines] == [
+        ("calls", "line 3: x = f()"),
+        ("request", "GET /list (line 3) → 200, 12 ms, 1.2 kB"),
+        ("calls", "line 4 ×2: x = f()"),
+        ("request", "GET /list (line 4) → 200"),
+        ("request", "GET /list (line 4) → 200"),
+        ("calls", "line 5 ×2: x = f()"),
+        ("failed", "GET /list (line 5) → no answer"),
+        ("not sent", "GET /list (line 5) (A rule)"),
+        ("calls", "line 6: x = f()"),
+    ]
+
+
+def test_a_call_that_the_parser_decided_and_left_to_the_other_nodes_is_told_once() -> None:
+    asked, sent = placed(3, status="asked"), placed(3, response={"status": 200})
+    chunks = [("parser", asked), ("approval", {**asked, "status": "approved"}), ("sender", sent)]
+    text = printed(
+        *({node: {"requests": [item], "program": PROGRAM}} for node, item in chunks),
+        {"parser": {"requests": [placed(3, status="parsed", response={"status": 200})], "program": PROGRAM}},
+        width=90,
+    )
+    assert [line.split()[0] for line in text.splitlines()] == ["calls", "request"]
+
+
+def test_what_the_thread_had_before_is_not_told_again() -> None:
+    output = io.StringIO()
+    known, new = placed(3, id="a.0", status="parsed"), placed(4, id="b.0", status="parsed", response={"status": 200})
+    trace = Trace(Console(file=output, width=90), described, [known])  # type: ignore[list-item]
+    trace.show({"parser": {"requests": [known, new], "program": PROGRAM}})
+    assert [line.split()[0] for line in output.getvalue().splitlines()] == ["calls", "request"]
 
 
 def test_the_end_of_a_program_is_told_as_report_or_as_failure() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings import CONCURRENCY, concurrency_from_env
-from restgpt.tools.thread_pool import ThreadPool
+from restgpt.tools.thread_pool import ThreadPool, is_abandoned
 
 WORD: ContextVar[str] = ContextVar("word", default="none")
 
@@ -44,6 +44,30 @@ def test_as_many_functions_run_at_once_as_there_are_threads_and_no_more() -> Non
         return {name for _, name in names}
 
     assert len(asyncio.run(run())) == 3
+
+
+def test_a_function_can_ask_whether_its_caller_was_cancelled() -> None:
+    begun, free = Event(), Event()
+    said: list[bool] = []
+
+    def work() -> None:
+        said.append(is_abandoned())
+        begun.set()
+        free.wait()
+        said.append(is_abandoned())
+
+    async def run() -> None:
+        threads = ThreadPool(1)
+        task = asyncio.create_task(threads.run(work))
+        await asyncio.to_thread(begun.wait)
+        task.cancel()
+        await asyncio.wait([task])
+        free.set()
+        said.append(await threads.run(is_abandoned))
+
+    asyncio.run(run())
+    assert said == [False, True, False]
+    assert not is_abandoned()
 
 
 def test_a_function_that_waits_for_a_thread_is_never_started_once_its_caller_is_cancelled() -> None:
