@@ -11,12 +11,12 @@ from asyncio import CancelledError
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
-from functools import partial, wraps
+from functools import partial
 from threading import Event
 from typing import Any, ParamSpec, TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
-from langchain_core.runnables.config import run_in_executor
+from langchain_core.runnables.config import run_in_executor, set_config_context
 from langgraph.graph import StateGraph
 
 from restgpt.tools.settings import concurrency_from_env
@@ -104,11 +104,28 @@ def run_in_threads(builder: StateGraph[Any, Any, Any, Any], concurrency: int | N
             spec.runnable = ThreadedNode(spec.runnable, threads)
 
 
+class Router(RunnableLambda[Any, Result]):
+    """A router that reads the state in the thread of the graph, under asyncio on the event loop.
+
+    It is a `RunnableLambda` because LangGraph takes the labels of the edges from its type, but it opens no run of its
+    own, which takes longer than most routers.
+    """
+
+    def __init__(self, route: Callable[[Any], Result]) -> None:
+        super().__init__(route)
+        self._route = route
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Result:
+        """Return where the state leads."""
+        # A router may ask LangGraph for the runtime, which is in the config of the context.
+        with set_config_context(config or RunnableConfig()) as context:
+            return context.run(self._route, input)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Result:
+        """Return where the state leads, without leaving the event loop."""
+        return self.invoke(input, config)
+
+
 def on_loop(router: Callable[[Any], Result]) -> Runnable[Any, Result]:
     """Make a router that runs on the event loop under asyncio, so it must not block."""
-
-    @wraps(router)
-    async def route(state: Any) -> Result:
-        return router(state)
-
-    return RunnableLambda(router, route)
+    return Router(router)

@@ -10,7 +10,7 @@ from a field: the shape of `{"alice": 1}` has a field `alice`.
 import json
 import re
 from collections.abc import Callable, Iterable
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
@@ -91,7 +91,14 @@ def _is_keyed_by_data(seen: Observed) -> bool:
 
 def _is_data(name: str) -> bool:
     """Whether a name is spelled like a value: an id, an address, a date, a token, a sentence."""
-    if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
+    # Longer names are not cached: a hostile answer has many.
+    return len(name) > LONGEST_NAME or _is_spelled_like_data(name)
+
+
+@lru_cache(maxsize=4096)
+def _is_spelled_like_data(name: str) -> bool:
+    """Whether a short name is spelled like a value; cached, because an API gives the same fields again and again."""
+    if not _NAME.fullmatch(name):
         return True
     bare = _ANNOTATION.sub("", name).lstrip("_.$@-")
     if "@" in bare or bare[:1].isdigit() or _YEAR.search(bare):
@@ -120,6 +127,10 @@ def merged(a: Shape, b: Shape) -> Shape:
 def _united(shapes: Iterable[Shape]) -> Shape:
     """Unite alternatives: one list, one object or map, and each scalar type once."""
     parts = [part for shape in shapes for part in (shape if isinstance(shape, list) else [shape])]
+    first = parts[0] if parts else "unknown"
+    if isinstance(first, str) and all(part == first for part in parts):
+        # As most fields are: one type, the same in every object.
+        return first
     scalars = {part for part in parts if isinstance(part, str)} - {"unknown"}
     if "number" in scalars:
         scalars.discard("integer")

@@ -28,6 +28,8 @@ MOST_BLANK = 3
 # Pairs of example length and depth, from most to least detailed: examples are cut before names.
 _DETAILS = ((40, 12), (24, 12), (12, 12), (12, 5), (0, 12), (0, 5), (12, 3), (0, 3), (0, 2))
 
+_SCALARS = {type(None): "null", bool: "bool", int: "int", float: "float", str: "str"}
+
 
 @dataclass(slots=True)
 class Observed:
@@ -88,7 +90,10 @@ def _add_value(value: Any, shape: Observed, depth: int, left: list[int]) -> None
     if left[0] < 0 or depth < 0:
         shape.is_cut = True
         return
-    if isinstance(value, Mapping):
+    # Most values are scalars, and a test for `Mapping` takes longer than all the rest.
+    if type(value) in _SCALARS or not isinstance(value, Mapping | list | tuple):
+        _add_scalar(value, shape)
+    elif isinstance(value, Mapping):
         shape.kinds["object"] += 1
         shape.names = max(shape.names, len(value))
         for name, item in islice(value.items(), MOST_NAMES):
@@ -98,17 +103,20 @@ def _add_value(value: Any, shape: Observed, depth: int, left: list[int]) -> None
                     continue
                 inner = shape.fields[name] = Observed()
             _add_value(item, inner, depth - 1, left)
-    elif isinstance(value, list | tuple):
+    else:
         shape.shortest = len(value) if not shape.kinds["array"] else min(shape.shortest, len(value))
         shape.longest = max(shape.longest, len(value))
         shape.kinds["array"] += 1
         shape.items = shape.items or Observed()
         for item in _sample(value):
             _add_value(item, shape.items, depth - 1, left)
-    else:
-        shape.kinds[_kind(value)] += 1
-        if len(shape.examples) < 3 and value is not None and value not in shape.examples:
-            shape.examples.append(value[:80] if isinstance(value, str) else value)
+
+
+def _add_scalar(value: Any, shape: Observed) -> None:
+    kind = _kind(value)
+    shape.kinds[kind] = shape.kinds.get(kind, 0) + 1
+    if len(shape.examples) < 3 and value is not None and value not in shape.examples:
+        shape.examples.append(value[:80] if isinstance(value, str) else value)
 
 
 def _sample(items: list[Any] | tuple[Any, ...]) -> list[Any]:
@@ -118,13 +126,9 @@ def _sample(items: list[Any] | tuple[Any, ...]) -> list[Any]:
 
 
 def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "bool"
     if isinstance(value, bytes):
         return f"bytes({len(value)})"
-    return {int: "int", float: "float", str: "str"}.get(type(value), type(value).__name__)
+    return _SCALARS.get(type(value), type(value).__name__)
 
 
 def _render(shape: Observed, depth: int, style: _Style) -> str:
@@ -151,14 +155,13 @@ def _render_object(shape: Observed, depth: int, style: _Style) -> str:
     if shape.names > MOST_NAMES or _is_dictionary(shape):
         name, inner = next(iter(shape.fields.items()))
         return f"{{{shape.names:,} names such as {_name(name)}: {_render(inner, depth - 1, style)}}}"
-    blank = {
-        kind: [name for name, inner in shape.fields.items() if _blank(inner) == kind] for kind in ("null", "empty")
-    }
-    short = {kind: names for kind, names in blank.items() if len(names) >= MOST_BLANK}
+    blank = {name: _blank(inner) for name, inner in shape.fields.items()}
+    alike = {kind: [name for name, found in blank.items() if found == kind] for kind in ("null", "empty")}
+    short = {kind: names for kind, names in alike.items() if len(names) >= MOST_BLANK}
     listed = {name for names in short.values() for name in names}
     ordered = sorted(
         (name for name in shape.fields if name not in listed),
-        key=lambda name: (_blank(shape.fields[name]) == "null", not style.is_wanted(str(name))),
+        key=lambda name: (blank[name] == "null", not style.is_wanted(str(name))),
     )
     parts = [
         f"{_name(name)}{_mark(shape, name)}: {_render(shape.fields[name], depth - 1, style)}"
