@@ -1,7 +1,7 @@
 """Observability of a run: one structured log event per node and request, and OpenTelemetry spans.
 
-An event is the attribute `event` of a standard log record. Spans are created only if the process has loaded
-OpenTelemetry (as `opentelemetry-instrument` does); this module does not import it. Events and spans contain no
+An event is the attribute `event` of a standard log record. Spans are created only if the process has set an
+OpenTelemetry provider (as `opentelemetry-instrument` does); this module does not import it. Events and spans contain no
 arguments, bodies, URLs or texts of errors.
 """
 
@@ -84,12 +84,13 @@ def _watching(name: str) -> Iterator[None]:
 
 
 def span(name: str, attributes: Mapping[str, Any]) -> AbstractContextManager[Any]:
-    """An OpenTelemetry span around a block; a null span if the process has not loaded OpenTelemetry.
+    """An OpenTelemetry span around a block; a null span if the process does not use OpenTelemetry.
 
     The span records no exception: its text may be confidential, and an interrupt is not an error.
     """
     trace = sys.modules.get("opentelemetry.trace")
-    if trace is None:
+    # Libraries load its API too; without a provider, its spans have no effect.
+    if trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         return nullcontext(_NoSpan())
     known = {f"restgpt.{key}": value for key, value in attributes.items() if value is not None}
     tracer = trace.get_tracer("restgpt")

@@ -10,7 +10,7 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import islice
 from threading import Lock
@@ -77,7 +77,9 @@ class StoredResponse:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as a plain dictionary."""
-        return {**asdict(self), "notices": list(self.notices)}
+        # Not by `asdict`, which makes a deep copy of each field.
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {**values, "notices": list(self.notices), "headers": dict(self.headers)}
 
 
 @dataclass(frozen=True)
