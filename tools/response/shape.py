@@ -53,9 +53,9 @@ def shape_of(value: Any) -> Shape:
 
 def _converted(seen: Observed) -> Shape:
     found: list[Shape] = [_KINDS.get(kind, "null") for kind in seen.kinds if kind not in ("object", "array")]
-    if seen.kinds["array"]:
+    if "array" in seen.kinds:
         found.append({"items": _converted(seen.items) if seen.items else "unknown"})
-    if seen.kinds["object"]:
+    if "object" in seen.kinds:
         found.append(_converted_object(seen))
     return _united(found)
 
@@ -65,7 +65,7 @@ def _converted_object(seen: Observed) -> Shape:
     if _is_keyed_by_data(seen):
         return {"map": _united(fields.values())}
     kept = list(fields)[:MOST_FIELDS]
-    total = seen.kinds["object"]
+    total = seen.kinds.get("object", 0)
     return {
         "fields": {name: fields[name] for name in kept},
         "optional": [name for name in kept if not _is_always_there(seen.fields[name], total)],
@@ -84,7 +84,7 @@ def _is_keyed_by_data(seen: Observed) -> bool:
     kinds = {_KINDS.get(kind, kind) for inner in fields.values() for kind in inner.kinds} - {"null"}
     if len(kinds) == 1 and len(fields) > (MOST_ALIKE_OBJECTS if kinds == {"object"} else MOST_ALIKE):
         return True
-    total = seen.kinds["object"]
+    total = seen.kinds.get("object", 0)
     most = max((sum(inner.kinds.values()) for inner in fields.values() if not inner.is_cut), default=total)
     return len(fields) > 1 and total > 1 and most * 2 <= total
 

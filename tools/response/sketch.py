@@ -7,7 +7,6 @@ neither a prompt nor the memory.
 """
 
 import json
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -28,6 +27,8 @@ MOST_BLANK = 3
 # Pairs of example length and depth, from most to least detailed: examples are cut before names.
 _DETAILS = ((40, 12), (24, 12), (12, 12), (12, 5), (0, 12), (0, 5), (12, 3), (0, 3), (0, 2))
 
+# `json.dumps` makes an encoder for each call with options.
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
 _SCALARS = {type(None): "null", bool: "bool", int: "int", float: "float", str: "str"}
 
 
@@ -35,7 +36,7 @@ _SCALARS = {type(None): "null", bool: "bool", int: "int", float: "float", str: "
 class Observed:
     """The merged description of all values at one place; `tools/response/shape.py` leaves the values out."""
 
-    kinds: Counter[str] = field(default_factory=Counter)
+    kinds: dict[str, int] = field(default_factory=dict)
     examples: list[Any] = field(default_factory=list)
     fields: dict[str, "Observed"] = field(default_factory=dict)
     names: int = 0
@@ -94,7 +95,7 @@ def _add_value(value: Any, shape: Observed, depth: int, left: list[int]) -> None
     if type(value) in _SCALARS or not isinstance(value, Mapping | list | tuple):
         _add_scalar(value, shape)
     elif isinstance(value, Mapping):
-        shape.kinds["object"] += 1
+        shape.kinds["object"] = shape.kinds.get("object", 0) + 1
         shape.names = max(shape.names, len(value))
         for name, item in islice(value.items(), MOST_NAMES):
             inner = shape.fields.get(name)
@@ -104,9 +105,10 @@ def _add_value(value: Any, shape: Observed, depth: int, left: list[int]) -> None
                 inner = shape.fields[name] = Observed()
             _add_value(item, inner, depth - 1, left)
     else:
-        shape.shortest = len(value) if not shape.kinds["array"] else min(shape.shortest, len(value))
+        before = shape.kinds.get("array", 0)
+        shape.shortest = min(shape.shortest, len(value)) if before else len(value)
         shape.longest = max(shape.longest, len(value))
-        shape.kinds["array"] += 1
+        shape.kinds["array"] = before + 1
         shape.items = shape.items or Observed()
         for item in _sample(value):
             _add_value(item, shape.items, depth - 1, left)
@@ -138,9 +140,9 @@ def _render(shape: Observed, depth: int, style: _Style) -> str:
         shown = [_shown(example, style.length) for example in shape.examples[: 2 if style.length >= 24 else 1]]
         text += f" = {' or '.join(shown)}"
     parts = [text] if text else []
-    if shape.kinds["object"]:
+    if "object" in shape.kinds:
         parts.append(_render_object(shape, depth, style))
-    if shape.kinds["array"]:
+    if "array" in shape.kinds:
         parts.append(_render_array(shape, depth, style))
     return " | ".join(parts) or ("…" if shape.is_cut else "nothing")
 
@@ -180,18 +182,19 @@ def _render_object(shape: Observed, depth: int, style: _Style) -> str:
 def _mark(shape: Observed, name: str) -> str:
     """Return the mark of a name that some of the objects lack."""
     inner = shape.fields[name]
-    return "" if sum(inner.kinds.values()) >= shape.kinds["object"] or inner.is_cut else "?"
+    return "" if sum(inner.kinds.values()) >= shape.kinds.get("object", 0) or inner.is_cut else "?"
 
 
 def _blank(shape: Observed) -> str:
     """Return `null` or `empty` if that is all that a field ever is, else an empty string."""
-    if shape.is_cut or not shape.kinds:
+    if shape.is_cut or len(shape.kinds) != 1:
         return ""
-    if set(shape.kinds) == {"null"}:
+    [kind] = shape.kinds
+    if kind == "null":
         return "null"
-    is_text = set(shape.kinds) == {"str"} and not any(shape.examples)
-    is_list = set(shape.kinds) == {"array"} and not shape.longest
-    is_object = set(shape.kinds) == {"object"} and not shape.names
+    is_text = kind == "str" and not any(shape.examples)
+    is_list = kind == "array" and not shape.longest
+    is_object = kind == "object" and not shape.names
     return "empty" if is_text or is_list or is_object else ""
 
 
@@ -214,12 +217,12 @@ def _render_array(shape: Observed, depth: int, style: _Style) -> str:
 def _name(name: Any) -> str:
     text = str(name)
     cut = text if len(text) <= 60 else text[:59] + "…"
-    return cut if cut.replace("_", "a").replace("-", "a").isalnum() else json.dumps(cut, ensure_ascii=False)
+    return cut if cut.replace("_", "a").replace("-", "a").isalnum() else _as_json(cut)
 
 
 def _shown(value: Any, length: int) -> str:
     if isinstance(value, str):
-        return json.dumps(value if len(value) <= length else value[: length - 1] + "…", ensure_ascii=False)
+        return _as_json(value if len(value) <= length else value[: length - 1] + "…")
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
         return "a very long number"
     text = str(value).lower() if isinstance(value, bool) else str(value)
