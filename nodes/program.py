@@ -146,9 +146,12 @@ def _advanced(run: Run, state: ProgramState) -> dict[str, Any]:
     if over := _exhausted(run, state):
         annotate(program=program["number"], program_calls=0, program_end="budget")
         return _closed(run, state, requests, over, end="budget")
-    for request in requests:
-        if request["status"] == "sent":
-            run.learn(request)
+    record = of_program(state, program)
+    # A recipe without a model to go on repeats calls whose answers were learned when a model wrote it.
+    if record is None or record.get("heals"):
+        for request in requests:
+            if request["status"] == "sent":
+                run.learn(request)
     requests = _read(requests)
     found = _run(run, state, program, requests)
     taken = {**program["taken"], **found.taken}

@@ -13,13 +13,17 @@ Json: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as it arrived: `path` percent-encoded with the base path, `query` undecoded, `body` as bytes."""
+    """A request as it arrived: `path` percent-encoded with the base path, `query` undecoded, `body` as bytes.
+
+    `begun` is the moment on `time.perf_counter` at which its first byte was there; None outside of a server.
+    """
 
     method: str
     path: str
     query: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    begun: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,12 +149,15 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "RestGPT-world"
     sys_version = ""
     timeout = 60
+    wbufsize = -1  # head and body go out together
+    begun = 0.0
     disable_nagle_algorithm = True
     server: _Server
 
     def handle_one_request(self) -> None:
         """Handle the next request, if the client sends one in time."""
         if self.server.await_request(self.connection, self.timeout):
+            self.begun = time.perf_counter()
             super().handle_one_request()
         else:
             self.close_connection = True
@@ -206,7 +209,7 @@ class _ApiHandler(_Handler):
             reply = Reply(400, world.error(RefusalError(400, "The body has no known length.")))
             self._send(reply, reply.content)
             return
-        request = Request(self.command, parts.path, parts.query, dict(self.headers.items()), body)
+        request = Request(self.command, parts.path, parts.query, dict(self.headers.items()), body, self.begun)
         reply = world.handle(request)
         fault = reply.fault
         if fault is None or fault.kind is FaultKind.STATUS:

@@ -59,7 +59,7 @@ class NoModel(ScriptedChatModel):
 class Watched:
     """Stands in for a world at its server: hands requests on, keeps them, and adds up the time for the replies.
 
-    The time has the writing of the bodies in it, which the server would do afterwards.
+    The time of a reply begins with the first byte of its request and ends when its body is written as JSON.
     """
 
     def __init__(self, world: World[Any]) -> None:
@@ -79,7 +79,7 @@ class Watched:
 
     def handle(self, request: Request) -> Reply:
         """Let the world reply."""
-        begun = time.perf_counter()
+        begun = time.perf_counter() if request.begun is None else request.begun
         reply = self.world.handle(request)
         reply = replace(reply, body=reply.content)
         self.seconds += time.perf_counter() - begun

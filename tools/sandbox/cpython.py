@@ -30,7 +30,8 @@ from restgpt.tools.sandbox.seccomp import lock_program
 _LOCK_MODULES = ("ctypes", "resource", "signal")  # the worker needs them to lock itself
 _REPEATS = 2  # of a run that failed to import a module which `modules_for` did not find
 START = 20.0  # seconds for the start of an interpreter on a busy machine; the limits of a run count from its lock
-PROGRAM_SPARES = 3  # the workers that wait ready once programs run again at their calls
+PROGRAM_SPARES = 3  # the workers that wait ready once programs run
+LATER = 0.1  # seconds after which workers are started while others wait ready, so that a short run need not wait for it
 GRACE = 0.5  # seconds after the time limit before the host kills a worker that the kernel timer did not end
 _WORKER = Path(__file__).with_name("worker.py")
 _STATUS_BYTES = 1 << 20
@@ -67,7 +68,7 @@ class CPythonBackend:
     """Runs code in locked one-shot workers: keeps `spares` ready, runs at most `workers` at once. Thread-safe.
 
     A program runs again as soon as its calls are answered, mostly before a worker that was started in the meantime is
-    ready. So from the first program that ends at its calls on, there are `PROGRAM_SPARES`, unless `spares` is 0.
+    ready. So from the first program that waits for calls on, there are `PROGRAM_SPARES`, unless `spares` is 0.
 
     Raises SandboxUnavailableError if the platform, the kernel or the interpreter cannot lock a worker.
     """
@@ -97,6 +98,7 @@ class CPythonBackend:
         self._spares: deque[_Worker] = deque()
         self._waiting: set[_Worker] = set()
         self._starting = 0
+        self._later: threading.Timer | None = None
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(self._workers)
         forked = weakref.WeakMethod(self._after_fork)
@@ -158,7 +160,7 @@ class CPythonBackend:
         finally:
             self._slots.release()
         result = run.result(elapsed)
-        if result.pause == "calls" and not run.waits and self._wanted:
+        if result.pause == "calls" and self._wanted:
             self._wanted = max(self._wanted, PROGRAM_SPARES)
         if run.waits:
             result = replace(result, process=_Waiting(self, worker, run, limits.memory_for(len(data))))
@@ -195,6 +197,8 @@ class CPythonBackend:
         with self._lock:
             self._closed = True
             idle, self._spares, self._waiting = [*self._spares, *self._waiting], deque(), set()
+            if self._later is not None:
+                self._later.cancel()
         for worker in idle:
             worker.end()
 
@@ -202,7 +206,7 @@ class CPythonBackend:
         # In a forked child all workers belong to the parent, and locks may be held by threads that do not exist.
         for worker in (*self._spares, *self._waiting):
             worker.disown()
-        self._spares, self._waiting = deque(), set()
+        self._spares, self._waiting, self._later = deque(), set(), None
         self._starting = 0
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(self._workers)
@@ -223,7 +227,7 @@ class CPythonBackend:
         try:
             run.feed(worker, request)
             if refills:
-                self._refill()
+                self._refill_in_time()
             run.follow(worker)
             if run.killed is None and not run.waits and not worker.ended_within(GRACE):
                 run.killed = Status.CRASHED  # it closed its pipes but did not end
@@ -249,6 +253,22 @@ class CPythonBackend:
         if self._closed:
             raise SandboxUnavailableError("the sandbox is closed; open a new one")
         return _Worker.start(self._command)
+
+    def _refill_in_time(self) -> None:
+        """Start the next spare workers now if none is left, else soon, when the run that took one may have ended."""
+        with self._lock:
+            is_soon = bool(self._spares) and not self._closed
+            if is_soon and self._later is None:
+                self._later = threading.Timer(LATER, self._refill_later)
+                self._later.daemon = True
+                self._later.start()
+        if not is_soon:
+            self._refill()
+
+    def _refill_later(self) -> None:
+        with self._lock:
+            self._later = None
+        self._refill()
 
     def _refill(self) -> None:
         # Start the next spare workers while this one runs, on another processor if there is one.

@@ -438,7 +438,7 @@ def test_a_run_that_finds_no_free_worker_in_its_time_has_a_timeout() -> None:
     backend.close()
 
 
-def test_more_workers_wait_once_a_program_has_ended_at_its_calls() -> None:
+def test_more_workers_wait_once_a_program_has_waited_for_calls() -> None:
     before = _children()
     backend = CPythonBackend(spares=1)
     assert _children() == before + 1
