@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from restgpt.bench.recipes.measure import Measure, Measured, Summary
+from restgpt.bench.recipes.measure import PAUSE, Measure, Measured, Summary
 from restgpt.bench.restbench.suite import NAMES, OWN, SuiteError, open_suite
 
 COLUMNS = ("suite", "n", "savable", "equal", "first run", "again", "elsewhere", "right", "refused", "wrong", "by names")
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             Path(options.out).write_text(json.dumps(_report(results), ensure_ascii=False, indent=1), encoding="utf-8")
 
     for suite in suites:
-        Measure(suite, seed=options.seed, count=options.count).run(finished)
+        Measure(suite, seed=options.seed, count=options.count, pause=options.pause).run(finished)
     print(json.dumps(_report(results), ensure_ascii=False) if options.json else _text(results))
     return 0
 
@@ -58,6 +58,7 @@ def _options(arguments: Sequence[str] | None) -> Any:
     parser.add_argument("--only", help="only the tasks with these keys: I,J")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the world's data")
     parser.add_argument("--count", type=int, default=2, help="the sets of other inputs for each task")
+    parser.add_argument("--pause", type=float, default=PAUSE, help="seconds before each timed run; 0: runs in a row")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--out", help="a file for the JSON document")
     return parser.parse_args(arguments)

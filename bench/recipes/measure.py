@@ -38,6 +38,9 @@ THREAD = "measured"
 REPEATS = 5
 """How often a recipe runs once more on the same graph, for the time of a run that is not the first."""
 
+PAUSE = 0.3
+"""Seconds before each of these runs, in which the sandbox starts the workers that the run before has used."""
+
 FRESH = frozenset({"date", "idempotency-key", "x-request-id"})
 """Headers that must differ from one request to the next."""
 
@@ -132,10 +135,11 @@ class _Run:
 class Measure:
     """Measures the tasks of one suite over one served world."""
 
-    def __init__(self, suite: Suite, *, seed: int = 0, count: int = 2) -> None:
+    def __init__(self, suite: Suite, *, seed: int = 0, count: int = 2, pause: float = PAUSE) -> None:
         self._suite = suite
         self._seed = seed
         self._count = count
+        self._pause = pause
         self._context = make_context(RunSettings(suite=suite.name, method="restgpt", model=PERFECT))
         self._documents = gather(suite.world)
 
@@ -201,6 +205,7 @@ class Measure:
         times = []
         for number in range(REPEATS):
             self._fresh(item, watched, self._seed)
+            time.sleep(self._pause)
             run = self._repeated(graph, inputs, watched, thread=f"{THREAD} {number}")
             if isinstance(run, str) or not run.fulfilled:
                 return None

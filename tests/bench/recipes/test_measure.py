@@ -14,7 +14,7 @@ from restgpt.worlds.answer import Verdict
 
 
 def test_the_toy_suite_is_saved_repeated_and_right_elsewhere() -> None:
-    for measured in Measure(open_suite("dev-toy").only(["owner", "add"])).run():
+    for measured in Measure(open_suite("dev-toy").only(["owner", "add"]), pause=0).run():
         assert (measured.solved, measured.saved, measured.equal, measured.problem) == (True, True, True, "")
         assert measured.first_ms is not None
         assert measured.again_ms is not None
@@ -34,7 +34,7 @@ def test_a_run_that_the_judge_does_not_pass_is_wrong() -> None:
         return Verdict(solved[-1], "as this test says")
 
     strict = replace(suite, items=(replace(item, task=replace(item.task, check=check)),))
-    measured = Measure(strict).run()[0]
+    measured = Measure(strict, pause=0).run()[0]
     assert measured.equal
     assert {run.outcome for run in measured.elsewhere} == {"wrong"}
 
@@ -43,7 +43,7 @@ def test_a_task_that_the_model_does_not_solve_is_not_counted_as_unsavable() -> N
     suite = open_suite("dev-toy").only(["hours"])
     item = suite.items[0]
     failing = replace(item.task, check=lambda world, log, answer: Verdict(False, "never"))
-    measured = Measure(replace(suite, items=(replace(item, task=failing),))).run()[0]
+    measured = Measure(replace(suite, items=(replace(item, task=failing),)), pause=0).run()[0]
     assert not measured.solved
     assert Summary.of([measured]).solved == 0
 
