@@ -17,7 +17,7 @@ from recipes import CREATED, LISTED, recipe
 from restgpt.calling.claim import LostClaimError
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.recipes.sent import Sent
-from restgpt.graph.recipes.running import FEW
+from restgpt.graph.recipes.running import MOST_PARALLEL_READS
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.tools.errors import ConnectFault
@@ -254,7 +254,7 @@ def test_reads_side_by_side_are_no_more_than_the_host_allows(board: Board) -> No
 
 
 def test_many_reads_side_by_side_are_left_to_the_other_nodes(board: Board) -> None:
-    opened, numbers = kitchen(gathered(board), board), [1] * (FEW + 1)
+    opened, numbers = kitchen(gathered(board), board), [1] * (MOST_PARALLEL_READS + 1)
     nodes = nodes_of(opened, {"numbers": numbers})
     assert nodes == ["open", "parser", "approval", *(["sender"] * len(numbers)), "parser"]
     assert nodes_of(kitchen(gathered(board), board), {"numbers": numbers[1:]}) == ["open", "parser"]
