@@ -182,6 +182,7 @@ class CPythonBackend:
                 if waiting.worker not in self._kept:
                     return None
                 self._kept.remove(waiting.worker)
+            waiting.run.continue_by(limits, end)
             self._follow(waiting.worker, waiting.run, [b"%010d" % len(data), data])
             elapsed = self._clock() - started
         finally:
@@ -407,7 +408,6 @@ class _WaitingWorker:
         if size > limits.data or limits.memory_for(size) > self.memory:
             self.end()
             return None
-        self.run.continue_by(limits, self.run.clock() + (math.inf if limits.total is None else limits.total))
         return self.backend.go_on(self, data, limits)
 
     def end(self) -> None:
