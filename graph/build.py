@@ -165,17 +165,17 @@ def add_sending(builder: StateGraph[Any, Any, Any, Any], resources: Resources, *
 
 
 def approval_node(resources: Resources) -> Callable[..., dict[str, Any]]:
-    """Make the node approval as graphs have it: fenced, and with an event and a span for each of its runs."""
+    """Make the node approval of a graph: fenced, with an event and a span for each of its runs."""
     return observed("approval", fenced(make_approval(resources), resources))
 
 
 def sender_node(resources: Resources) -> Callable[..., dict[str, Any]]:
-    """Make the node sender as graphs have it; several may run in one step."""
+    """Make the node sender of a graph: fenced, with events and spans; several senders may run in one step."""
     return observed("sender", fenced(make_sender(resources), resources, parallel=True))
 
 
 def parser_node(resources: Resources) -> Callable[..., dict[str, Any]]:
-    """Make the node parser as graphs have it."""
+    """Make the node parser of a graph: fenced, with events and spans."""
     return observed("parser", fenced(make_parser(resources), resources))
 
 

@@ -54,20 +54,21 @@ def after_approval(state: State) -> list[Send] | Literal["asked", "not approved"
 
 
 def planned_reads(state: State) -> list[Request]:
-    """Return the planned requests of the round if they only read, and no other request waits; else nothing."""
+    """Return the planned requests of the round if all only read and no other request is under way, else none."""
     planned = _this_round(state, "planned")
     others = _this_round(state, "asked") or _this_round(state, "approved")
     return planned if not others and all(request["safe"] for request in planned) else []
 
 
-def approved_reads(state: State) -> list[dict[str, Any]] | None:
-    """Return what parallel senders get if all requests of the round that are not over are approved reads, else None."""
+def batches_of_reads(state: State) -> list[dict[str, Any]] | None:
+    """Return the input of each sender if all requests of the round that are not over are approved reads, else None."""
     approved = _this_round(state, "approved")
     others = _this_round(state, "asked") or _this_round(state, "planned")
     return None if others or not all(request["safe"] for request in approved) else _batches(state, approved)
 
 
 def _batches(state: State, approved: list[Request]) -> list[dict[str, Any]]:
+    """Return the input of each sender: one read, or all requests if one of them changes something."""
     are_reads = all(request["safe"] for request in approved)
     batches = [[request] for request in approved] if are_reads else [approved]
     began = state["usage"]["seconds"]

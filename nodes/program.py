@@ -147,7 +147,7 @@ def _advanced(run: Run, state: ProgramState) -> dict[str, Any]:
         annotate(program=program["number"], program_calls=0, program_end="budget")
         return _closed(run, state, requests, over, end="budget")
     record = of_program(state, program)
-    # A recipe without a model to go on repeats calls whose answers were learned when a model wrote it.
+    # Shapes of answers are learned for a model, and a recipe that cannot be healed has none.
     if record is None or record.get("heals"):
         for request in requests:
             if request["status"] == "sent":
@@ -217,8 +217,8 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
         limits=run.limits(LIMITS),
         inputs=recipe["inputs"] if recipe else None,
         traced=recipe is not None,
-        # A model's program runs again at each of its calls, which shows at once if it is another one in every run.
-        waiting=run.resources.programs if recipe else None,
+        # A model's program runs again from its start at each call, which finds calls that differ from run to run.
+        waiting=run.resources.waiting_programs if recipe else None,
     )
 
 

@@ -125,7 +125,7 @@ class Resources:
         self._store = store
         self._memory = BoundedMemory()
         self.bodies = BodyCache()
-        self.programs = WaitingPrograms()
+        self.waiting_programs = WaitingPrograms()
         self._lock = Lock()
         self._catalogues: dict[tuple[str, ...], Catalogue] = {}
         self._shared: dict[tuple[str, str, str], Claim] = {}

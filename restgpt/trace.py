@@ -51,7 +51,7 @@ class Line:
 def lines_of(node: str, update: Mapping[str, Any], describe: Callable[[Request], str]) -> Iterator[Line]:
     """Yield the trace lines of one node's update; `describe` returns a request as method and redacted URL.
 
-    The requests are those of which no line has told yet.
+    The requests of the update are those that no line has shown yet.
     """
     if node == "planner":
         yield from _planned(update)
@@ -93,7 +93,7 @@ def _written(program: Program | None) -> Iterator[Line]:
 
 
 def _called(requests: Sequence[Request], describe: Callable[[Request], str]) -> Iterator[Line]:
-    """Yield the lines of a program's calls: those that the node itself has carried out, then those that come next."""
+    """Yield the lines of a program's calls: first calls that the parser itself has carried out, then the next calls."""
     placed = [request for request in requests if "place" in request]
     for _, group in groupby((request for request in placed if _is_over(request)), _line_of):
         called = list(group)
@@ -119,7 +119,7 @@ def _line_of(request: Request) -> tuple[int, str]:
 
 
 def _advanced(update: Mapping[str, Any]) -> Iterator[Line]:
-    """Yield the lines that tell how a run of a program ended."""
+    """Yield the lines that show how a run of a program ended."""
     program: Program | None = update.get("program")
     if program is None:
         return
@@ -228,7 +228,7 @@ def request_lines(requests: Sequence[Request], describe: Callable[[Request], str
 class Trace:
     """Prints trace lines on a console during a run; prints each request state once, though updates repeat requests.
 
-    `known` are the requests that the thread has already.
+    It prints no lines for `known`, the requests of the thread before the run.
     """
 
     def __init__(self, console: "Console", describe: Callable[[Request], str], known: Iterable[Request] = ()) -> None:
@@ -244,13 +244,13 @@ class Trace:
                     self.print(line)
 
     def _unseen(self, node: str, update: Mapping[str, Any]) -> dict[str, Any]:
-        requests = [item for item in update.get("requests", []) if not self._is_told(node, item)]
+        requests = [item for item in update.get("requests", []) if not self._is_shown(node, item)]
         for item in requests:
             self._seen.setdefault(item["id"], set()).add(item["status"])
         return {**update, "requests": requests}
 
-    def _is_told(self, node: str, request: Request) -> bool:
-        # Once the parser has handed a program's call over, the other nodes tell what becomes of it.
+    def _is_shown(self, node: str, request: Request) -> bool:
+        # A call that the parser has planned is shown again only by the updates of approval and sender.
         if node == "parser" and "place" in request:
             return request["id"] in self._seen
         return request["status"] in self._seen.get(request["id"], ())

@@ -89,7 +89,7 @@ def span(name: str, attributes: Mapping[str, Any]) -> AbstractContextManager[Any
     The span records no exception: its text may be confidential, and an interrupt is not an error.
     """
     trace = sys.modules.get("opentelemetry.trace")
-    # Libraries load its API too; without a provider, its spans have no effect.
+    # Other libraries load the API of OpenTelemetry too; without a provider, its spans have no effect.
     if trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         return nullcontext(_NoSpan())
     known = {f"restgpt.{key}": value for key, value in attributes.items() if value is not None}

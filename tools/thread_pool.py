@@ -2,8 +2,8 @@
 
 LangGraph runs synchronous nodes and routers in the default executor of the event loop. That executor has six threads
 on two cores, and the host needs it too, for example to resolve names. `run_in_threads` runs the nodes of a graph in a
-separate pool. `on_loop` runs a router on the event loop itself, because a router only reads the state. `is_abandoned`
-tells a node in the pool that its run was cancelled.
+separate pool. `on_loop` runs a router on the event loop itself, because a router only reads the state. A node in the
+pool can end early if `caller_is_cancelled`.
 """
 
 import os
@@ -24,14 +24,13 @@ from restgpt.tools.settings import concurrency_from_env
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
+_cancelled: ContextVar[Event | None] = ContextVar("restgpt_cancelled", default=None)
 
-_abandoned: ContextVar[Event | None] = ContextVar("restgpt_abandoned", default=None)
 
-
-def is_abandoned() -> bool:
-    """Return whether whoever awaits the current code was cancelled; code outside a pool is never abandoned."""
-    abandoned = _abandoned.get()
-    return abandoned is not None and abandoned.is_set()
+def caller_is_cancelled() -> bool:
+    """Return whether the caller of the `ThreadPool.run` that runs this code was cancelled; False outside of a pool."""
+    cancelled = _cancelled.get()
+    return cancelled is not None and cancelled.is_set()
 
 
 class ThreadPool:
@@ -53,14 +52,14 @@ class ThreadPool:
         """Run a function in one of the threads, with the context variables of the caller.
 
         If the caller is cancelled, a function that waits for a thread is never started, and a running function
-        continues to its end, unless it asks `is_abandoned`.
+        continues to its end, or ends early if it checks `caller_is_cancelled`.
         """
-        context, abandoned = copy_context(), Event()
-        context.run(_abandoned.set, abandoned)
+        context, cancelled = copy_context(), Event()
+        context.run(_cancelled.set, cancelled)
         try:
             return await run_in_executor(self._pool(), partial(context.run, function, *args, **kwargs))
         except CancelledError:
-            abandoned.set()
+            cancelled.set()
             raise
 
     def _pool(self) -> ThreadPoolExecutor:
@@ -104,11 +103,11 @@ def run_in_threads(builder: StateGraph[Any, Any, Any, Any], concurrency: int | N
             spec.runnable = ThreadedNode(spec.runnable, threads)
 
 
-class Router(RunnableLambda[Any, Result]):
-    """A router that reads the state in the thread of the graph, under asyncio on the event loop.
+class LoopRouter(RunnableLambda[Any, Result]):
+    """Calls a router in the current thread, under asyncio on the event loop, without a traced run of LangChain's.
 
-    It is a `RunnableLambda` because LangGraph takes the labels of the edges from its type, but it opens no run of its
-    own, which takes longer than most routers.
+    A traced run takes longer than most routers. The class is a `RunnableLambda` because LangGraph then reads the
+    labels of the edges from the return type of the router.
     """
 
     def __init__(self, route: Callable[[Any], Result]) -> None:
@@ -116,16 +115,16 @@ class Router(RunnableLambda[Any, Result]):
         self._route = route
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Result:
-        """Return where the state leads."""
-        # A router may ask LangGraph for the runtime, which is in the config of the context.
+        """Return the result of the router."""
+        # A router may ask LangGraph for the runtime, which LangGraph reads from the config in the context.
         with set_config_context(config or RunnableConfig()) as context:
             return context.run(self._route, input)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Result:
-        """Return where the state leads, without leaving the event loop."""
+        """Return the result of the router, called on the event loop."""
         return self.invoke(input, config)
 
 
 def on_loop(router: Callable[[Any], Result]) -> Runnable[Any, Result]:
     """Make a router that runs on the event loop under asyncio, so it must not block."""
-    return Router(router)
+    return LoopRouter(router)

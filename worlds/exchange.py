@@ -15,7 +15,7 @@ Json: TypeAlias = Any
 class Request:
     """A request as it arrived: `path` percent-encoded with the base path, `query` undecoded, `body` as bytes.
 
-    `begun` is the moment on `time.perf_counter` at which its first byte was there; None outside of a server.
+    `begun` is the time by `time.perf_counter` at which its first byte arrived; None outside of a server.
     """
 
     method: str

@@ -149,7 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "RestGPT-world"
     sys_version = ""
     timeout = 60
-    wbufsize = -1  # head and body go out together
+    wbufsize = -1  # send head and body together
     begun = 0.0
     disable_nagle_algorithm = True
     server: _Server

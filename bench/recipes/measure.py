@@ -36,7 +36,7 @@ from restgpt.worlds.server import serve
 PERFECT = f"{PREFIX}perfect"
 THREAD = "measured"
 REPEATS = 5
-"""How often a recipe runs once more on the same graph, for the time of a run that is not the first."""
+"""The number of further runs of a recipe on the same graph, whose median is the time of a run that is not the first."""
 
 PAUSE = 0.3
 """Seconds before each of these runs, in which the sandbox starts the workers that the run before has used."""
@@ -201,7 +201,7 @@ class Measure:
         return recipe, tuple(watched.requests)
 
     def _again(self, item: Item, graph: RecipeGraph, inputs: Mapping[str, Any], watched: Watched) -> float | None:
-        """Return the median own time of further runs, each on the world as it was; None if one stops."""
+        """Return the median own time of further runs, each on the world as it was before; None if a run stops."""
         times = []
         for number in range(REPEATS):
             self._fresh(item, watched, self._seed)
@@ -246,7 +246,7 @@ class Measure:
 
 
 def _graph_of(recipe: Recipe, apis: Sequence[Api]) -> RecipeGraph:
-    """Return a new graph of a recipe, with the documents of the APIs read."""
+    """Return a new graph of a recipe, whose resources have read the documents of the APIs."""
     resources = Resources(apis, model=NoModel(), settings=Settings())
     resources.catalogue(())
     return build_recipe(recipe, resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())

@@ -2,7 +2,7 @@
 
 Run it with `python -m restgpt.bench.speed.sandbox [--soak N]`.
 
-Times are milliseconds of wall clock from the call to the result. "Waiting" finds a worker started ahead, as between
+Times are milliseconds of wall clock from the call to the result. "Spare" finds a worker started ahead, as between
 the steps of a run; "cold" starts one for the call. `--soak` runs code many times and counts what is left behind.
 """
 
@@ -63,14 +63,14 @@ def spread(taken: Sequence[float]) -> str:
 
 
 def table(write: Callable[[str], object]) -> None:
-    """Write the latency table: a line per size, median and p95 for a waiting and for a cold worker."""
-    waiting, cold = CPythonBackend(spares=1), CPythonBackend(spares=0)
-    write("| data   | waiting: median, p95 ms | cold: median, p95 ms |")
+    """Write the latency table: a line per size, median and p95 for a spare and for a cold worker."""
+    spare, cold = CPythonBackend(spares=1), CPythonBackend(spares=0)
+    write("| data   | spare: median, p95 ms   | cold: median, p95 ms |")
     write("|--------|-------------------------|----------------------|")
     for name, size in SIZES.items():
         data, rounds = document(size), ROUNDS.get(name, USUAL_ROUNDS)
-        write(f"| {name:6} | {spread(times(waiting, data, rounds)):23} | {spread(times(cold, data, rounds)):20} |")
-    waiting.close()
+        write(f"| {name:6} | {spread(times(spare, data, rounds)):23} | {spread(times(cold, data, rounds)):20} |")
+    spare.close()
     cold.close()
 
 

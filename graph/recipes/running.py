@@ -1,9 +1,9 @@
-"""The node that runs a recipe: the program up to its next change, with the plain reads before it sent on the spot.
+"""The node `parser` of a recipe's graph: runs the program up to its next change, and sends the plain reads before it.
 
-A plain read needs no checkpoint: a run that is killed sends it again. So the node carries out such reads itself, by the
-same nodes parser, approval and sender as the graph has, with their claims, events and budgets, and returns one update.
-All else it leaves to those nodes: changes, questions, and many reads at once. After `QUICK` seconds it leaves them the
-reads too, so that a long run shows its progress and is not begun again.
+A plain read needs no checkpoint: a run that is killed sends it again. So the node calls the nodes parser, approval and
+sender itself for such reads, with their claims, events and budgets, and returns one update. It leaves changes,
+questions and many reads at once to the nodes of the graph. After `MOST_SECONDS` it leaves them the reads too, so that a
+long run shows its progress and does not start again from the first read.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,20 +15,20 @@ from langchain_core.runnables.config import get_executor_for_config
 from langgraph.runtime import Runtime
 
 from restgpt.graph.build import approval_node, parser_node, sender_node
-from restgpt.graph.routes import approved_reads, planned_reads
+from restgpt.graph.routes import batches_of_reads, planned_reads
 from restgpt.nodes.context import Context
 from restgpt.nodes.program import is_running
 from restgpt.nodes.records import add_usage, merge_requests
 from restgpt.nodes.resources import Resources
-from restgpt.tools.thread_pool import is_abandoned
+from restgpt.tools.thread_pool import caller_is_cancelled
 
 Node = Callable[..., dict[str, Any]]
 
-QUICK = 1.0
+MOST_SECONDS = 1.0
 """The seconds after which the node sends no further reads itself."""
 
-FEW = 4
-"""The maximum number of reads side by side that the node sends itself; of more, each should have its own checkpoint."""
+MOST_PARALLEL_READS = 4
+"""The maximum number of parallel reads that the node sends itself; each of more reads gets a checkpoint of its own."""
 
 
 def make_running(resources: Resources) -> Node:
@@ -39,16 +39,16 @@ def make_running(resources: Resources) -> Node:
         begun = resources.clock()
         update = parser(state, runtime, config)
         while (
-            _wants_few_reads(now := _after(state, update))
-            and resources.clock() - begun < QUICK
+            _has_few_reads(now := _after(state, update))
+            and resources.clock() - begun < MOST_SECONDS
             and not _is_stopped(runtime)
         ):
             update = _merged(update, approval(now, runtime, config))
             now = _after(state, update)
-            batches = approved_reads(now)
+            batches = batches_of_reads(now)
             if batches is None:
                 break
-            # An update of this node adds to the usage before it, so the senders begin at what the node has used.
+            # The update sums up the usage of this node alone, so the senders count from its seconds, not the thread's.
             began = update["usage"]["seconds"]
             for sent in _sent(sender, [{**batch, "began": began} for batch in batches], runtime, config):
                 update = _merged(update, sent)
@@ -58,21 +58,22 @@ def make_running(resources: Resources) -> Node:
     return running
 
 
-def _wants_few_reads(state: Any) -> bool:
-    return is_running(state["program"]) and 0 < len(planned_reads(state)) <= FEW
+def _has_few_reads(state: Any) -> bool:
+    """Return whether a running program has planned reads only, and few enough to send them here."""
+    return is_running(state["program"]) and 0 < len(planned_reads(state)) <= MOST_PARALLEL_READS
 
 
 def _is_stopped(runtime: Runtime[Context]) -> bool:
-    """Return whether nobody waits for the run any more, or its host wants it to end at the next checkpoint."""
-    return runtime.drain_requested or is_abandoned()
+    """Return whether the run was cancelled, or the host asked it to end at the next checkpoint."""
+    return runtime.drain_requested or caller_is_cancelled()
 
 
 def _sent(
     sender: Node, batches: Sequence[dict[str, Any]], runtime: Runtime[Context], config: RunnableConfig
 ) -> list[dict[str, Any]]:
-    """Return the updates of parallel senders, of which as many run at once as LangGraph would let; one needs no thread.
+    """Return the updates of senders that run in parallel, at most `max_concurrency` of the config at once.
 
-    The first error in the order of the program is raised, after all senders that had begun have ended.
+    Raises the first error in the order of the program, after all senders that had begun have ended.
     """
     send = partial(sender, runtime=runtime, config=config)
     if len(batches) <= 1:
@@ -88,6 +89,6 @@ def _after(state: Any, update: dict[str, Any]) -> Any:
 
 
 def _merged(update: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """Return two updates as one; only the last one of a program ends its round, so none has steps before it."""
+    """Return two updates as one; `steps` are not added, because only the update that ends the program has them."""
     requests = merge_requests(update.get("requests", []), more.get("requests", []))
     return {**update, **more, "requests": requests, "usage": add_usage(update["usage"], more["usage"])}

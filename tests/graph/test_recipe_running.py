@@ -1,4 +1,4 @@
-"""Guards the reads that a recipe's node sends itself: nothing but the number of checkpoints differs from the others."""
+"""Guards the reads that the node `parser` of a recipe's graph sends itself: they differ only in their checkpoints."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ from recipes import CREATED, LISTED, recipe
 from restgpt.calling.claim import LostClaimError
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.recipes.sent import Sent
-from restgpt.graph.recipes.running import FEW
+from restgpt.graph.recipes.running import MOST_PARALLEL_READS
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.tools.errors import ConnectFault
@@ -97,7 +97,7 @@ def nodes_of(opened: Kitchen, inputs: Any, **context: Any) -> list[str]:
 
 
 class Told(HttpClient):
-    """A client that tells the number of each request before it sends it."""
+    """A client that calls `tell` with the number of each request before it sends the request."""
 
     def __init__(self, tell: Callable[[int], None]) -> None:
         super().__init__()
@@ -135,7 +135,7 @@ def test_a_run_that_takes_long_leaves_its_reads_to_the_other_nodes(board: Board)
 
 
 def kept(state: dict[str, Any]) -> Any:
-    """Return what a state says of a run without ids and times."""
+    """Return the results of a run in its state, without ids and times."""
     requests = [
         {**item, "id": "", "response": {**item["response"], "handle": "", "elapsed_ms": 0, "headers": {}}}
         for item in state["requests"]
@@ -194,7 +194,7 @@ def test_a_read_that_a_rule_asks_about_waits_for_a_person_like_any_other_call(bo
     assert board.calls() == READS
 
 
-def test_a_read_beside_a_question_waits_for_the_answer_too(board: Board) -> None:
+def test_a_read_beside_one_that_a_rule_asks_about_waits_too(board: Board) -> None:
     code = "both = gather(list_projects(), find_tasks())\nprint(rows(both[0])[0]['name'])"
     found = Sent("find_tasks", {}, status=200, body={"items": []})
     opened = ruled(
@@ -254,7 +254,7 @@ def test_reads_side_by_side_are_no_more_than_the_host_allows(board: Board) -> No
 
 
 def test_many_reads_side_by_side_are_left_to_the_other_nodes(board: Board) -> None:
-    opened, numbers = kitchen(gathered(board), board), [1] * (FEW + 1)
+    opened, numbers = kitchen(gathered(board), board), [1] * (MOST_PARALLEL_READS + 1)
     nodes = nodes_of(opened, {"numbers": numbers})
     assert nodes == ["open", "parser", "approval", *(["sender"] * len(numbers)), "parser"]
     assert nodes_of(kitchen(gathered(board), board), {"numbers": numbers[1:]}) == ["open", "parser"]
@@ -316,7 +316,7 @@ def test_a_run_that_was_overtaken_between_two_reads_sends_no_more(board: Board) 
     assert other.state["answer"] == "Winter timetable"
 
 
-def test_a_host_that_drains_gets_the_run_back_before_its_next_read(board: Board) -> None:
+def test_a_run_that_its_host_drains_ends_before_its_next_read(board: Board) -> None:
     control = RunControl()
     opened = kitchen(two(board), board, Told(lambda number: control.request_drain()))
     with pytest.raises(GraphDrained):

@@ -158,7 +158,7 @@ def test_the_calls_of_a_program_are_told_by_line_and_the_requests_name_their_lin
     assert told("parser", requests=[unplaced], program=PROGRAM) == [Line("calls", "no line of the program")]
 
 
-def test_reads_that_the_parser_sent_itself_are_told_in_their_order_before_the_next_calls() -> None:
+def test_reads_that_the_parser_sent_itself_are_shown_in_order_before_the_next_calls() -> None:
     first = placed(3, id="a.0", status="parsed", response={"status": 200, "elapsed_ms": 12, "size": 1234})
     again = [placed(4, id=f"{name}.0", status="parsed", response={"status": 200}) for name in "bc"]
     failed = placed(5, id="d.0", status="failed", note="no answer")
@@ -178,7 +178,7 @@ def test_reads_that_the_parser_sent_itself_are_told_in_their_order_before_the_ne
     ]
 
 
-def test_a_call_that_the_parser_decided_and_left_to_the_other_nodes_is_told_once() -> None:
+def test_a_call_that_the_parser_decided_and_left_to_the_other_nodes_is_shown_once() -> None:
     asked, sent = placed(3, status="asked"), placed(3, response={"status": 200})
     chunks = [("parser", asked), ("approval", {**asked, "status": "approved"}), ("sender", sent)]
     text = printed(
@@ -189,7 +189,7 @@ def test_a_call_that_the_parser_decided_and_left_to_the_other_nodes_is_told_once
     assert [line.split()[0] for line in text.splitlines()] == ["calls", "request"]
 
 
-def test_what_the_thread_had_before_is_not_told_again() -> None:
+def test_requests_that_the_thread_had_before_are_not_shown_again() -> None:
     output = io.StringIO()
     known, new = placed(3, id="a.0", status="parsed"), placed(4, id="b.0", status="parsed", response={"status": 200})
     trace = Trace(Console(file=output, width=90), described, [known])  # type: ignore[list-item]

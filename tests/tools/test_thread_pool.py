@@ -13,7 +13,7 @@ from langgraph.runtime import get_runtime
 
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings import CONCURRENCY, concurrency_from_env
-from restgpt.tools.thread_pool import ThreadPool, is_abandoned, on_loop
+from restgpt.tools.thread_pool import ThreadPool, caller_is_cancelled, on_loop
 
 
 class Fact(TypedDict):
@@ -55,15 +55,15 @@ def test_as_many_functions_run_at_once_as_there_are_threads_and_no_more() -> Non
     assert len(asyncio.run(run())) == 3
 
 
-def test_a_function_can_ask_whether_its_caller_was_cancelled() -> None:
+def test_a_function_can_check_whether_its_caller_was_cancelled() -> None:
     begun, free = Event(), Event()
     said: list[bool] = []
 
     def work() -> None:
-        said.append(is_abandoned())
+        said.append(caller_is_cancelled())
         begun.set()
         free.wait()
-        said.append(is_abandoned())
+        said.append(caller_is_cancelled())
 
     async def run() -> None:
         threads = ThreadPool(1)
@@ -72,11 +72,11 @@ def test_a_function_can_ask_whether_its_caller_was_cancelled() -> None:
         task.cancel()
         await asyncio.wait([task])
         free.set()
-        said.append(await threads.run(is_abandoned))
+        said.append(await threads.run(caller_is_cancelled))
 
     asyncio.run(run())
     assert said == [False, True, False]
-    assert not is_abandoned()
+    assert not caller_is_cancelled()
 
 
 def test_a_function_that_waits_for_a_thread_is_never_started_once_its_caller_is_cancelled() -> None:
@@ -181,7 +181,7 @@ def test_a_graph_cannot_have_fewer_than_one_thread() -> None:
         ThreadPool(0)
 
 
-def test_a_router_leads_from_the_loop_by_the_runtime_of_its_graph_without_a_run_of_its_own() -> None:
+def test_a_router_runs_on_the_loop_with_the_runtime_of_its_graph_and_without_a_traced_run() -> None:
     seen: list[str] = []
 
     @on_loop
@@ -210,7 +210,7 @@ def test_a_router_leads_from_the_loop_by_the_runtime_of_its_graph_without_a_run_
     assert set(seen) == {current_thread().name}
 
 
-def test_the_edges_of_a_router_have_the_labels_of_its_return_type() -> None:
+def test_a_graph_draws_the_edges_that_the_return_type_of_a_router_names() -> None:
     @on_loop
     def way(state: Fact) -> Literal["left", "right"]:
         return "left"

@@ -91,13 +91,13 @@ def _is_keyed_by_data(seen: Observed) -> bool:
 
 def _is_data(name: str) -> bool:
     """Whether a name is spelled like a value: an id, an address, a date, a token, a sentence."""
-    # Longer names are not cached: a hostile answer has many.
+    # Names above that length are not cached, so that a hostile answer cannot fill the memory with them.
     return len(name) > LONGEST_NAME or _is_spelled_like_data(name)
 
 
 @lru_cache(maxsize=4096)
 def _is_spelled_like_data(name: str) -> bool:
-    """Whether a short name is spelled like a value; cached, because an API gives the same fields again and again."""
+    """Whether a short name is spelled like a value; cached, because the answers of an API repeat their names."""
     if not _NAME.fullmatch(name):
         return True
     bare = _ANNOTATION.sub("", name).lstrip("_.$@-")
@@ -129,7 +129,7 @@ def _united(shapes: Iterable[Shape]) -> Shape:
     parts = [part for shape in shapes for part in (shape if isinstance(shape, list) else [shape])]
     first = parts[0] if parts else "unknown"
     if isinstance(first, str) and all(part == first for part in parts):
-        # As most fields are: one type, the same in every object.
+        # Most fields have the same scalar type in every object.
         return first
     scalars = {part for part in parts if isinstance(part, str)} - {"unknown"}
     if "number" in scalars:

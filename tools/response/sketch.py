@@ -27,7 +27,7 @@ MOST_BLANK = 3
 # Pairs of example length and depth, from most to least detailed: examples are cut before names.
 _DETAILS = ((40, 12), (24, 12), (12, 12), (12, 5), (0, 12), (0, 5), (12, 3), (0, 3), (0, 2))
 
-# `json.dumps` makes an encoder for each call with options.
+# `json.dumps` with options makes a new encoder at each call.
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 _SCALARS = {type(None): "null", bool: "bool", int: "int", float: "float", str: "str"}
 
@@ -91,7 +91,7 @@ def _add_value(value: Any, shape: Observed, depth: int, left: list[int]) -> None
     if left[0] < 0 or depth < 0:
         shape.is_cut = True
         return
-    # Most values are scalars, and a test for `Mapping` takes longer than all the rest.
+    # Most values are scalars, and the test for `Mapping` takes longer than all other work on them.
     if type(value) in _SCALARS or not isinstance(value, Mapping | list | tuple):
         _add_scalar(value, shape)
     elif isinstance(value, Mapping):

@@ -77,7 +77,7 @@ class StoredResponse:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as a plain dictionary."""
-        # Not by `asdict`, which makes a deep copy of each field.
+        # `asdict` would make a deep copy of each field.
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         return {**values, "notices": list(self.notices), "headers": dict(self.headers)}
 

@@ -13,14 +13,14 @@ class SandboxUnavailableError(RestgptError):
 class SandboxBackend(Protocol):
     """Runs code in a sandbox. Thread-safe; `run` returns a result whatever the code does.
 
-    A backend that `runs_programs` takes the media of programs too, and not only "json" and "text". With `waits`, a
-    program may wait for the answers of its calls in its process: then the result has the process.
+    A backend that `runs_programs` takes the media of programs too, and not only "json" and "text". With `may_wait`, a
+    program may wait in its process for the answer to a call; the result has the process then.
     """
 
     name: str
     runs_programs: bool
 
-    def run(self, code: str, data: bytes, *, media: Media, limits: Limits, waits: bool = False) -> SandboxResult:
+    def run(self, code: str, data: bytes, *, media: Media, limits: Limits, may_wait: bool = False) -> SandboxResult:
         """Run `code` over `data`, parsed as `media`. Raises SandboxUnavailableError if that is not secure here."""
         ...
 

@@ -1,8 +1,8 @@
 """The Linux backend: a new, locked CPython process (a worker) for each run, with spare workers started in advance.
 
 A worker is neither a fork of the host nor reused: the memory of the host contains secrets, and a process that has run
-generated code is no longer trusted. A spare worker has read no input. `worker.py` documents the lock. The worker of a
-program may wait for the answers to its calls, and go on with the same program; its timers still end it.
+generated code is no longer trusted. A spare worker has read no input. `worker.py` documents the lock. A worker
+may keep its program waiting for the answer to a call, and go on with it and no other; its timers still end it.
 """
 
 import math
@@ -30,8 +30,9 @@ from restgpt.tools.sandbox.seccomp import lock_program
 _LOCK_MODULES = ("ctypes", "resource", "signal")  # the worker needs them to lock itself
 _REPEATS = 2  # of a run that failed to import a module which `modules_for` did not find
 START = 20.0  # seconds for the start of an interpreter on a busy machine; the limits of a run count from its lock
-PROGRAM_SPARES = 3  # the workers that wait ready once programs run
-LATER = 0.1  # seconds after which workers are started while others wait ready, so that a short run need not wait for it
+PROGRAM_SPARES = 3  # the number of spare workers once programs run
+# Seconds until new spare workers are started while others are left: their start would slow down a short run.
+REFILL_DELAY = 0.1
 GRACE = 0.5  # seconds after the time limit before the host kills a worker that the kernel timer did not end
 _WORKER = Path(__file__).with_name("worker.py")
 _STATUS_BYTES = 1 << 20
@@ -67,8 +68,9 @@ print(", ".join(reached) or "locked")
 class CPythonBackend:
     """Runs code in locked one-shot workers: keeps `spares` ready, runs at most `workers` at once. Thread-safe.
 
-    A program runs again as soon as its calls are answered, mostly before a worker that was started in the meantime is
-    ready. So from the first program that waits for calls on, there are `PROGRAM_SPARES`, unless `spares` is 0.
+    A program that does not wait in its worker runs again as soon as its calls are answered, mostly before a worker that
+    was started in the meantime is ready. So from the first program that makes calls on, the backend keeps
+    `PROGRAM_SPARES` ready, unless `spares` is 0.
 
     Raises SandboxUnavailableError if the platform, the kernel or the interpreter cannot lock a worker.
     """
@@ -96,24 +98,27 @@ class CPythonBackend:
         self._workers = workers or max(4, 2 * (os.cpu_count() or 1))
         self._closed = False
         self._spares: deque[_Worker] = deque()
-        self._waiting: set[_Worker] = set()
+        self._kept: set[_Worker] = set()
         self._starting = 0
-        self._later: threading.Timer | None = None
+        self._refill_timer: threading.Timer | None = None
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(self._workers)
         forked = weakref.WeakMethod(self._after_fork)
         os.register_at_fork(after_in_child=lambda: (forked() or _nothing)())
         self._test()
 
-    def run(self, code: str, data: bytes, *, media: Media, limits: Limits, waits: bool = False) -> SandboxResult:
-        """Run `code` over `data` in a fresh worker. Raises SandboxUnavailableError if no worker can be locked."""
+    def run(self, code: str, data: bytes, *, media: Media, limits: Limits, may_wait: bool = False) -> SandboxResult:
+        """Run `code` over `data` in a fresh worker. Raises SandboxUnavailableError if no worker can be locked.
+
+        With `may_wait`, the result may have the process of a program that waits.
+        """
         # Some functions of the standard library import further modules when they are called; `modules_for` cannot find
         # these. A run has no side effects, so it is repeated with the missing module loaded before the lock.
         modules = modules_for(code) + needed_modules(code, media)
         end = self._clock() + (math.inf if limits.total is None else limits.total)
         left = limits
         for _ in range(_REPEATS + 1):
-            result, ran = self._once(code, data, media=media, limits=left, modules=modules, end=end, waits=waits)
+            result, ran = self._once(code, data, media=media, limits=left, modules=modules, end=end, may_wait=may_wait)
             missing = missing_module(result.error.message) if result.error else ""
             if result.status is not Status.IMPORT_ERROR or not missing or missing in modules:
                 break
@@ -133,7 +138,7 @@ class CPythonBackend:
         limits: Limits,
         modules: tuple[str, ...],
         end: float,
-        waits: bool,
+        may_wait: bool,
     ) -> tuple[SandboxResult, float]:
         """Run the code in one worker by the moment `end`; return the result and the seconds that the code ran."""
         source = code.encode("utf-8", "surrogatepass")
@@ -155,7 +160,7 @@ class CPythonBackend:
             return SandboxResult(Status.TIMEOUT), 0.0
         try:
             started = self._clock()
-            worker, run = self._serve(request, limits, end, waits)
+            worker, run = self._serve(request, limits, end, may_wait)
             elapsed = self._clock() - started
         finally:
             self._slots.release()
@@ -163,20 +168,21 @@ class CPythonBackend:
         if result.pause == "calls" and self._wanted:
             self._wanted = max(self._wanted, PROGRAM_SPARES)
         if run.waits:
-            result = replace(result, process=_Waiting(self, worker, run, limits.memory_for(len(data))))
+            result = replace(result, process=_WaitingWorker(self, worker, run, limits.memory_for(len(data))))
         return result, min(elapsed, self._clock() - run.locked_at)
 
-    def go_on(self, waiting: "_Waiting", data: bytes, limits: Limits) -> SandboxResult | None:
-        """Let a program go on in the worker in which it waits; None if the worker has ended."""
+    def go_on(self, waiting: "_WaitingWorker", data: bytes, limits: Limits) -> SandboxResult | None:
+        """Send answers to the worker in which a program waits; None if the worker has been ended or no slot is free."""
         end = self._clock() + (math.inf if limits.total is None else limits.total)
         if not self._slots.acquire(timeout=min(max(0.0, end - self._clock()), threading.TIMEOUT_MAX)):
             return None
         try:
             started = self._clock()
             with self._lock:
-                if waiting.worker not in self._waiting:
+                if waiting.worker not in self._kept:
                     return None
-                self._waiting.remove(waiting.worker)
+                self._kept.remove(waiting.worker)
+            waiting.run.continue_by(limits, end)
             self._follow(waiting.worker, waiting.run, [b"%010d" % len(data), data])
             elapsed = self._clock() - started
         finally:
@@ -184,37 +190,40 @@ class CPythonBackend:
         result = waiting.run.result(elapsed)
         return replace(result, process=waiting) if waiting.run.waits else result
 
-    def drop(self, waiting: "_Waiting") -> None:
-        """End a worker in which a program waits."""
+    def drop(self, waiting: "_WaitingWorker") -> None:
+        """End the worker in which a program waits, unless the program goes on in it or it has been ended."""
         with self._lock:
-            is_own = waiting.worker in self._waiting
-            self._waiting.discard(waiting.worker)
+            is_own = waiting.worker in self._kept
+            self._kept.discard(waiting.worker)
         if is_own:
             waiting.worker.end()
 
     def close(self) -> None:
-        """End the workers that wait; the others end with their runs. The backend cannot be used afterwards."""
+        """End the spare workers and those in which programs wait; the others end with their runs.
+
+        The backend cannot be used afterwards.
+        """
         with self._lock:
             self._closed = True
-            idle, self._spares, self._waiting = [*self._spares, *self._waiting], deque(), set()
-            if self._later is not None:
-                self._later.cancel()
+            idle, self._spares, self._kept = [*self._spares, *self._kept], deque(), set()
+            if self._refill_timer is not None:
+                self._refill_timer.cancel()
         for worker in idle:
             worker.end()
 
     def _after_fork(self) -> None:
         # In a forked child all workers belong to the parent, and locks may be held by threads that do not exist.
-        for worker in (*self._spares, *self._waiting):
+        for worker in (*self._spares, *self._kept):
             worker.disown()
-        self._spares, self._waiting, self._later = deque(), set(), None
+        self._spares, self._kept, self._refill_timer = deque(), set(), None
         self._starting = 0
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(self._workers)
 
-    def _serve(self, request: list[bytes], limits: Limits, end: float, waits: bool) -> "tuple[_Worker, _Run]":
+    def _serve(self, request: list[bytes], limits: Limits, end: float, may_wait: bool) -> "tuple[_Worker, _Run]":
         # A spare worker may have died while it waited. It has read no code then, so a new worker can run the job.
         for spare in (self._take(), None):
-            worker, run = spare or self._start(), _Run(limits, self._clock, end, may_wait=waits)
+            worker, run = spare or self._start(), _Run(limits, self._clock, end, may_wait=may_wait)
             self._follow(worker, run, request, refills=True)
             if run.locked or run.was_late:
                 return worker, run
@@ -223,11 +232,11 @@ class CPythonBackend:
         raise SandboxUnavailableError(run.refusal or f"the interpreter did not start ({run.last_error_line()})")
 
     def _follow(self, worker: "_Worker", run: "_Run", request: list[bytes], *, refills: bool = False) -> None:
-        """Send a request to a worker and read until it ends or waits."""
+        """Send a request to a worker and read until the worker ends or its program waits."""
         try:
             run.feed(worker, request)
             if refills:
-                self._refill_in_time()
+                self._refill_now_or_soon()
             run.follow(worker)
             if run.killed is None and not run.waits and not worker.ended_within(GRACE):
                 run.killed = Status.CRASHED  # it closed its pipes but did not end
@@ -238,10 +247,10 @@ class CPythonBackend:
                 run.returncode = worker.end()
 
     def _keep(self, worker: "_Worker") -> bool:
-        """Keep a worker in which a program waits, unless the backend was closed."""
+        """Keep a worker in which a program waits and return True; False if the backend was closed."""
         with self._lock:
             if not self._closed:
-                self._waiting.add(worker)
+                self._kept.add(worker)
             return not self._closed
 
     def _take(self) -> "_Worker":
@@ -254,20 +263,20 @@ class CPythonBackend:
             raise SandboxUnavailableError("the sandbox is closed; open a new one")
         return _Worker.start(self._command)
 
-    def _refill_in_time(self) -> None:
-        """Start the next spare workers now if none is left, else soon, when the run that took one may have ended."""
+    def _refill_now_or_soon(self) -> None:
+        """Start the next spare workers now if none is left, else after `REFILL_DELAY`, when a short run has ended."""
         with self._lock:
             is_soon = bool(self._spares) and not self._closed
-            if is_soon and self._later is None:
-                self._later = threading.Timer(LATER, self._refill_later)
-                self._later.daemon = True
-                self._later.start()
+            if is_soon and self._refill_timer is None:
+                self._refill_timer = threading.Timer(REFILL_DELAY, self._refill_by_timer)
+                self._refill_timer.daemon = True
+                self._refill_timer.start()
         if not is_soon:
             self._refill()
 
-    def _refill_later(self) -> None:
+    def _refill_by_timer(self) -> None:
         with self._lock:
-            self._later = None
+            self._refill_timer = None
         self._refill()
 
     def _refill(self) -> None:
@@ -385,8 +394,8 @@ class _Worker:
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
-    """A worker in which a program waits, its run so far, and its limit of memory in bytes."""
+class _WaitingWorker:
+    """A worker in which a program waits, the run of its program so far, and its limit of memory in bytes."""
 
     backend: CPythonBackend
     worker: _Worker
@@ -394,12 +403,11 @@ class _Waiting:
     memory: int
 
     def go_on(self, data: bytes, *, limits: Limits) -> SandboxResult | None:
-        """Let the program go on with the answers in `data`; None if it cannot."""
+        """Send the answers in `data` to the worker; None if they exceed its limits or it has been ended."""
         size = self.run.fed + len(data)
         if size > limits.data or limits.memory_for(size) > self.memory:
             self.end()
             return None
-        self.run.continue_by(limits, self.run.clock() + (math.inf if limits.total is None else limits.total))
         return self.backend.go_on(self, data, limits)
 
     def end(self) -> None:
@@ -411,7 +419,8 @@ class _Waiting:
 class _Run:
     """One job in one worker: the bytes to send, the bytes received, and the status if the host killed the worker.
 
-    `may_wait` says that a program may wait for answers in its worker, and `waits` that it does.
+    `may_wait` is true if the program may wait for answers in its worker, and `waits` while it does. `fed` is the number
+    of bytes that were sent in all.
     """
 
     limits: Limits
@@ -431,7 +440,7 @@ class _Run:
     returncode: int = 0
 
     def continue_by(self, limits: Limits, end: float) -> None:
-        """Prepare for the next answers, which the worker gets after its lock."""
+        """Set the limits of the next part of the run, and forget the last record but for the lock."""
         self.limits, self.end, self.waits = limits, end, False
         self.status = bytearray(LOCKED)
 
@@ -517,7 +526,7 @@ class _Run:
         return any(number in ready.get_map() for number in (worker.stdout, worker.stderr, worker.status))
 
     def _drain(self, worker: _Worker) -> None:
-        """Read what the program printed before it waited: it has flushed its output, so nothing more will come."""
+        """Read all that the program has printed; the worker flushes it before it reports that the program waits."""
         for number, sink in ((worker.stdout, self.stdout), (worker.stderr, self.stderr)):
             before = -1
             while self.killed is None and before < len(sink):

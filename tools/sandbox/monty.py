@@ -52,7 +52,7 @@ class MontyBackend:
         except (OSError, pydantic_monty.MontyError) as error:
             raise SandboxUnavailableError(f"the monty program cannot be started: {error}") from error
 
-    def run(self, code: str, data: bytes, *, media: Media, limits: Limits, waits: bool = False) -> SandboxResult:
+    def run(self, code: str, data: bytes, *, media: Media, limits: Limits, may_wait: bool = False) -> SandboxResult:
         """Run `code` over `data` in a fresh Monty worker."""
         started = time.monotonic()
         output = _Output(limits.output)

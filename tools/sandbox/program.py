@@ -29,8 +29,8 @@ Kind = Literal["finished", "calls", "stopped", "unknown", "refused", "failed"]
 LIMITS = Limits(wall=10.0, cpu=10.0)
 """The limits of one run of a program, from its start to its next calls."""
 
-GONE_ON = frozenset({Status.OK, Status.NO_OUTPUT, Status.PAUSED, Status.RUNTIME_ERROR})
-"""The ends of a program that went on in its process; after others it runs again from its start, with all limits."""
+USABLE = frozenset({Status.OK, Status.NO_OUTPUT, Status.PAUSED, Status.RUNTIME_ERROR})
+"""The statuses with which a program that went on has a result; after others, such as a limit, it runs again."""
 
 MOST_NAMES = 2000
 """The maximum number of function names that a check compares a wrong name with."""
@@ -128,7 +128,8 @@ def run_program(
     seconds since 1970, `seed` that of its random numbers. More than `most` calls at once are refused. `check` is what
     is checked before the first call, against the `stubs` of the functions and all function `names`; `fields` includes
     the fields of answers. `inputs` are JSON values that the program has under this name. A `traced` program reports
-    what it read of its answers. A program among those `waiting` goes on with the answers that it was not given yet.
+    what it read of its answers. If the program is among those `waiting`, it goes on with the answers that it does
+    not have yet, and if it waits at its next call, it is kept there.
     """
     cleaned = clean_code(code)
     job: dict[str, Any] = {
@@ -138,7 +139,7 @@ def run_program(
         "most": most,
         "check": check,
         "inputs": None if inputs is None else dict(inputs),
-        "waits": waiting is not None,
+        "may_wait": waiting is not None,
     }
     key = json.dumps([cleaned, traced, *(job[name] for name in ("functions", "clock", "seed", "inputs"))])
     result = _gone_on(waiting, key, entries, most, limits) if waiting is not None else None
@@ -151,8 +152,8 @@ def run_program(
         media: SandboxMedia = "program" if check else "replay"
         if traced:
             media = "traced program" if check else "traced replay"
-        is_kept = waiting is not None
-        result = run_python(cleaned, data, media=media, limits=limits, waits=is_kept, backend=backend)
+        may_wait = waiting is not None
+        result = run_python(cleaned, data, media=media, limits=limits, may_wait=may_wait, backend=backend)
     report = _Report(cleaned, frozenset(functions), entries, most, is_traced=traced)
     try:
         run = report.read(result)
@@ -169,7 +170,7 @@ def run_program(
 def _gone_on(
     waiting: WaitingPrograms, key: str, entries: Sequence[Entry], most: int, limits: Limits
 ) -> SandboxResult | None:
-    """Let a program that waits go on; None if it does not wait, or not with these answers, or came to no good end."""
+    """Return the result of a program that waited and went on; None if it has to run again from its start."""
     program = waiting.take(key)
     if program is None:
         return None
@@ -177,7 +178,7 @@ def _gone_on(
     result = None
     if new and all(entry.position for entry in new) and program.given <= {entry.key for entry in entries}:
         result = program.process.go_on(_data({"most": most}, new), limits=limits)
-    if result is None or result.status not in GONE_ON:
+    if result is None or result.status not in USABLE:
         program.process.end()
         return None
     return result

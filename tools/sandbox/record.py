@@ -60,7 +60,7 @@ PAUSES = frozenset({"calls", "stopped", "unknown", "refused", "diverged", "caugh
 
 
 WAITS = "waits"
-"""The kind of the record of a program that waits for the answers to its calls in its process."""
+"""The kind of the record of a program that waits in its process for the answer to a call."""
 
 
 class Ending(NamedTuple):
@@ -91,8 +91,9 @@ def ending_of(raw: bytes) -> Ending:
 
 
 def is_waiting(raw: bytes) -> bool:
-    """Return whether a status stream so far tells that a program waits in its process."""
-    return b":5:waits," in raw and raw.endswith(b",") and [record[0] for record in records(raw)[1:]] == [b"waits"]
+    """Return whether the records of a status stream so far are the lock and one of a program that waits."""
+    # The first two tests are cheap, for a record that arrives in parts.
+    return b":5:waits," in raw and raw.endswith(b",") and [record[0] for record in records(raw)[1:]] == [WAITS.encode()]
 
 
 def refusal_of(raw: bytes) -> str:

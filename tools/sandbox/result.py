@@ -74,10 +74,10 @@ class CodeError:
 
 
 class WaitingProcess(Protocol):
-    """The process of a program that waits in it for the answers to its calls; its owner continues or ends it."""
+    """The process in which a program waits for the answer to a call; whoever holds it continues or ends it."""
 
     def go_on(self, data: bytes, *, limits: Limits) -> "SandboxResult | None":
-        """Let the program go on with the job in `data`; None if the process has ended or may not get so much data."""
+        """Let the program go on with the answers in `data`; None if the process has ended or cannot take them."""
         ...
 
     def end(self) -> None:
@@ -91,7 +91,7 @@ class SandboxResult:
 
     `shape` describes the top level of the data; `truncated` means that `output` is only a part of the printed text.
     `pause` is the kind of the end of a program that has not run to its end, and `payload` its JSON, written by the
-    worker: both are as untrusted as the code. `process` is the process of a program that waits in it.
+    worker: both are as untrusted as the code. `process` is set if the program waits in it for an answer.
     """
 
     status: Status

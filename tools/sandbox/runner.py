@@ -46,14 +46,14 @@ def run_python(
     *,
     media: Media = "json",
     limits: Limits = STANDARD,
-    waits: bool = False,
+    may_wait: bool = False,
     backend: SandboxBackend | None = None,
 ) -> SandboxResult:
     """Run model-written `code` with the variable `data` and return its output or its error; raises nothing for errors.
 
     Bytes and str are the raw body: JSON is parsed in the sandbox, and with media "text" `data` is a str. Any other
-    object is dumped to JSON first. With `waits`, a program may wait for its answers in its process; the caller ends
-    the process of the result. Thread-safe; the default `backend` is that of the platform.
+    object is dumped to JSON first. With `may_wait`, a program may wait in its process for an answer; the caller then
+    continues or ends the process of the result. Thread-safe; the default `backend` is that of the platform.
     """
     size = len(code.encode("utf-8", "surrogatepass"))
     source = clean_code(code) if size <= limits.code else ""
@@ -74,7 +74,7 @@ def run_python(
         if media not in ("json", "text") and not chosen.runs_programs:
             reason = f"the sandbox {chosen.name} runs no programs"
             return SandboxResult(Status.UNSUPPORTED, error=CodeError("NotImplementedError", reason))
-        return chosen.run(source, raw, media=media, limits=limits, waits=waits)
+        return chosen.run(source, raw, media=media, limits=limits, may_wait=may_wait)
     except SandboxUnavailableError as error:
         return SandboxResult(Status.SANDBOX_UNAVAILABLE, error=CodeError("SandboxUnavailableError", str(error)))
 

@@ -1,6 +1,6 @@
-"""Programs that wait in their processes for the answers to their calls, and go on with them.
+"""Keeps programs that wait in their processes for the answer to a call, so that they need not run again from the start.
 
-This only saves time: a program whose process has ended, or does not go on well, is run again from its start.
+This only saves time: a program whose process has ended, or exceeds a limit after an answer, runs again from its start.
 """
 
 import os
@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from restgpt.tools.sandbox.result import WaitingProcess
 
 MOST_WAITING = 8
-"""The maximum number of programs that wait at once; the limits of a program's run end each of them soon."""
+"""The maximum number of programs that wait at once; the timers of their workers end them after some seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingProgram:
-    """A program that waits in its process, and the keys of the answers that it has been given."""
+    """The process of a program that waits, and the keys of the answers that the program has."""
 
     process: WaitingProcess
     given: frozenset[str]
 
 
 class WaitingPrograms:
-    """The programs that wait, by a key that names the program of one run; the oldest is ended if they are too many.
+    """Keeps programs that wait, each under the key of its code and inputs, and ends the oldest beyond `most`.
 
-    Thread-safe.
+    Ends all of them when it is garbage-collected. Thread-safe.
     """
 
     def __init__(self, most: int = MOST_WAITING) -> None:
@@ -39,7 +39,7 @@ class WaitingPrograms:
             os.register_at_fork(after_in_child=lambda: (forked() or _nothing)())
 
     def keep(self, key: str, program: WaitingProgram) -> None:
-        """Keep a program under its key."""
+        """Keep a program under a key; end the one that was kept there before."""
         with self._lock:
             over = [self._programs.pop(key)] if key in self._programs else []
             self._programs[key] = program
@@ -49,7 +49,7 @@ class WaitingPrograms:
             other.process.end()
 
     def take(self, key: str) -> WaitingProgram | None:
-        """Return the program of a key, which the caller keeps again or ends; None if none waits."""
+        """Remove and return the program of a key, for the caller to continue or end; None if there is none."""
         with self._lock:
             return self._programs.pop(key, None)
 
@@ -65,4 +65,4 @@ def _end(programs: dict[str, WaitingProgram]) -> None:
 
 
 def _nothing() -> None:
-    """Do nothing, for programs that no longer wait when the process forks."""
+    """Do nothing, for an object that no longer exists when the process forks."""

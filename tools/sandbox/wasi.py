@@ -39,7 +39,7 @@ class WasiBackend:
         self._program = _WORKER.read_text(encoding="utf-8")
         self._slots = threading.BoundedSemaphore(workers or max(2, os.cpu_count() or 1))
 
-    def run(self, code: str, data: bytes, *, media: Media, limits: Limits, waits: bool = False) -> SandboxResult:
+    def run(self, code: str, data: bytes, *, media: Media, limits: Limits, may_wait: bool = False) -> SandboxResult:
         """Run `code` over `data` in a new instance. Raises SandboxUnavailableError if the runtime cannot start."""
         source = code.encode("utf-8", "surrogatepass")
         header: dict[str, object] = {

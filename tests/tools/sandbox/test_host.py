@@ -438,7 +438,7 @@ def test_a_run_that_finds_no_free_worker_in_its_time_has_a_timeout() -> None:
     backend.close()
 
 
-def test_more_workers_wait_once_a_program_has_waited_for_calls() -> None:
+def test_more_spare_workers_are_kept_once_a_program_has_made_calls() -> None:
     before = _children()
     backend = CPythonBackend(spares=1)
     assert _children() == before + 1
@@ -449,7 +449,7 @@ def test_more_workers_wait_once_a_program_has_waited_for_calls() -> None:
     assert _children() == before
 
 
-def test_a_program_waits_in_one_worker_which_is_ended_with_the_backend() -> None:
+def test_a_program_waits_in_one_worker_which_ends_with_the_backend() -> None:
     before = _children()
     backend, waiting = CPythonBackend(spares=0), WaitingPrograms()
     run = run_program("print(get_item(item_id=1))", **GIVEN, entries=[], backend=backend, waiting=waiting)
@@ -459,7 +459,7 @@ def test_a_program_waits_in_one_worker_which_is_ended_with_the_backend() -> None
     assert _children() == before
 
 
-def test_a_program_that_is_no_longer_wanted_ends_with_those_that_hold_it() -> None:
+def test_programs_that_wait_end_with_the_object_that_keeps_them() -> None:
     before = _children()
     backend, waiting = CPythonBackend(spares=0), WaitingPrograms(most=2)
     for number in range(5):

@@ -362,7 +362,7 @@ class Reporting:
     def __init__(self, payload: str) -> None:
         self.payload = payload
 
-    def run(self, code: str, data: bytes, *, media: Media, limits: Limits, waits: bool = False) -> SandboxResult:
+    def run(self, code: str, data: bytes, *, media: Media, limits: Limits, may_wait: bool = False) -> SandboxResult:
         return SandboxResult(Status.NO_OUTPUT, payload=self.payload)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Guards programs that wait in their process: they do what they do when they are run again from their start."""
+"""Guards programs that wait in their process: their calls and results are those of programs that run again."""
 
 import sys
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from restgpt.tools.sandbox.waiting import WaitingPrograms
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run in the locked interpreter of Linux")
 
-# The argument of the first call is another one in each process, so the program cannot be run again from its start.
+# The argument of the first call differs from process to process, so the program fails if it runs again.
 HERE = "def own():\n    return id(object)\nfirst = get(n=own())\n"
 
 
@@ -76,7 +76,7 @@ def test_a_program_whose_process_is_gone_is_run_again() -> None:
     assert last.result.output == "7 8\n"
 
 
-def test_a_process_that_the_limit_of_time_ends_while_it_waits_costs_nothing_but_time() -> None:
+def test_a_program_whose_process_was_ended_by_its_timer_is_run_again() -> None:
     waiting = WaitingPrograms()
     code = "get(n=1)\nimport time\nfor _ in range(3):\n    pass\nprint(get(n=2))"
     first = once(code, waiting=waiting, limits=Limits(wall=0.2, cpu=30))
@@ -113,7 +113,7 @@ def test_an_answer_to_another_call_than_the_one_that_waits_makes_the_program_run
     assert [call.position for call in second.calls] == [first.calls[0].position]
 
 
-def test_a_program_of_which_an_answer_was_taken_back_runs_again() -> None:
+def test_a_program_whose_answer_was_replaced_runs_again() -> None:
     waiting = WaitingPrograms()
     code = "print(get(n=1), get(n=2))"
     first = once(code, waiting=waiting)
@@ -166,7 +166,7 @@ def test_a_program_cannot_claim_to_wait_where_no_program_may() -> None:
     assert run.result.status is Status.TIMEOUT
 
 
-def test_two_records_at_once_are_no_end() -> None:
+def test_a_run_with_two_records_at_once_has_crashed() -> None:
     code = f"{FORGE}\nos._exit = lambda code: None\nfor _ in range(2):\n    forge(b'calls', {{'calls': [call()]}})"
     run = once(code, waiting=WaitingPrograms())
     assert run.result.status is Status.CRASHED

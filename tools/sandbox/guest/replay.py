@@ -3,7 +3,7 @@
 A program calls API functions like ordinary functions. A call that the log answers returns at once. At calls without an
 answer the process ends with the list of these calls; the host has them carried out and runs the program again from its
 start. So a program must do the same in every run: clock, random numbers and hashes are fixed. At a single call outside
-of `gather` the process may wait instead, and go on if the host sends the answer.
+of `gather` the process may wait instead, and go on when the host sends the answer.
 
 A call is identified by its structural position, such as `2` for the third call of the program and `4.1.0` for the first
 call in the second branch of the `gather` at position 4. The digest of its arguments must be the same in every run.
@@ -112,7 +112,8 @@ class Log:
 class Driver:
     """Runs the calls of one program. `leave` sends a record to the host and ends the process, `flush` the output.
 
-    `reads` of a traced program wraps its answers. `wait` sends a record and returns the job with the answers to it.
+    `reads` of a traced program wraps its answers. `awaited` sends calls to the host
+    and returns its next job with the answers; without it, the program never waits in this process.
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class Driver:
         leave: Callable[..., Any],
         flush: Callable[[], None],
         reads: Any = None,
-        wait: Callable[..., tuple[dict[str, Any], memoryview]] | None = None,
+        awaited: Any = None,
     ) -> None:
         self._log = log
         self._leave = leave
@@ -133,7 +134,7 @@ class Driver:
         self._unknown: dict[str, Any] | None = None
         self._most = most
         self._reads = reads
-        self._go_on = wait
+        self._awaited = awaited
         self._headers: dict[int, tuple[Any, dict[str, str]]] = {}
         self._latest: dict[str, str] = {}
         self.status = 0
@@ -167,22 +168,21 @@ class Driver:
         if self._size > MOST_TOGETHER:
             self._leave("large", {"line": line})
         self._waiting.append({"position": position, "line": line, "function": name, "arguments": _loads(text)[1:]})
-        # A branch of `gather` ends before its answer is there, so the program cannot go on in its middle.
-        if self._go_on is not None and branch is self._top and len(self._waiting) == 1:
-            return self._given(self._awaited(position, digest), name, position)
+        # A branch of `gather` ends before its answer is there, so the program cannot go on in the middle of a branch.
+        if self._awaited is not None and branch is self._top and len(self._waiting) == 1:
+            return self._given(self._next_entry(position, digest), name, position)
         return self._wait(branch)
 
-    def _awaited(self, position: str, digest: str) -> dict[str, Any]:
-        """Wait in this process for the answer to a call; end it if the host sends others."""
-        waits: Any = self._go_on
-        job, bodies = waits({"calls": self._waiting, "taken": self._log.taken})
+    def _next_entry(self, position: str, digest: str) -> dict[str, Any]:
+        """Wait in this process for the answer to a call; end the process if the host sends only other answers."""
+        job, bodies = self._awaited({"calls": self._waiting, "taken": self._log.taken})
         self._log.add(job["entries"], bodies)
         self._most = job["most"]
         entry = self._log.find(position, digest)
         if entry is None or entry["digest"] != digest:
             _leave(0)
         self._waiting, self._size = [], 0
-        self._log.taken.clear()  # the host has been told
+        self._log.taken.clear()  # the host has read them in the record
         return entry
 
     def _wait(self, branch: Branch) -> Any:
@@ -363,16 +363,16 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
         worker.send(status, kind.encode(), b"", b"", b"", b"", b"", text)
         _leave(0)
 
-    def wait(payload: dict[str, Any]) -> tuple[dict[str, Any], memoryview]:
+    def awaited(payload: dict[str, Any]) -> tuple[dict[str, Any], memoryview]:
         text = _reported(payload, reads)
         if len(text) > MOST_RECORD:
             leave("large", {})
         worker.flush()
         worker.send(status, b"waits", b"", b"", b"", b"", b"", text)
-        length = _received(stream, 10)
-        more = memoryview(_received(stream, int(length) if length else 0))
+        length = received(stream, 10)
+        more = memoryview(received(stream, int(length) if length else 0))
         if len(more) < 10:
-            _leave(0)  # the host does not go on with this process
+            _leave(0)  # the host has closed the pipe
         end = 10 + int(bytes(more[:10]))
         return _loads(bytes(more[10:end])), more[end:]
 
@@ -389,11 +389,11 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
         )
     except (ValueError, OverflowError, RecursionError, MemoryError) as error:
         return (b"syntax_error", worker.type_of(error), worker.message_of(error) or b"the code is too complex")
-    stream, _received = io.FileIO(0, closefd=False), worker.received
-    if job["waits"]:
+    stream, received = io.FileIO(0, closefd=False), worker.received
+    if job["may_wait"]:
         sys.stdin = io.StringIO()  # a program that reads its input must not wait for the host
     log = Log(job["entries"], view[size:])
-    driver = Driver(int(job["most"]), log, leave, worker.flush, reads, wait if job["waits"] else None)
+    driver = Driver(int(job["most"]), log, leave, worker.flush, reads, awaited if job["may_wait"] else None)
     names: dict[str, Any] = {name: driver.function(name) for name in job["functions"]}
     if library is not None:
         library.stop = driver.stop  # type: ignore[attr-defined]
