@@ -160,7 +160,7 @@ def run_program(
         run = ProgramRun("failed", result, problem=f"The program ended in a way that cannot be read: {error}.")
     if result.process is not None:
         if waiting is not None and run.kind == "calls":
-            waiting.keep(key, WaitingProgram(result.process, frozenset(entry.key for entry in entries)))
+            waiting.keep(key, WaitingProgram(result.process, frozenset(_marks(entries, run.taken))))
         else:
             result.process.end()
     return run
@@ -173,14 +173,26 @@ def _gone_on(
     program = waiting.take(key)
     if program is None:
         return None
-    new = [entry for entry in entries if entry.key not in program.given]
+    marks = _marks(entries)
+    new = [entry for entry, mark in zip(entries, marks, strict=True) if mark not in program.given]
     result = None
-    if new and all(entry.position for entry in new) and program.given <= {entry.key for entry in entries}:
+    if new and all(entry.position for entry in new) and program.given.issubset(marks):
         result = program.process.go_on(_data({"most": most}, new), limits=limits)
     if result is None or result.status not in GONE_ON:
         program.process.end()
         return None
     return result
+
+
+def _marks(entries: Sequence[Entry], taken: Mapping[str, str] | None = None) -> list[int]:
+    """Return the hash of each entry; one that was `taken` has the position that it gets in the next run."""
+    positions = {key: position for position, key in (taken or {}).items()}
+    return [_mark(entry, positions.get(entry.key, entry.position)) for entry in entries]
+
+
+def _mark(entry: Entry, position: str) -> int:
+    seen = (entry.given, entry.status, entry.media, entry.body, entry.note, *entry.headers.items())
+    return hash((position, entry.key, entry.digest, *seen))
 
 
 def _data(job: Mapping[str, Any], entries: Sequence[Entry]) -> bytes:

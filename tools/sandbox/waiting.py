@@ -17,10 +17,14 @@ MOST_WAITING = 8
 
 @dataclass(frozen=True, slots=True)
 class WaitingProgram:
-    """A program that waits in its process, and the keys of the answers that it has been given."""
+    """A program that waits in its process, and the marks of the answers that it has been given.
+
+    A mark stands for all that the program saw of an answer. A request's id is not enough: where a thread goes on twice
+    from one checkpoint, a person may approve a request once and reject it once.
+    """
 
     process: WaitingProcess
-    given: frozenset[str]
+    given: frozenset[int]
 
 
 class WaitingPrograms:
@@ -60,7 +64,7 @@ class WaitingPrograms:
 
 
 def _end(programs: dict[str, WaitingProgram]) -> None:
-    for program in programs.values():
+    for program in list(programs.values()):
         program.process.end()
 
 

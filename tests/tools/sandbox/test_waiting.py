@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -120,6 +121,17 @@ def test_a_program_of_which_an_answer_was_taken_back_runs_again() -> None:
     once(code, entry(first.calls[0], 7), waiting=waiting)
     changed = once(code, entry(first.calls[0], 9, key="other"), waiting=waiting)
     assert [call.position for call in changed.calls] == ["1"]
+
+
+@pytest.mark.parametrize("change", [{"given": "rejected", "body": b""}, {"given": "held"}, {"body": b"2"}])
+def test_an_answer_that_the_same_request_got_in_another_branch_of_a_thread_is_not_used(change: dict[str, Any]) -> None:
+    waiting = WaitingPrograms()
+    code = "try:\n    first = get(n=1)\nexcept Rejected:\n    first = 'no'\nput(n=2)\nprint(first)"
+    first = once(code, waiting=waiting).calls[0]
+    here, there = entry(first, 1), replace(entry(first, 1), **change)
+    second = once(code, here, waiting=waiting).calls[0]
+    once(code, there, waiting=waiting)
+    assert once(code, here, entry(second, 3), waiting=waiting).result.output == "1\n"
 
 
 def test_an_answer_of_an_earlier_program_is_taken_once() -> None:
