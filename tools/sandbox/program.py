@@ -178,10 +178,15 @@ def _gone_on(
     result = None
     if new and all(entry.position for entry in new) and program.given.issubset(marks):
         result = program.process.go_on(_data({"most": most}, new), limits=limits)
-    if result is None or result.status not in GONE_ON:
+    if result is None or not (result.status in GONE_ON or _is_spent(limits, result)):
         program.process.end()
         return None
     return result
+
+
+def _is_spent(limits: Limits, result: SandboxResult) -> bool:
+    """Return whether a result took all the time there is for everything, so that nothing can run again."""
+    return limits.total is not None and result.elapsed_ms >= limits.total * 1000
 
 
 def _marks(entries: Sequence[Entry], taken: Mapping[str, str] | None = None) -> list[int]:

@@ -4,6 +4,7 @@ Hosts that cannot be simulated in the test process are scripts in processes of t
 /proc, on a read-only root, under a filter that forbids seccomp or Landlock. They use the standard library only.
 """
 
+import gc
 import json
 import os
 import platform
@@ -457,6 +458,55 @@ def test_a_program_waits_in_one_worker_which_is_ended_with_the_backend() -> None
     assert _children() == before + 1
     backend.close()
     assert _children() == before
+
+
+def test_a_program_that_begins_to_wait_when_its_backend_is_closed_has_told_its_calls() -> None:
+    class Closing:
+        """A clock that closes the backend at its fifth reading in a run: the worker has begun by then."""
+
+        readings = -1000
+
+        def __call__(self) -> float:
+            self.readings += 1
+            if self.readings == 5:
+                backend.close()
+            return time.monotonic()
+
+    clock = Closing()
+    backend = CPythonBackend(spares=0, clock=clock)
+    clock.readings = 0
+    run = run_program("print(get_item(item_id=1))", **GIVEN, entries=[], backend=backend, waiting=WaitingPrograms())
+    assert (run.kind, run.result.process) == ("calls", None)
+
+
+def test_the_garbage_collector_may_end_a_program_while_its_thread_chooses_a_worker() -> None:
+    before = _children()
+    backend, waiting = CPythonBackend(spares=0), WaitingPrograms()
+    run_program("print(get_item(item_id=1))", **GIVEN, entries=[], backend=backend, waiting=waiting)
+    ring: list[Any] = [waiting]
+    ring.append(ring)
+
+    def collect() -> None:
+        with backend._lock:
+            gc.collect()
+
+    thread = threading.Thread(target=collect, daemon=True)
+    del waiting, ring
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert _children() == before
+    backend.close()
+
+
+def test_a_run_needs_no_thread_of_the_host() -> None:
+    backend = CPythonBackend(spares=2)
+    before = threading.stack_size(1 << 46)
+    try:
+        assert backend.run("print(1)", b"1", media="json", limits=PATIENT).output == "1\n"
+    finally:
+        threading.stack_size(before)
+        backend.close()
 
 
 def test_a_program_that_is_no_longer_wanted_ends_with_those_that_hold_it() -> None:

@@ -10,6 +10,7 @@ from programrun import FORGE, PATIENT, Failure, Host, entry, once
 
 from restgpt.tools.sandbox.cpython import CPythonBackend
 from restgpt.tools.sandbox.program import Entry, ProgramRun
+from restgpt.tools.sandbox.record import LOCKED, is_waiting
 from restgpt.tools.sandbox.result import Limits, Status
 from restgpt.tools.sandbox.waiting import WaitingPrograms
 
@@ -99,6 +100,16 @@ def test_a_loop_without_end_after_a_call_is_ended() -> None:
     assert run.result.status is Status.TIMEOUT
 
 
+def test_a_loop_without_end_after_a_call_gets_no_more_time_than_there_is_for_everything() -> None:
+    waiting, code = WaitingPrograms(), "get(n=1)\nwhile True:\n    pass"
+    first = once(code, waiting=waiting)
+    other = CPythonBackend(spares=0)
+    other.close()
+    # The other backend could not run the program again.
+    run = once(code, entry(first.calls[0], 1), waiting=waiting, backend=other, limits=replace(PATIENT, total=0.3))
+    assert run.result.status is Status.TIMEOUT
+
+
 def test_an_answer_for_which_a_process_has_no_memory_goes_to_a_new_one() -> None:
     text = "x" * (70 << 20)
     host = Host({"get": lambda n: text if n == 2 else n}, waiting=WaitingPrograms())
@@ -176,6 +187,21 @@ def test_a_program_cannot_claim_to_wait_where_no_program_may() -> None:
     run = once(code, limits=Limits(wall=0.5, cpu=0.5))
     assert run.result.process is None
     assert run.result.status is Status.TIMEOUT
+
+
+@pytest.mark.parametrize(
+    ("record", "waits"),
+    [
+        (b"5:waits," + b"0:," * 6, True),
+        (b"5:calls," + b"0:," * 6, False),
+        (b"1:x,5:waits,", False),
+    ],
+)
+def test_a_program_waits_as_soon_as_its_record_is_whole_and_alone(record: bytes, waits: bool) -> None:
+    told = LOCKED + b"%d:%b," % (len(record), record)
+    assert is_waiting(told) is waits
+    assert not any(is_waiting(told[:size]) for size in range(len(told)))
+    assert not is_waiting(told + told)
 
 
 def test_two_records_at_once_are_no_end() -> None:
