@@ -154,15 +154,17 @@ def run_program(
         is_kept = waiting is not None
         result = run_python(cleaned, data, media=media, limits=limits, waits=is_kept, backend=backend)
     report = _Report(cleaned, frozenset(functions), entries, most, is_traced=traced)
+    process = result.process
     try:
         run = report.read(result)
+        if process is not None and waiting is not None and run.kind == "calls":
+            waiting.keep(key, WaitingProgram(process, frozenset(_marks(entries, run.taken))))
+            process = None
     except ForgedReportError as error:
         run = ProgramRun("failed", result, problem=f"The program ended in a way that cannot be read: {error}.")
-    if result.process is not None:
-        if waiting is not None and run.kind == "calls":
-            waiting.keep(key, WaitingProgram(result.process, frozenset(_marks(entries, run.taken))))
-        else:
-            result.process.end()
+    finally:
+        if process is not None:
+            process.end()
     return run
 
 

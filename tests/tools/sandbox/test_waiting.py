@@ -117,6 +117,31 @@ def test_an_answer_for_which_a_process_has_no_memory_goes_to_a_new_one() -> None
     assert run.result.output == f"{len(text)} 1\n"
 
 
+FULL = """
+a = get(n=1)
+full = []
+try:
+    while True:
+        full.append(bytearray(1 << 20))
+except MemoryError:
+    del full[-3:]
+try:
+    text = get(n=2)
+except Exception as error:
+    text = type(error).__name__
+del full
+print(text, get(n=a))
+"""
+"""A program that has no memory for the answer to its second call."""
+
+
+def test_a_program_that_has_no_memory_for_an_answer_has_the_error_of_a_program_that_is_run_again() -> None:
+    answers = {"get": lambda n: "x" * (6 << 20) if n == 2 else 3}
+    one, other = Host(answers).play(FULL), Host(answers, waiting=WaitingPrograms()).play(FULL)
+    assert told(one) == told(other)
+    assert one.kind == "finished"
+
+
 def test_an_answer_to_another_call_than_the_one_that_waits_makes_the_program_run_again() -> None:
     waiting = WaitingPrograms()
     first = once("print(get(n=1), get(n=2))", waiting=waiting)
