@@ -38,9 +38,7 @@ class WaitingPrograms:
         self._lock = threading.Lock()
         self._programs: OrderedDict[str, WaitingProgram] = OrderedDict()
         weakref.finalize(self, _end, self._programs)
-        if hasattr(os, "register_at_fork"):
-            forked = weakref.WeakMethod(self._forget)
-            os.register_at_fork(after_in_child=lambda: (forked() or _nothing)())
+        _all.add(self)
 
     def keep(self, key: str, program: WaitingProgram) -> None:
         """Keep a program under its key."""
@@ -57,7 +55,8 @@ class WaitingPrograms:
         with self._lock:
             return self._programs.pop(key, None)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forget the programs, in a forked child."""
         # The processes belong to the parent, and the lock may be held by a thread that does not exist here.
         self._programs.clear()
         self._lock = threading.Lock()
@@ -68,5 +67,14 @@ def _end(programs: dict[str, WaitingProgram]) -> None:
         program.process.end()
 
 
-def _nothing() -> None:
-    """Do nothing, for programs that no longer wait when the process forks."""
+_all: weakref.WeakSet[WaitingPrograms] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for programs in list(_all):
+        programs.forget()
+
+
+# Once and for all, because what is registered stays: a host may make the programs that wait anew for each run.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -240,6 +241,24 @@ if child:
     os.waitpid(child, 0)
 """
     assert sorted(host(script).split()) == ["1", "2", "3"]
+
+
+def test_a_forked_host_runs_a_program_again_that_waits_in_its_parent() -> None:
+    script = """
+import os
+from restgpt.tools.sandbox.program import Entry, run_program
+from restgpt.tools.sandbox.waiting import WaitingPrograms
+waiting = WaitingPrograms()
+given = {"functions": ["get"], "clock": 0.0, "seed": "", "most": 9, "waiting": waiting}
+given["limits"] = Limits(wall=30, cpu=30)
+[call] = run_program("print(get(n=1))", entries=[], **given).calls
+child = os.fork()
+answer = Entry(call.position, "key", call.digest, "answer", 200, {}, "json", b"7")
+print(run_program("print(get(n=1))", entries=[answer], **given).result.output.strip(), flush=True)
+if child:
+    os.waitpid(child, 0)
+"""
+    assert host(script).split() == ["7", "7"]
 
 
 def test_a_host_that_ignores_its_children_still_learns_of_a_timeout() -> None:
@@ -497,6 +516,16 @@ def test_the_garbage_collector_may_end_a_program_while_its_thread_chooses_a_work
     assert not thread.is_alive()
     assert _children() == before
     backend.close()
+
+
+def test_nothing_is_kept_for_forks_of_programs_that_no_longer_wait() -> None:
+    def watched() -> int:
+        return sum(type(found) is weakref.WeakMethod for found in gc.get_objects())
+
+    before = watched()
+    for _ in range(10):
+        WaitingPrograms()
+    assert watched() == before
 
 
 def test_a_run_needs_no_thread_of_the_host() -> None:
