@@ -45,11 +45,23 @@ print(create_task(project_id=shown["id"], body={"title": inputs["title"]})["titl
 """
 """A program with two reads and a change."""
 
+TWICE = """\
+found = rows(list_projects())[0]["id"]
+try:
+    first = create_task(project_id=found, body={"title": inputs["title"]})["title"]
+except Rejected:
+    first = "nothing"
+print(first, create_task(project_id=found, body={"title": f"Again: {inputs['title']}"})["title"], sep=", ")
+"""
+"""A program with two changes, of which a person may reject the first."""
+
 NOTHING: Any = {"type": "object", "properties": {}}
 NUMBERS = {"type": "object", "properties": {"numbers": {"type": "array", "items": {"type": "integer"}}}}
 READS = ["GET /projects 200", "GET /projects/{project_id} 200"]
 ADDED = "POST /projects/{project_id}/tasks 201"
 TITLE = {"project": "any", "title": "Buy soil"}
+TITLED = {"type": "object", "properties": {"title": {"type": "string"}}}
+REJECT: Any = Command(resume={"decisions": [{"type": "reject"}]})
 APPROVE: Any = Command(resume={"decisions": [{"type": "approve"}]})
 
 
@@ -300,6 +312,17 @@ def test_a_run_that_is_killed_at_its_change_sends_no_read_again(board: Board) ->
     assert opened.graph.get_state(opened.config).next == ("sender",)
     assert opened.run(None, writes="allow")["answer"] == "Buy soil"
     assert board.calls() == [*READS, ADDED]
+
+
+def test_a_branch_of_a_thread_goes_on_with_its_own_answers(board: Board) -> None:
+    opened = kitchen(recipe(board.api, TWICE, (LISTED, CREATED), inputs=TITLED), board)
+    opened.run({"title": "Buy soil"})
+    asked = opened.graph.get_state(opened.config).config
+    opened.run(APPROVE)
+    approved = opened.graph.get_state(opened.config).config
+    opened.graph.invoke(None, opened.graph.update_state(asked, None, as_node="__copy__"))
+    opened.run(REJECT)
+    assert opened.graph.invoke(APPROVE, approved)["answer"] == "Buy soil, Again: Buy soil"
 
 
 def test_a_run_that_was_overtaken_between_two_reads_sends_no_more(board: Board) -> None:

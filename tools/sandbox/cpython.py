@@ -101,7 +101,8 @@ class CPythonBackend:
         self._kept: set[_Worker] = set()
         self._starting = 0
         self._refill_timer: threading.Timer | None = None
-        self._lock = threading.Lock()
+        # Reentrant, because the garbage collector may end programs that wait while its thread holds the lock.
+        self._lock = threading.RLock()
         self._slots = threading.BoundedSemaphore(self._workers)
         forked = weakref.WeakMethod(self._after_fork)
         os.register_at_fork(after_in_child=lambda: (forked() or _nothing)())
@@ -217,7 +218,7 @@ class CPythonBackend:
             worker.disown()
         self._spares, self._kept, self._refill_timer = deque(), set(), None
         self._starting = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._slots = threading.BoundedSemaphore(self._workers)
 
     def _serve(self, request: list[bytes], limits: Limits, end: float, may_wait: bool) -> "tuple[_Worker, _Run]":
@@ -241,10 +242,12 @@ class CPythonBackend:
             if run.killed is None and not run.waits and not worker.ended_within(GRACE):
                 run.killed = Status.CRASHED  # it closed its pipes but did not end
         finally:
-            if run.waits and not self._keep(worker):
-                run.waits = False
+            has_waited = run.waits
+            run.waits = has_waited and self._keep(worker)
             if not run.waits:
-                run.returncode = worker.end()
+                returncode = worker.end()
+                # A program that waits has told its calls, so its end by the host is no failure.
+                run.returncode = 0 if has_waited else returncode
 
     def _keep(self, worker: "_Worker") -> bool:
         """Keep a worker in which a program waits and return True; False if the backend was closed."""
@@ -268,9 +271,14 @@ class CPythonBackend:
         with self._lock:
             is_soon = bool(self._spares) and not self._closed
             if is_soon and self._refill_timer is None:
-                self._refill_timer = threading.Timer(REFILL_DELAY, self._refill_by_timer)
-                self._refill_timer.daemon = True
-                self._refill_timer.start()
+                later = threading.Timer(REFILL_DELAY, self._refill_by_timer)
+                later.daemon = True
+                try:
+                    later.start()
+                except RuntimeError:
+                    is_soon = False  # the system has no thread left
+                else:
+                    self._refill_timer = later
         if not is_soon:
             self._refill()
 
@@ -516,7 +524,7 @@ class _Run:
                     return
                 for key, _ in ready.select(left):
                     self._advance(worker, key.fd, ready)
-                if self.may_wait and not self.pending and is_waiting(bytes(self.status)):
+                if self.may_wait and not self.pending and is_waiting(self.status):
                     self._drain(worker)
                     self.waits = self.killed is None
                     return

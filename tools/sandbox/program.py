@@ -155,15 +155,17 @@ def run_program(
         may_wait = waiting is not None
         result = run_python(cleaned, data, media=media, limits=limits, may_wait=may_wait, backend=backend)
     report = _Report(cleaned, frozenset(functions), entries, most, is_traced=traced)
+    process = result.process
     try:
         run = report.read(result)
+        if process is not None and waiting is not None and run.kind == "calls":
+            waiting.keep(key, WaitingProgram(process, frozenset(_marks(entries, run.taken))))
+            process = None
     except ForgedReportError as error:
         run = ProgramRun("failed", result, problem=f"The program ended in a way that cannot be read: {error}.")
-    if result.process is not None:
-        if waiting is not None and run.kind == "calls":
-            waiting.keep(key, WaitingProgram(result.process, frozenset(entry.key for entry in entries)))
-        else:
-            result.process.end()
+    finally:
+        if process is not None:
+            process.end()
     return run
 
 
@@ -174,14 +176,31 @@ def _gone_on(
     program = waiting.take(key)
     if program is None:
         return None
-    new = [entry for entry in entries if entry.key not in program.given]
+    marks = _marks(entries)
+    new = [entry for entry, mark in zip(entries, marks, strict=True) if mark not in program.given]
     result = None
-    if new and all(entry.position for entry in new) and program.given <= {entry.key for entry in entries}:
+    if new and all(entry.position for entry in new) and program.given.issubset(marks):
         result = program.process.go_on(_data({"most": most}, new), limits=limits)
-    if result is None or result.status not in USABLE:
+    if result is None or not (result.status in USABLE or _is_spent(limits, result)):
         program.process.end()
         return None
     return result
+
+
+def _is_spent(limits: Limits, result: SandboxResult) -> bool:
+    """Return whether a result took all the time there is for everything, so that nothing can run again."""
+    return limits.total is not None and result.elapsed_ms >= limits.total * 1000
+
+
+def _marks(entries: Sequence[Entry], taken: Mapping[str, str] | None = None) -> list[int]:
+    """Return the hash of each entry; one that was `taken` has the position that it gets in the next run."""
+    positions = {key: position for position, key in (taken or {}).items()}
+    return [_mark(entry, positions.get(entry.key, entry.position)) for entry in entries]
+
+
+def _mark(entry: Entry, position: str) -> int:
+    seen = (entry.given, entry.status, entry.media, entry.body, entry.note, *entry.headers.items())
+    return hash((position, entry.key, entry.digest, *seen))
 
 
 def _data(job: Mapping[str, Any], entries: Sequence[Entry]) -> bytes:

@@ -62,6 +62,8 @@ PAUSES = frozenset({"calls", "stopped", "unknown", "refused", "diverged", "caugh
 WAITS = "waits"
 """The kind of the record of a program that waits in its process for the answer to a call."""
 
+_WAITING = re.compile(rb"%b(\d{1,6}):5:waits," % re.escape(LOCKED))
+
 
 class Ending(NamedTuple):
     """The outcome of a run as its status stream tells it."""
@@ -90,10 +92,13 @@ def ending_of(raw: bytes) -> Ending:
     return Ending(status, error, shape[:400], payload=payload)
 
 
-def is_waiting(raw: bytes) -> bool:
-    """Return whether the records of a status stream so far are the lock and one of a program that waits."""
-    # The first two tests are cheap, for a record that arrives in parts.
-    return b":5:waits," in raw and raw.endswith(b",") and [record[0] for record in records(raw)[1:]] == [WAITS.encode()]
+def is_waiting(raw: bytes | bytearray) -> bool:
+    """Return whether a status stream so far ends with a record that a program waits; the fields are not read yet.
+
+    It is asked whenever something was printed, so it takes no longer for a long record.
+    """
+    found = _WAITING.match(raw)
+    return found is not None and len(raw) == found.end(1) + 1 + int(found[1]) + 1
 
 
 def refusal_of(raw: bytes) -> str:

@@ -17,10 +17,14 @@ MOST_WAITING = 8
 
 @dataclass(frozen=True, slots=True)
 class WaitingProgram:
-    """The process of a program that waits, and the keys of the answers that the program has."""
+    """The process of a program that waits, and the marks of the answers that the program has.
+
+    A mark is the hash of all that a program sees of an answer. The id of the request is not enough: where a thread goes
+    on twice from one checkpoint, a person may approve a request once and reject it once.
+    """
 
     process: WaitingProcess
-    given: frozenset[str]
+    given: frozenset[int]
 
 
 class WaitingPrograms:
@@ -34,9 +38,7 @@ class WaitingPrograms:
         self._lock = threading.Lock()
         self._programs: OrderedDict[str, WaitingProgram] = OrderedDict()
         weakref.finalize(self, _end, self._programs)
-        if hasattr(os, "register_at_fork"):
-            forked = weakref.WeakMethod(self._forget)
-            os.register_at_fork(after_in_child=lambda: (forked() or _nothing)())
+        _all.add(self)
 
     def keep(self, key: str, program: WaitingProgram) -> None:
         """Keep a program under a key; end the one that was kept there before."""
@@ -53,16 +55,26 @@ class WaitingPrograms:
         with self._lock:
             return self._programs.pop(key, None)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forget the programs, in a forked child."""
         # The processes belong to the parent, and the lock may be held by a thread that does not exist here.
         self._programs.clear()
         self._lock = threading.Lock()
 
 
 def _end(programs: dict[str, WaitingProgram]) -> None:
-    for program in programs.values():
+    for program in list(programs.values()):
         program.process.end()
 
 
-def _nothing() -> None:
-    """Do nothing, for an object that no longer exists when the process forks."""
+_all: weakref.WeakSet[WaitingPrograms] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for programs in list(_all):
+        programs.forget()
+
+
+# Once and for all, because what is registered stays: a host may make the programs that wait anew for each run.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)

@@ -4,6 +4,7 @@ Hosts that cannot be simulated in the test process are scripts in processes of t
 /proc, on a read-only root, under a filter that forbids seccomp or Landlock. They use the standard library only.
 """
 
+import gc
 import json
 import os
 import platform
@@ -241,6 +242,24 @@ if child:
     assert sorted(host(script).split()) == ["1", "2", "3"]
 
 
+def test_a_forked_host_runs_a_program_again_that_waits_in_its_parent() -> None:
+    script = """
+import os
+from restgpt.tools.sandbox.program import Entry, run_program
+from restgpt.tools.sandbox.waiting import WaitingPrograms
+waiting = WaitingPrograms()
+given = {"functions": ["get"], "clock": 0.0, "seed": "", "most": 9, "waiting": waiting}
+given["limits"] = Limits(wall=30, cpu=30)
+[call] = run_program("print(get(n=1))", entries=[], **given).calls
+child = os.fork()
+answer = Entry(call.position, "key", call.digest, "answer", 200, {}, "json", b"7")
+print(run_program("print(get(n=1))", entries=[answer], **given).result.output.strip(), flush=True)
+if child:
+    os.waitpid(child, 0)
+"""
+    assert host(script).split() == ["7", "7"]
+
+
 def test_a_host_that_ignores_its_children_still_learns_of_a_timeout() -> None:
     script = """
 import signal
@@ -457,6 +476,45 @@ def test_a_program_waits_in_one_worker_which_ends_with_the_backend() -> None:
     assert _children() == before + 1
     backend.close()
     assert _children() == before
+
+
+def test_a_program_that_begins_to_wait_when_its_backend_is_closed_has_told_its_calls() -> None:
+    class Closing:
+        """A clock that closes the backend at its fifth reading in a run: the worker has begun by then."""
+
+        readings = -1000
+
+        def __call__(self) -> float:
+            self.readings += 1
+            if self.readings == 5:
+                backend.close()
+            return time.monotonic()
+
+    clock = Closing()
+    backend = CPythonBackend(spares=0, clock=clock)
+    clock.readings = 0
+    run = run_program("print(get_item(item_id=1))", **GIVEN, entries=[], backend=backend, waiting=WaitingPrograms())
+    assert (run.kind, run.result.process) == ("calls", None)
+
+
+def test_the_garbage_collector_may_end_a_program_while_its_thread_chooses_a_worker() -> None:
+    before = _children()
+    backend, waiting = CPythonBackend(spares=0), WaitingPrograms()
+    run_program("print(get_item(item_id=1))", **GIVEN, entries=[], backend=backend, waiting=waiting)
+    ring: list[Any] = [waiting]
+    ring.append(ring)
+
+    def collect() -> None:
+        with backend._lock:
+            gc.collect()
+
+    thread = threading.Thread(target=collect, daemon=True)
+    del waiting, ring
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert _children() == before
+    backend.close()
 
 
 def test_programs_that_wait_end_with_the_object_that_keeps_them() -> None:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from programrun import FORGE, PATIENT, Failure, Host, entry, once
 
 from restgpt.tools.sandbox.cpython import CPythonBackend
 from restgpt.tools.sandbox.program import Entry, ProgramRun
+from restgpt.tools.sandbox.record import LOCKED, is_waiting
 from restgpt.tools.sandbox.result import Limits, Status
 from restgpt.tools.sandbox.waiting import WaitingPrograms
 
@@ -98,11 +100,46 @@ def test_a_loop_without_end_after_a_call_is_ended() -> None:
     assert run.result.status is Status.TIMEOUT
 
 
+def test_a_loop_without_end_after_a_call_gets_no_more_time_than_there_is_for_everything() -> None:
+    waiting, code = WaitingPrograms(), "get(n=1)\nwhile True:\n    pass"
+    first = once(code, waiting=waiting)
+    other = CPythonBackend(spares=0)
+    other.close()
+    # The other backend could not run the program again.
+    run = once(code, entry(first.calls[0], 1), waiting=waiting, backend=other, limits=replace(PATIENT, total=0.3))
+    assert run.result.status is Status.TIMEOUT
+
+
 def test_an_answer_for_which_a_process_has_no_memory_goes_to_a_new_one() -> None:
     text = "x" * (70 << 20)
     host = Host({"get": lambda n: text if n == 2 else n}, waiting=WaitingPrograms())
     run = host.play("a = get(n=1)\nprint(len(get(n=2)), a)", limits=Limits(wall=60, cpu=60, data=100 << 20))
     assert run.result.output == f"{len(text)} 1\n"
+
+
+FULL = """
+a = get(n=1)
+full = []
+try:
+    while True:
+        full.append(bytearray(1 << 20))
+except MemoryError:
+    del full[-3:]
+try:
+    text = get(n=2)
+except Exception as error:
+    text = type(error).__name__
+del full
+print(text, get(n=a))
+"""
+"""A program that has no memory for the answer to its second call."""
+
+
+def test_a_program_that_has_no_memory_for_an_answer_has_the_error_of_a_program_that_is_run_again() -> None:
+    answers = {"get": lambda n: "x" * (6 << 20) if n == 2 else 3}
+    one, other = Host(answers).play(FULL), Host(answers, waiting=WaitingPrograms()).play(FULL)
+    assert told(one) == told(other)
+    assert one.kind == "finished"
 
 
 def test_an_answer_to_another_call_than_the_one_that_waits_makes_the_program_run_again() -> None:
@@ -120,6 +157,17 @@ def test_a_program_whose_answer_was_replaced_runs_again() -> None:
     once(code, entry(first.calls[0], 7), waiting=waiting)
     changed = once(code, entry(first.calls[0], 9, key="other"), waiting=waiting)
     assert [call.position for call in changed.calls] == ["1"]
+
+
+@pytest.mark.parametrize("change", [{"given": "rejected", "body": b""}, {"given": "held"}, {"body": b"2"}])
+def test_an_answer_that_the_same_request_got_in_another_branch_of_a_thread_is_not_used(change: dict[str, Any]) -> None:
+    waiting = WaitingPrograms()
+    code = "try:\n    first = get(n=1)\nexcept Rejected:\n    first = 'no'\nput(n=2)\nprint(first)"
+    first = once(code, waiting=waiting).calls[0]
+    here, there = entry(first, 1), replace(entry(first, 1), **change)
+    second = once(code, here, waiting=waiting).calls[0]
+    once(code, there, waiting=waiting)
+    assert once(code, here, entry(second, 3), waiting=waiting).result.output == "1\n"
 
 
 def test_an_answer_of_an_earlier_program_is_taken_once() -> None:
@@ -164,6 +212,21 @@ def test_a_program_cannot_claim_to_wait_where_no_program_may() -> None:
     run = once(code, limits=Limits(wall=0.5, cpu=0.5))
     assert run.result.process is None
     assert run.result.status is Status.TIMEOUT
+
+
+@pytest.mark.parametrize(
+    ("record", "waits"),
+    [
+        (b"5:waits," + b"0:," * 6, True),
+        (b"5:calls," + b"0:," * 6, False),
+        (b"1:x,5:waits,", False),
+    ],
+)
+def test_a_program_waits_as_soon_as_its_record_is_whole_and_alone(record: bytes, waits: bool) -> None:
+    told = LOCKED + b"%d:%b," % (len(record), record)
+    assert is_waiting(told) is waits
+    assert not any(is_waiting(told[:size]) for size in range(len(told)))
+    assert not is_waiting(told + told)
 
 
 def test_a_run_with_two_records_at_once_has_crashed() -> None:

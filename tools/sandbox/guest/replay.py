@@ -369,12 +369,14 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
             leave("large", {})
         worker.flush()
         worker.send(status, b"waits", b"", b"", b"", b"", b"", text)
-        length = received(stream, 10)
-        more = memoryview(received(stream, int(length) if length else 0))
-        if len(more) < 10:
-            _leave(0)  # the host has closed the pipe
-        end = 10 + int(bytes(more[:10]))
-        return _loads(bytes(more[10:end])), more[end:]
+        try:
+            more = memoryview(received(stream, int(received(stream, 10))))
+            end = 10 + int(bytes(more[:10]))
+            return _loads(bytes(more[10:end])), more[end:]
+        except _Anything:
+            # The host does not go on with this process, or the program has left no room for the answer. It must not see
+            # that as an error of its call: the host runs it again from its start.
+            return _leave(0)
 
     try:
         program = _compiled(job, code, leave)
