@@ -11,12 +11,12 @@ from asyncio import CancelledError
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
-from functools import partial
+from functools import partial, wraps
 from threading import Event
 from typing import Any, ParamSpec, TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
-from langchain_core.runnables.config import run_in_executor, set_config_context
+from langchain_core.runnables.config import run_in_executor
 from langgraph.graph import StateGraph
 
 from restgpt.tools.settings import concurrency_from_env
@@ -103,28 +103,11 @@ def run_in_threads(builder: StateGraph[Any, Any, Any, Any], concurrency: int | N
             spec.runnable = ThreadedNode(spec.runnable, threads)
 
 
-class LoopRouter(RunnableLambda[Any, Result]):
-    """Calls a router in the current thread, under asyncio on the event loop, without a traced run of LangChain's.
-
-    A traced run takes longer than most routers. The class is a `RunnableLambda` because LangGraph then reads the
-    labels of the edges from the return type of the router.
-    """
-
-    def __init__(self, route: Callable[[Any], Result]) -> None:
-        super().__init__(route)
-        self._route = route
-
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Result:
-        """Return the result of the router."""
-        # A router may ask LangGraph for the runtime, which LangGraph reads from the config in the context.
-        with set_config_context(config or RunnableConfig()) as context:
-            return context.run(self._route, input)
-
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Result:
-        """Return the result of the router, called on the event loop."""
-        return self.invoke(input, config)
-
-
 def on_loop(router: Callable[[Any], Result]) -> Runnable[Any, Result]:
     """Make a router that runs on the event loop under asyncio, so it must not block."""
-    return LoopRouter(router)
+
+    @wraps(router)
+    async def route(state: Any) -> Result:
+        return router(state)
+
+    return RunnableLambda(router, route)

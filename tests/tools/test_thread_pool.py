@@ -5,22 +5,13 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from threading import Barrier, Event, current_thread
-from typing import Any, Literal, TypedDict
+from typing import Any
 
 import pytest
-from langgraph.graph import END, START, StateGraph
-from langgraph.runtime import get_runtime
 
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings import CONCURRENCY, concurrency_from_env
-from restgpt.tools.thread_pool import ThreadPool, caller_is_cancelled, on_loop
-
-
-class Fact(TypedDict):
-    """The state of a small graph."""
-
-    word: str
-
+from restgpt.tools.thread_pool import ThreadPool, caller_is_cancelled
 
 WORD: ContextVar[str] = ContextVar("word", default="none")
 
@@ -179,46 +170,3 @@ def test_a_size_that_is_no_number_above_zero_is_refused(given: str) -> None:
 def test_a_graph_cannot_have_fewer_than_one_thread() -> None:
     with pytest.raises(ValueError, match="above zero"):
         ThreadPool(0)
-
-
-def test_a_router_runs_on_the_loop_with_the_runtime_of_its_graph_and_without_a_traced_run() -> None:
-    seen: list[str] = []
-
-    @on_loop
-    def way(state: Fact) -> Literal["on", "off"]:
-        seen.append(current_thread().name)
-        return "on" if get_runtime(str).context == state["word"] else "off"
-
-    builder = StateGraph(Fact, context_schema=str)
-    builder.add_node("begin", lambda state: {})
-    builder.add_node("end", lambda state: {"word": "led"})
-    builder.add_edge(START, "begin")
-    builder.add_conditional_edges("begin", way, {"on": "end", "off": END})
-    builder.add_edge("end", END)
-    graph = builder.compile()
-
-    async def names() -> list[str]:
-        events = graph.astream_events({"word": "go"}, context="go", version="v2")
-        return [event["name"] async for event in events if event["event"] == "on_chain_start"]
-
-    async def led() -> Any:
-        return await graph.ainvoke({"word": "go"}, context="go")
-
-    assert graph.invoke({"word": "go"}, context="go") == asyncio.run(led()) == {"word": "led"}
-    assert graph.invoke({"word": "stay"}, context="go") == {"word": "stay"}
-    assert "way" not in asyncio.run(names())
-    assert set(seen) == {current_thread().name}
-
-
-def test_a_graph_draws_the_edges_that_the_return_type_of_a_router_names() -> None:
-    @on_loop
-    def way(state: Fact) -> Literal["left", "right"]:
-        return "left"
-
-    builder = StateGraph(Fact)
-    for name in ("begin", "left", "right"):
-        builder.add_node(name, lambda state: {})
-    builder.add_edge(START, "begin")
-    builder.add_conditional_edges("begin", way)
-    edges = builder.compile().get_graph().edges
-    assert {edge.target for edge in edges if edge.source == "begin"} == {"left", "right"}
