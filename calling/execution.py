@@ -252,7 +252,7 @@ def _kept(session: Session, operation: Operation, replies: Sequence[Reply], rest
     notices = [rest.notice] if rest else []
     cut_short = {"rest": rest.kind} if rest else {}
     if len(replies) == 1:
-        record = session.responses.put(replies[0], operation).to_dict()
+        record = session.responses.put(replies[0], operation if session.compares else None).to_dict()
         return {**record, "pages": 1, "notices": [*record["notices"], *notices], **cut_short}
     values = [reply.content.value() for reply in replies]
     elapsed = sum(reply.elapsed_ms for reply in replies)

@@ -36,7 +36,8 @@ UNREACHABLE = (ConnectFault, ResolveFault)
 class Session:
     """Everything outside that the calls of one thread use, and the number of requests they sent.
 
-    `keep_earlier` has the target of a change read before the change is made, so that it can be undone. Seam: `clock`,
+    `keep_earlier` has the target of a change read before the change is made, so that it can be undone. `compares` has
+    answers compared with their documented schemas, which gives notices for a reader of the answers. Seam: `clock`,
     in seconds, which is the HTTP client's. `deadline` is the moment of that clock by which all requests end.
     """
 
@@ -46,6 +47,7 @@ class Session:
     journal: Journal
     rules: Rules
     keep_earlier: bool = True
+    compares: bool = True
     clock: Callable[[], float] = time.monotonic
     requests: int = 0
     deadline: float | None = None

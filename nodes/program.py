@@ -146,12 +146,9 @@ def _advanced(run: Run, state: ProgramState) -> dict[str, Any]:
     if over := _exhausted(run, state):
         annotate(program=program["number"], program_calls=0, program_end="budget")
         return _closed(run, state, requests, over, end="budget")
-    record = of_program(state, program)
-    # Shapes of answers are learned for a model, and a recipe that cannot be healed has none.
-    if record is None or record.get("heals"):
-        for request in requests:
-            if request["status"] == "sent":
-                run.learn(request)
+    for request in requests:
+        if request["status"] == "sent":
+            run.learn(request)
     requests = _read(requests)
     found = _run(run, state, program, requests)
     taken = {**program["taken"], **found.taken}

@@ -32,7 +32,7 @@ from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.session import Session
 from restgpt.calling.shapes import Shapes
 from restgpt.nodes.context import Context
-from restgpt.nodes.recipes.record import stricter
+from restgpt.nodes.recipes.record import has_reader, stricter
 from restgpt.nodes.records import Request, Usage
 from restgpt.nodes.role_models import RoleModels
 from restgpt.nodes.today import today_text
@@ -161,7 +161,16 @@ class Resources:
         check_store(configured.get("__pregel_checkpointer"), runtime.store or self._store)
         thread = str(configured.get("thread_id") or "no-thread")
         claim = configured.get(RUN_CLAIM)
-        return Run(self, context, self._store_of(runtime), thread, started=self.clock(), spent=spent, claim=claim)
+        return Run(
+            self,
+            context,
+            self._store_of(runtime),
+            thread,
+            started=self.clock(),
+            spent=spent,
+            claim=claim,
+            has_reader=has_reader(state or {}),
+        )
 
     def _store_of(self, runtime: Runtime[Context]) -> BaseStore:
         store = runtime.store or self._store
@@ -245,7 +254,10 @@ class Resources:
 
 @dataclass(slots=True)
 class Run:
-    """The resources of one node run, and a count of the model calls, tokens and requests that it uses."""
+    """The resources of one node run, and a count of the model calls, tokens and requests that it uses.
+
+    `has_reader` says whether a model may read the answers of this turn.
+    """
 
     resources: Resources
     context: Context
@@ -254,6 +266,7 @@ class Run:
     started: float
     spent: float | None = None
     claim: Claim | None = None
+    has_reader: bool = True
     _spent: dict[str, ModelUsage] = field(default_factory=dict)
     _session: Session | None = None
 
@@ -283,6 +296,7 @@ class Run:
                 journal=Journal(self.store, self.thread, run=self.claim),
                 rules=self.rules,
                 keep_earlier=self.context.undo,
+                compares=self.has_reader,
             )
             if self.spent is not None:
                 self._session.deadline = self._session.clock() + self.left()
@@ -400,8 +414,13 @@ class Run:
         return self.shapes.seen(operation, focus=focus) or ""
 
     def learn(self, request: Request) -> None:
-        """Learn the shape of the response to a request, if it is a successful one with JSON of a moderate size."""
+        """Learn the shape of the response to a request, if it is a successful one with JSON of a moderate size.
+
+        Shapes are learned for a model, so without a reader none is.
+        """
         response = request["response"]
+        if not self.has_reader:
+            return
         if not is_success(int(response.get("status", 0))) or response.get("kind") != "json" or response["truncated"]:
             return
         if response["size"] <= MOST_LEARNED:

@@ -238,6 +238,12 @@ def stricter(writes: Writes, state: RecipeState | Mapping[str, Any]) -> Writes:
     return own if STRICTNESS[own] > STRICTNESS[writes] else writes
 
 
+def has_reader(state: RecipeState | Mapping[str, Any]) -> bool:
+    """Return whether a model may read the answers of a turn; False for a recipe that no model can heal."""
+    record = current(state)
+    return record is None or bool(record.get("heals"))
+
+
 _COMPARISONS: WeakKeyDictionary[Catalogue, dict[str, Comparison]] = WeakKeyDictionary()
 
 

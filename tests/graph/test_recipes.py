@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from board import Agent, Board
+from board import TOY, Agent, Board
 from kitchen import Kitchen
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -30,7 +30,7 @@ from restgpt.graph.build import build_graph
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.nodes.recipes.record import recipe_record
 from restgpt.nodes.resources import Resources
-from restgpt.specs import Catalogue
+from restgpt.specs import Catalogue, load_api
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.reply import Reply
@@ -316,6 +316,20 @@ def test_the_planner_goes_on_where_a_recipe_stops_before_its_change(board: Board
     assert made.program in json.loads(str(prompt[-2].text))["text"]
     # The planner's program gets the answer that the recipe had read.
     assert board.calls() == ADDED
+
+
+def test_only_a_run_that_a_model_can_heal_compares_answers_with_their_schemas(board: Board) -> None:
+    stricter = TOY.read_text().replace("name: {type: string}", "name: {type: string, maxLength: 3}", 1)
+    board.api = load_api(stricter.encode(), base_url=board.server.url, auth=board.api.auth, name=board.api.name)
+    made = recipe(board.api, "print(len(rows(list_projects())))", (LISTED,))
+    found = []
+    for heals in (True, False):
+        agent = agent_of(board)
+        agent.ask(given(made, heals=heals))
+        [step] = agent.graph.get_state(agent.config).values["steps"]
+        found.append(step["requests"][0]["response"]["notices"])
+    assert "the answer differs from its documented schema at /items/0/name" in found[0][0]
+    assert found[1] == []
 
 
 def test_a_read_of_a_renamed_function_is_not_made_again(board: Board) -> None:
