@@ -12,7 +12,10 @@ from typing import Any
 from restgpt.bench.recipes.measure import PAUSE, Measure, Measured, Summary
 from restgpt.bench.restbench.suite import NAMES, OWN, SuiteError, open_suite
 
-COLUMNS = ("suite", "n", "savable", "equal", "first run", "again", "elsewhere", "right", "refused", "wrong", "by names")
+COLUMNS = (
+    *("suite", "n", "savable", "equal", "first run", "again", "fastest"),
+    *("elsewhere", "right", "refused", "wrong", "by names"),
+)
 MOST = 600
 """The maximum number of characters of a reason in the list of failures."""
 
@@ -91,6 +94,7 @@ def _row(name: str, found: Summary) -> tuple[str, ...]:
         share(found.equal, found.saved),
         f"{found.first_ms:.1f} ms",
         f"{found.again_ms:.1f} ms",
+        f"{found.fastest_ms:.1f} ms",
         str(found.elsewhere),
         share(found.right, found.elsewhere),
         share(found.refused, found.elsewhere),

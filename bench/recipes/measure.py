@@ -36,7 +36,7 @@ from restgpt.worlds.server import serve
 PERFECT = f"{PREFIX}perfect"
 THREAD = "measured"
 REPEATS = 5
-"""The number of further runs of a recipe on the same graph, whose median is the time of a run that is not the first."""
+"""The number of further runs of a recipe on the same graph, for the time of a run that is not the first."""
 
 PAUSE = 0.3
 """Seconds before each of these runs, in which the sandbox starts the workers that the run before has used."""
@@ -107,7 +107,8 @@ class Elsewhere:
 class Measured:
     """A task of a suite: `problem` says why it is not solved, saved or repeated; `recipe` is empty without one.
 
-    `first_ms` is the own time of the first run of a new graph, `again_ms` the median of its next runs.
+    `first_ms` is the own time of the first run of a new graph, `again_ms` the median of its next runs, and `fastest_ms`
+    the least of these, which other work of the machine disturbs least.
     """
 
     suite: str
@@ -117,6 +118,7 @@ class Measured:
     equal: bool = False
     first_ms: float | None = None
     again_ms: float | None = None
+    fastest_ms: float | None = None
     problem: str = ""
     recipe: Mapping[str, Any] = field(default_factory=dict)
     elsewhere: tuple[Elsewhere, ...] = ()
@@ -169,8 +171,8 @@ class Measure:
         problem = again if isinstance(again, str) else _difference(first, again)
         if isinstance(again, _Run):
             measured = replace(measured, first_ms=again.own_ms)
-        if not problem:
-            measured = replace(measured, again_ms=self._again(item, graph, recipe.examples, watched))
+        if not problem and (times := self._again(item, graph, recipe.examples, watched)):
+            measured = replace(measured, again_ms=round(median(times), 1), fastest_ms=min(times))
         others = exchanged(item.task, self._suite.world, recipe.examples, seed=self._seed, count=self._count)
         elsewhere = tuple(self._elsewhere(item, recipe, other, watched, apis) for other in others)
         return replace(measured, equal=not problem, problem=problem, elsewhere=elsewhere)
@@ -200,17 +202,17 @@ class Measure:
         recipe = save_run(values, resources, name=name, store=store, thread=THREAD)
         return recipe, tuple(watched.requests)
 
-    def _again(self, item: Item, graph: RecipeGraph, inputs: Mapping[str, Any], watched: Watched) -> float | None:
-        """Return the median own time of further runs, each on the world as it was before; None if a run stops."""
+    def _again(self, item: Item, graph: RecipeGraph, inputs: Mapping[str, Any], watched: Watched) -> list[float]:
+        """Return the own times of further runs, each on the world as it was before; none if a run stops."""
         times = []
         for number in range(REPEATS):
             self._fresh(item, watched, self._seed)
             time.sleep(self._pause)
             run = self._repeated(graph, inputs, watched, thread=f"{THREAD} {number}")
             if isinstance(run, str) or not run.fulfilled:
-                return None
+                return []
             times.append(run.own_ms)
-        return round(median(times), 1)
+        return times
 
     def _repeated(
         self, graph: RecipeGraph, inputs: Mapping[str, Any], watched: Watched, *, thread: str = THREAD
@@ -279,6 +281,7 @@ class Summary:
     equal: int
     first_ms: float
     again_ms: float
+    fastest_ms: float
     elsewhere: int
     right: int
     refused: int
@@ -297,6 +300,7 @@ class Summary:
             equal=sum(item.equal for item in measured),
             first_ms=_median(item.first_ms for item in measured),
             again_ms=_median(item.again_ms for item in measured),
+            fastest_ms=_median(item.fastest_ms for item in measured),
             elsewhere=len(runs),
             right=outcomes.count("right"),
             refused=outcomes.count("refused"),

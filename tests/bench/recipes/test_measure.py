@@ -18,6 +18,8 @@ def test_the_toy_suite_is_saved_repeated_and_right_elsewhere() -> None:
         assert (measured.solved, measured.saved, measured.equal, measured.problem) == (True, True, True, "")
         assert measured.first_ms is not None
         assert measured.again_ms is not None
+        assert measured.fastest_ms is not None
+        assert measured.fastest_ms <= measured.again_ms + 0.1
         assert [run.outcome for run in measured.elsewhere] == ["right", "right"]
         assert {run.way for run in measured.elsewhere} == {
             "names" if measured.recipe["inputs"]["properties"] else "data"
@@ -59,14 +61,15 @@ def test_the_summary_counts_runs_and_takes_the_median_of_times() -> None:
         Elsewhere({}, 0, "names", (), "wrong", ""),
         Elsewhere({}, 1, "data", (), "refused", ""),
     )
-    first = Measured("s", "1", solved=True, saved=True, equal=True, first_ms=10, again_ms=4, elsewhere=runs)
+    times = {"first_ms": 10, "again_ms": 4, "fastest_ms": 3}
+    first = Measured("s", "1", solved=True, saved=True, equal=True, elsewhere=runs, **times)
     rest = [
-        replace(first, first_ms=30, again_ms=6, elsewhere=()),
-        replace(first, saved=False, equal=False, first_ms=None, again_ms=None, elsewhere=()),
+        replace(first, first_ms=30, again_ms=6, fastest_ms=4, elsewhere=()),
+        replace(first, saved=False, equal=False, first_ms=None, again_ms=None, fastest_ms=None, elsewhere=()),
     ]
     summary = Summary.of([first, *rest])
     assert (summary.tasks, summary.solved, summary.saved, summary.equal) == (3, 3, 2, 2)
-    assert (summary.first_ms, summary.again_ms) == (20, 5)
+    assert (summary.first_ms, summary.again_ms, summary.fastest_ms) == (20, 5, 3.5)
     assert (summary.elsewhere, summary.right, summary.refused, summary.wrong, summary.by_names) == (3, 1, 1, 1, 2)
 
 
