@@ -8,7 +8,7 @@ from uuid import uuid4
 import typer
 
 from restgpt.commands.failure import UsageError, refuse_bytes, reported
-from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs
+from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs, Thread, Writes
 from restgpt.commands.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -36,12 +36,7 @@ def ask(
     selector_model: RoleModel = None,
     caller_model: RoleModel = None,
     parser_model: RoleModel = None,
-    writes: Annotated[
-        Literal["ask", "allow", "deny", "dry-run"] | None,
-        typer.Option(
-            help="Whether requests that change data are asked about, sent, denied, or only shown. Default: ask."
-        ),
-    ] = None,
+    writes: Writes = None,
     structured_output: Annotated[
         Literal["auto", "json_schema", "function_calling", "json"] | None,
         typer.Option(help="How the model is asked for structured output. Default: auto."),
@@ -52,10 +47,7 @@ def ask(
             "--set", help="Another setting of the run, such as max_steps=5. May be repeated.", metavar="NAME=VALUE"
         ),
     ] = None,
-    thread: Annotated[
-        str | None,
-        typer.Option(help="Continue the conversation of this thread; a new ID starts a thread.", metavar="ID"),
-    ] = None,
+    thread: Thread = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

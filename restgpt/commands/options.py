@@ -1,6 +1,6 @@
 """The options that several commands share."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,6 +14,14 @@ Specs = Annotated[
 BaseUrl = Annotated[
     str | None,
     typer.Option("--base-url", help="The base URL of the API, instead of the document's server.", metavar="URL"),
+]
+Writes = Annotated[
+    Literal["ask", "allow", "deny", "dry-run"] | None,
+    typer.Option(help="Whether requests that change data are asked about, sent, denied, or only shown. Default: ask."),
+]
+Thread = Annotated[
+    str | None,
+    typer.Option(help="Continue the conversation of this thread; a new ID starts a thread.", metavar="ID"),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not print the trace on stderr.")]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from restgpt.commands.failure import UsageError, refuse_bytes, reported
-from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs
+from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs, Thread, Writes
 from restgpt.commands.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -74,16 +74,8 @@ def run(
             "--heal", help="If the recipe stops before its first change, let the agent go on; this needs a model."
         ),
     ] = False,
-    writes: Annotated[
-        Literal["ask", "allow", "deny", "dry-run"] | None,
-        typer.Option(
-            help="Whether requests that change data are asked about, sent, denied, or only shown. Default: ask."
-        ),
-    ] = None,
-    thread: Annotated[
-        str | None,
-        typer.Option(help="Continue the conversation of this thread; a new ID starts a thread.", metavar="ID"),
-    ] = None,
+    writes: Writes = None,
+    thread: Thread = None,
     names: ApiNames = None,
     specs: Specs = None,
     base_url: BaseUrl = None,
