@@ -12,10 +12,9 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from restgpt.calling.reversal import Reversal
+from restgpt.graph.build import approval_node, sender_node
 from restgpt.graph.channels import Aggregate, FormatChannel
-from restgpt.graph.fence import fenced
 from restgpt.graph.routes import after_sender
-from restgpt.nodes.approval import make_approval
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import (
     FORMAT,
@@ -29,8 +28,6 @@ from restgpt.nodes.records import (
     placed,
 )
 from restgpt.nodes.resources import Resources
-from restgpt.nodes.sender import make_sender
-from restgpt.tools.telemetry import observed
 from restgpt.tools.thread_pool import on_loop, run_in_threads
 
 
@@ -63,8 +60,8 @@ def undo_thread(thread: str) -> str:
 def build_undo(resources: Resources, *, checkpointer: BaseCheckpointSaver[Any], store: BaseStore) -> UndoGraph:
     """Build the graph that asks for approval of the reversing requests and sends them in order."""
     builder = StateGraph(UndoState, context_schema=Context)
-    builder.add_node("approval", observed("approval", fenced(make_approval(resources), resources)))
-    builder.add_node("sender", observed("sender", fenced(make_sender(resources), resources, parallel=True)))
+    builder.add_node("approval", approval_node(resources))
+    builder.add_node("sender", sender_node(resources))
     builder.add_edge(START, "approval")
     builder.add_conditional_edges(
         "approval", _after_approval, {"asked": "approval", "approved": "sender", "not approved": END}
