@@ -39,12 +39,12 @@ def make_running(resources: Resources) -> Node:
         begun = resources.clock()
         update = parser(state, runtime, config)
         while (
-            _has_few_reads(now := _after(state, update))
+            _has_few_reads(now := _merged(state, update))
             and resources.clock() - begun < MOST_SECONDS
             and not _is_stopped(runtime)
         ):
             update = _merged(update, approval(now, runtime, config))
-            now = _after(state, update)
+            now = _merged(state, update)
             batches = batches_of_reads(now)
             if batches is None:
                 break
@@ -52,7 +52,7 @@ def make_running(resources: Resources) -> Node:
             began = update["usage"]["seconds"]
             for sent in _sent(sender, [{**batch, "began": began} for batch in batches], runtime, config):
                 update = _merged(update, sent)
-            update = _merged(update, parser(_after(state, update), runtime, config))
+            update = _merged(update, parser(_merged(state, update), runtime, config))
         return update
 
     return running
@@ -82,13 +82,10 @@ def _sent(
         return list(executor.map(send, batches))
 
 
-def _after(state: Any, update: dict[str, Any]) -> Any:
-    """Return the state of the graph as it would be after an update."""
-    requests = merge_requests(state["requests"], update.get("requests", []))
-    return {**state, **update, "requests": requests, "usage": add_usage(state["usage"], update["usage"])}
+def _merged(before: Any, update: dict[str, Any]) -> Any:
+    """Return a state, or the updates before, with one more update, as the channels of the graph merge them.
 
-
-def _merged(update: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """Return two updates as one; `steps` are not added, because only the update that ends the program has them."""
-    requests = merge_requests(update.get("requests", []), more.get("requests", []))
-    return {**update, **more, "requests": requests, "usage": add_usage(update["usage"], more["usage"])}
+    `steps` are not added to those before, because only the update that ends the program has them.
+    """
+    requests = merge_requests(before.get("requests", []), update.get("requests", []))
+    return {**before, **update, "requests": requests, "usage": add_usage(before["usage"], update["usage"])}
