@@ -116,7 +116,7 @@ class CPythonBackend:
         # Some functions of the standard library import further modules when they are called; `modules_for` cannot find
         # these. A run has no side effects, so it is repeated with the missing module loaded before the lock.
         modules = modules_for(code) + needed_modules(code, media)
-        end = self._clock() + (math.inf if limits.total is None else limits.total)
+        end = self._end_of(limits)
         left = limits
         for _ in range(_REPEATS + 1):
             result, ran = self._once(code, data, media=media, limits=left, modules=modules, end=end, may_wait=may_wait)
@@ -157,7 +157,7 @@ class CPythonBackend:
         given = given_modules(code, media, compiled=self._is_own_version)
         header["given"], header["compiled"] = {name: len(text) for name, text in given.items()}, self._is_own_version
         request = [b"".join([framed(header), *given.values(), source]), data]
-        if not self._slots.acquire(timeout=min(max(0.0, end - self._clock()), threading.TIMEOUT_MAX)):
+        if not self._take_slot(end):
             return SandboxResult(Status.TIMEOUT), 0.0
         try:
             started = self._clock()
@@ -174,8 +174,8 @@ class CPythonBackend:
 
     def go_on(self, waiting: "_WaitingWorker", data: bytes, limits: Limits) -> SandboxResult | None:
         """Send answers to the worker in which a program waits; None if the worker has been ended or no slot is free."""
-        end = self._clock() + (math.inf if limits.total is None else limits.total)
-        if not self._slots.acquire(timeout=min(max(0.0, end - self._clock()), threading.TIMEOUT_MAX)):
+        end = self._end_of(limits)
+        if not self._take_slot(end):
             return None
         try:
             started = self._clock()
@@ -220,6 +220,14 @@ class CPythonBackend:
         self._starting = 0
         self._lock = threading.RLock()
         self._slots = threading.BoundedSemaphore(self._workers)
+
+    def _end_of(self, limits: Limits) -> float:
+        """Return the moment by which a run that begins now must have ended, its wait for a slot included."""
+        return self._clock() + (math.inf if limits.total is None else limits.total)
+
+    def _take_slot(self, end: float) -> bool:
+        """Wait until a worker may run, and return whether that was before the moment `end`."""
+        return self._slots.acquire(timeout=min(max(0.0, end - self._clock()), threading.TIMEOUT_MAX))
 
     def _serve(self, request: list[bytes], limits: Limits, end: float, may_wait: bool) -> "tuple[_Worker, _Run]":
         # A spare worker may have died while it waited. It has read no code then, so a new worker can run the job.

@@ -141,8 +141,10 @@ def run_program(
         "inputs": None if inputs is None else dict(inputs),
         "may_wait": waiting is not None,
     }
-    key = json.dumps([cleaned, traced, *(job[name] for name in ("functions", "clock", "seed", "inputs"))])
-    result = _gone_on(waiting, key, entries, most, limits) if waiting is not None else None
+    key, result = "", None
+    if waiting is not None:
+        key = json.dumps([cleaned, traced, *(job[name] for name in ("functions", "clock", "seed", "inputs"))])
+        result = _gone_on(waiting, key, entries, most, limits)
     if result is None:
         if check:
             job |= {"stubs": list(stubs), "names": list(names)[:MOST_NAMES], "modules": sorted(OFFERED)}
