@@ -81,6 +81,9 @@ Status = Literal[
     "parsed",  # the answer was read
 ]
 
+UNSENT: frozenset[Status] = frozenset({"planned", "asked", "approved"})
+"""The statuses of a call that may still be sent."""
+
 
 class RequestRecord(TypedDict):
     """A built request; the body is text, or Base64 where it is none that every store takes."""

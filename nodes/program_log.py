@@ -8,6 +8,7 @@ from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
 from restgpt.calling.call import succeeded
+from restgpt.calling.record import UNSENT
 from restgpt.nodes.records import Place, Program, RecipeRun, Request, Step, Usage
 from restgpt.nodes.resources import Run
 from restgpt.nodes.rounds import RoundState
@@ -66,7 +67,7 @@ def entries(
     positions = {key: position for position, key in program["taken"].items()}
     for request in earlier:
         place = request.get("place")
-        if place is None or request["status"] in ("planned", "asked", "approved"):
+        if place is None or request["status"] in UNSENT:
             continue
         is_own = request in requests and place["program"] == program["number"]
         if is_own:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from restgpt.calling.record import UNSENT
 from restgpt.nodes.records import Program, Request, Step, Usage
 from restgpt.tools.quotation import visible
 from restgpt.tools.sandbox.code import clean_code
@@ -103,7 +104,7 @@ def _called(requests: Sequence[Request], describe: Callable[[Request], str]) -> 
 
 
 def _is_over(request: Request) -> bool:
-    return request["status"] not in ("planned", "asked", "approved")
+    return request["status"] not in UNSENT
 
 
 def _calls(requests: Sequence[Request]) -> Iterator[Line]:
