@@ -226,7 +226,7 @@ def _defaults(record: RecipeRun) -> dict[str, Any]:
 
 
 def _scalars(value: Any) -> list[Any]:
-    return [leaf for _, leaf in scalars(value) if leaf is not None and not isinstance(leaf, bool)]
+    return [leaf for _, leaf in scalars(value) if not isinstance(leaf, bool)]
 
 
 def stricter(writes: Writes, state: RecipeState | Mapping[str, Any]) -> Writes:

@@ -291,8 +291,7 @@ class Settling:
 
 def _has_other_inputs(recipe: Recipe, inputs: Mapping[str, Any]) -> bool:
     """Return whether a run had other inputs than the saved one; an input without an example had its default then."""
-    properties = recipe.inputs.get("properties", {})
-    defaults = {name: schema["default"] for name, schema in properties.items() if "default" in schema}
+    defaults = {name: schema["default"] for name, schema in recipe.properties.items() if "default" in schema}
     known = {name: value for name, value in inputs.items() if name in recipe.examples or name in defaults}
     return known != {**{name: defaults[name] for name in known if name in defaults}, **recipe.examples}
 
