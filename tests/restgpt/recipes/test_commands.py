@@ -11,7 +11,7 @@ from cli import Cli, at
 from plantrecipe import CREATE_PROJECT, INPUTS, PROGRAM, plant_recipe
 
 from restgpt.calling.recipes.book import RecipeBook
-from restgpt.calling.recipes.recipe import UsedOperation
+from restgpt.calling.recipes.recipe import Recipe, RecipeApi, UsedOperation
 from restgpt.calling.recipes.recipe_file import recipe_text
 from restgpt.worlds import World
 from restgpt.worlds.server import WorldServer
@@ -33,23 +33,18 @@ print(f"{len(found)} projects have {inputs['word']} in their names.")
 WORD = {"type": "object", "properties": {"word": {"type": "string", "examples": ["a"]}}, "required": ["word"]}
 
 
+def word_recipe(**changed: Any) -> Recipe:
+    """Return a recipe with one input, a word, that counts projects; its fields may have other values."""
+    values: dict[str, Any] = {"program": COUNT, "operations": (LIST,), "apis": ({"name": "team-board"},)}
+    return plant_recipe(**{"inputs": WORD, "links": (), "calls": (), **values, **changed})
+
+
 @pytest.fixture
 def book(cli: Cli, tmp_path: Path) -> RecipeBook:
     """A folder of recipes in the working folder, with one that makes changes and one that only reads."""
     book = RecipeBook(tmp_path / "recipes")
     book.save(plant_recipe(apis=({"name": "team-board"},)))
-    book.save(
-        plant_recipe(
-            name="count-projects",
-            description="Count the projects with a word in their names",
-            apis=({"name": "team-board"},),
-            inputs=WORD,
-            program=COUNT,
-            operations=(LIST,),
-            links=(),
-            calls=(),
-        )
-    )
+    book.save(word_recipe(name="count-projects", description="Count the projects with a word in their names"))
     return book
 
 
@@ -156,17 +151,7 @@ def test_a_run_with_other_inputs_proves_the_recipe_and_one_with_the_saved_inputs
 
 def test_a_failed_run_proves_nothing_and_ends_with_1(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     code = "stop(f\"There is no {inputs['word']}.\")\nlist_projects()\n"
-    book.save(
-        plant_recipe(
-            name="stops",
-            inputs=WORD,
-            program=code,
-            operations=(LIST,),
-            links=(),
-            calls=(),
-            apis=({"name": "team-board"},),
-        )
-    )
+    book.save(word_recipe(name="stops", program=code))
     ran = cli("recipe", "run", "stops", "--input", "word=e", *at(toy))
     assert ran.code == 1
     assert "The recipe stops stopped before it changed anything. The program stopped: There is no e." in ran.out
@@ -217,12 +202,7 @@ def test_a_dry_run_sends_no_change(cli: Cli, toy: WorldServer, book: RecipeBook)
 
 def test_a_dry_run_that_reaches_every_operation_proves_a_recipe(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     program = 'made = create_project(body={"name": inputs["word"]})\nprint(made["id"])\n'
-    api = ({"name": "team-board"},)
-    book.save(
-        plant_recipe(
-            name="one", inputs=WORD, program=program, operations=(CREATE_PROJECT,), links=(), calls=(), apis=api
-        )
-    )
+    book.save(word_recipe(name="one", program=program, operations=(CREATE_PROJECT,)))
     ran = cli("recipe", "run", "one", "--input", "word=Moss", *at(toy), "--writes", "dry-run")
     assert ran.code == 0, ran.err
     assert book.load("one").proved
@@ -278,7 +258,7 @@ def test_the_api_is_found_in_apis_yaml_and_the_recipes_beside_it(
 
 
 def test_another_version_of_the_api_is_a_notice(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
-    path = book.save(plant_recipe(name="old", inputs=WORD, program=COUNT, operations=(LIST,), links=(), calls=()))
+    path = book.save(word_recipe(name="old", apis=(RecipeApi(name="team-board", version="1.0"),)))
     ran = cli("recipe", "run", "old", "--input", "word=e", *at(toy))
     assert ran.code == 0, ran.err
     assert "saved with version 1.0 of team-board; its document now has version 1.0.0." in ran.err
@@ -287,7 +267,7 @@ def test_another_version_of_the_api_is_a_notice(cli: Cli, toy: WorldServer, book
 
 def test_a_recipe_runs_from_its_file(cli: Cli, toy: WorldServer, tmp_path: Path) -> None:
     path = tmp_path / "any name.yml"
-    path.write_text(recipe_text(plant_recipe(inputs=WORD, program=COUNT, operations=(LIST,), links=(), calls=())))
+    path.write_text(recipe_text(word_recipe()))
     ran = cli("recipe", "run", str(path), "--input", "word=e", *at(toy))
     assert ran.code == 0, ran.err
     assert "\nproved: " in path.read_text()
@@ -365,17 +345,7 @@ def test_a_check_runs_the_reads_and_says_which_guards_hold(cli: Cli, toy: WorldS
 
 def test_a_check_that_finds_a_shift_says_where_and_sends_nothing(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     gone = LIST.model_copy(update={"path": "/boards"})
-    book.save(
-        plant_recipe(
-            name="gone",
-            inputs=WORD,
-            program=COUNT,
-            operations=(gone,),
-            links=(),
-            calls=(),
-            apis=({"name": "team-board"},),
-        )
-    )
+    book.save(word_recipe(name="gone", operations=(gone,)))
     ran = cli("recipe", "run", "gone", "--check", *at(toy))
     assert ran.code == 1
     assert "so nothing was sent." in ran.out
