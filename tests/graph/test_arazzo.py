@@ -4,14 +4,11 @@ from typing import Any
 
 from arazzorun import Json, document, imported, inputs
 from board import Board
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.store.memory import InMemoryStore
+from kitchen import Kitchen
 from langgraph.types import Command
 
 from restgpt.calling.recipes.recipe import Recipe
-from restgpt.graph.recipes.build import build_recipe
 
-THREAD: Any = {"configurable": {"thread_id": "thread"}}
 NEW: Json = {
     "stepId": "new",
     "operationId": "create_project",
@@ -28,17 +25,6 @@ ADD: Json = {
 }
 
 
-class Kitchen:
-    """The graph of an imported workflow with a thread of its own."""
-
-    def __init__(self, board: Board, recipe: Recipe) -> None:
-        self.graph = build_recipe(recipe, [board.api], checkpointer=InMemorySaver(), store=InMemoryStore())
-
-    def run(self, given: Any, writes: str = "ask") -> Any:
-        value = given if isinstance(given, Command) else {"inputs": given}
-        return self.graph.invoke(value, THREAD, context={"writes": writes})  # type: ignore[call-overload]
-
-
 def a_recipe(board: Board, *steps: Json, **workflow: Any) -> Recipe:
     return imported(document(*steps, inputs=inputs("name"), **workflow), board.api)
 
@@ -48,7 +34,7 @@ def answered(kind: str) -> Any:
 
 
 def test_each_change_of_a_workflow_is_asked_about(board: Board) -> None:
-    kitchen = Kitchen(board, a_recipe(board, NEW, ADD, outputs={"task": "$steps.add.outputs.task"}))
+    kitchen = Kitchen(a_recipe(board, NEW, ADD, outputs={"task": "$steps.add.outputs.task"}), board)
     paused = kitchen.run({"name": "Shed"})
     [action] = paused["__interrupt__"][0].value["action_requests"]
     assert "/projects" in str(action)
@@ -61,7 +47,7 @@ def test_each_change_of_a_workflow_is_asked_about(board: Board) -> None:
 
 
 def test_a_refused_change_ends_the_workflow_before_its_other_steps(board: Board) -> None:
-    kitchen = Kitchen(board, a_recipe(board, NEW, ADD))
+    kitchen = Kitchen(a_recipe(board, NEW, ADD), board)
     kitchen.run({"name": "Shed"})
     done = kitchen.run(answered("reject"))
     assert board.calls() == []
@@ -74,12 +60,12 @@ def test_a_workflow_that_fails_says_at_which_step(board: Board) -> None:
         "operationId": "get_project",
         "parameters": [{"name": "project_id", "in": "path", "value": 999}],
     }
-    done = Kitchen(board, a_recipe(board, gone, NEW)).run({"name": "Shed"}, writes="allow")
+    done = Kitchen(a_recipe(board, gone, NEW), board).run({"name": "Shed"}, writes="allow")
     assert "The step gone of main failed: the answer was HTTP 404." in done["answer"]
     assert board.calls() == ["GET /projects/{project_id} 404"]
 
 
 def test_a_dry_run_of_a_workflow_shows_its_first_change_and_sends_none(board: Board) -> None:
-    done = Kitchen(board, a_recipe(board, NEW, ADD)).run({"name": "Shed"}, writes="dry-run")
+    done = Kitchen(a_recipe(board, NEW, ADD), board).run({"name": "Shed"}, writes="dry-run")
     assert '"name": "Shed"' in done["answer"]
     assert board.calls() == []
