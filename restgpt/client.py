@@ -24,6 +24,7 @@ from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.persistence import open_persistence
 from restgpt.graph.program import ProgramInput, build_program, ended, ended_in
+from restgpt.host.operations import description
 from restgpt.nodes.client_program import UnfinishedProgramError
 from restgpt.nodes.context import Context
 from restgpt.nodes.conversation import ConversationState, answered, answered_apis, responses, seen_message
@@ -31,7 +32,6 @@ from restgpt.nodes.records import Request, call_of, placed
 from restgpt.nodes.resources import Resources, Run, check_store
 from restgpt.outcome import Called, Outcome, Pending, Ran, Undone
 from restgpt.specs import Api, Catalogue, Operation
-from restgpt.specs.docs.documentation import documentation
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import Body, UnknownHandleError
@@ -122,8 +122,8 @@ class Client:
         return self._catalogue.operation(key)
 
     def describe(self, key: str) -> str:
-        """Return the documentation of an operation, within the setting `documentation_budget`."""
-        return documentation(self.operation(key), budget=self.resources.defaults.documentation_budget)
+        """Return the documentation of an operation and its function for `run`, within `documentation_budget` tokens."""
+        return description(self._catalogue, [self.operation(key)], budget=self.resources.defaults.documentation_budget)
 
     @property
     def _catalogue(self) -> Catalogue:
