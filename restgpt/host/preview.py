@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from restgpt.host.reading import shortened
 from restgpt.outcome import Called, Ran
 from restgpt.prompts import fenced
 from restgpt.specs.docs.documentation import TOKEN
@@ -13,8 +12,11 @@ from restgpt.tools.response.store import UnknownHandleError
 NOTES = 600
 """The most characters of the notes and notices of an answer."""
 
-AROUND = 120
+AROUND = 160
 """The tokens of a preview for the lines around its data."""
+
+POINTER = 120
+"""The most characters of the pointer at which reading goes on; a longer one is left out."""
 
 MOST_CALLS = 8
 """How many operations the line about the calls of a program names."""
@@ -84,15 +86,16 @@ def _outcome(called: Called) -> str:
 
 
 def _with(lines: list[str], found: BodyPreview, structured: dict[str, Any], handle: str, label: str) -> Preview:
-    """Add the data to the lines above it, and how to read what it leaves out."""
-    lines = [*lines, fenced(label, found.text)]
+    """Add the data to the lines above it, and how to read what it leaves out.
+
+    A pointer consists of foreign names, so it stands inside of the marks of the data.
+    """
     if found.is_whole:
-        return Preview("\n".join(lines), structured, handle, is_whole=True)
-    # Names in a pointer are foreign text, so a long or odd one is not repeated here; it stands in the data.
-    pointer = found.pointer if shortened(found.pointer) == found.pointer else ""
-    page = found.page if pointer == found.pointer else 1
-    place = f"handle={handle}{f' pointer={pointer}' if pointer else ''}{f' page={page}' if page > 1 else ''}"
-    left_out = shortened(found.left_out, 300)
-    lines.append(f"Left out: {left_out}. Read on with {place}")
-    structured = {**structured, "handle": handle, "left_out": left_out}
-    return Preview("\n".join(lines), structured, handle, pointer=pointer, page=page)
+        return Preview("\n".join([*lines, fenced(label, found.text)]), structured, handle, is_whole=True)
+    is_short = len(found.pointer) <= POINTER
+    pointer, page = (found.pointer, found.page) if is_short else ("", 1)
+    place = f"{f' pointer={pointer}' if pointer else ''}{f' page={page}' if page > 1 else ''}"
+    text = f"{found.text}\nLeft out: {found.left_out}.{f' It goes on at{place}' if place else ''}"
+    last = f"This is not the whole result. Read on with handle={handle}, by pointer and page."
+    structured = {**structured, "handle": handle, "left_out": found.left_out}
+    return Preview("\n".join([*lines, fenced(label, text), last]), structured, handle, pointer=pointer, page=page)

@@ -9,7 +9,7 @@ from restgpt.prompts import fenced
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
 from restgpt.tools.errors import RepairableError
-from restgpt.tools.response.page import Page, read_page
+from restgpt.tools.response.page import NoSuchPartError, Page, read_page
 from restgpt.tools.response.store import Body
 
 TEMPLATE = "restgpt://result/{handle}{?pointer,page}"
@@ -49,17 +49,25 @@ def read(
 ) -> ResultPage:
     """Return a page of the value at a JSON pointer in a stored body, in at most `budget` tokens.
 
-    `open_body` is `Client.body`. Raises `UnknownHandleError`, and `NoSuchPartError` for a wrong pointer or page.
+    `open_body` is `Client.body`. Raises `UnknownHandleError`, and `NoSuchPartError` for a wrong pointer or page, with
+    the names that are there, marked as data.
     """
     body = open_body(handle)
-    found = read_page(body, pointer, page, size=size, room=max(TOKEN, (budget - NOTE) * TOKEN))
+    try:
+        found = read_page(body, pointer, page, size=size, room=max(TOKEN, (budget - NOTE) * TOKEN))
+    except NoSuchPartError as error:
+        # It lists names of the answer.
+        raise NoSuchPartError(f"The result has no such part.\n{fenced('response', str(error))}") from None
     note = _note(found, body)
     return ResultPage(f"{note}\n{fenced('response', found.content)}", "text/plain", found.next, found.previous)
 
 
 def _note(page: Page, body: Body) -> str:
-    """Return the sentences about a page: its place, whether something in it is shortened, and the pages beside it."""
-    where = shortened(page.pointer) if page.pointer else "The result"
+    """Return the sentences about a page: its place, whether something in it is shortened, and the pages beside it.
+
+    They do not repeat the pointer, whose names are foreign text.
+    """
+    where = "This part" if page.pointer else "The result"
     match page.kind:
         case "empty":
             return "The result has no body."
@@ -79,12 +87,6 @@ def _note(page: Page, body: Body) -> str:
     cut = " Some are shortened (…): read one whole by its own pointer." if page.is_cut else ""
     onward = f" Next: page={page.next}." if page.next else ""
     return f"{part}{around}.{cut}{onward}"
-
-
-def shortened(pointer: str, most: int = 160) -> str:
-    """Return a pointer for a sentence: foreign names in it are cut, and have no line breaks."""
-    text = "".join(mark if mark.isprintable() else "?" for mark in pointer)
-    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def result_uri(handle: str, pointer: str = "", page: int = 1) -> str:
