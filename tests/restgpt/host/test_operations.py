@@ -28,7 +28,9 @@ def test_a_list_is_ranked_and_says_how_many_there_are_and_how_to_narrow() -> Non
 
 def test_operations_of_several_apis_are_shown_with_their_api() -> None:
     text = found_text(Catalogue([bundled(), bundled("tmdb")]), "search for films")
-    assert any(line.startswith("[the-film-and-television-database] search_movie: GET /search/movie") for line in lines(text))
+    assert any(
+        line.startswith("[the-film-and-television-database] search_movie: GET /search/movie") for line in lines(text)
+    )
 
 
 def test_a_path_gives_that_part_of_the_map() -> None:
