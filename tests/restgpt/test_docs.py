@@ -101,8 +101,8 @@ def test_all_but_the_slow_tests_are_what_make_test_runs_and_nothing_else_is_left
 
 def test_studio_is_started_as_the_server_test_starts_it() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "/langgraph dev --n-jobs-per-worker 4" in makefile
-    assert '"--n-jobs-per-worker", "4"' in (ROOT / "tests/graph/test_server.py").read_text(encoding="utf-8")
+    assert "\t$(BIN)/restgpt studio $(if $(BASELINES),--baselines)\n" in makefile
+    assert '"restgpt", "studio", *options' in (ROOT / "tests/support/langgraphserver.py").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
