@@ -2,40 +2,17 @@
 
 import json
 import runpy
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import requests
-from boardscript import READ, WRITE, board_script
-from chatserver import ChatServer
+from boardscript import READ, WRITE
 from langgraph_sdk.errors import BadRequestError
-from langgraphserver import APPROVE, PATIENCE_S, ROOT, Platform, running_server
+from langgraphserver import APPROVE, PATIENCE_S, ROOT, Platform
 
-from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import CREDENTIAL, open_world
-from restgpt.worlds.server import serve
+from restgpt.worlds import CREDENTIAL
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    folder = tmp_path_factory.mktemp("server")
-    with serve(open_world("toy")) as world, ChatServer(board_script) as chat:
-        document = bundled_document("toy")
-        auth = f"{{key: {CREDENTIAL}}}"
-        (folder / "apis.yaml").write_text(f"board: {{spec: {document}, base_url: {world.url}, auth: {auth}}}\n")
-        with running_server(folder, chat.url) as platform:
-            platform.world = world.world
-            yield platform
-
-
-@pytest.fixture
-def platform(running: Platform) -> Platform:
-    """The running server over a world as it was at the start."""
-    running.world.reset()
-    return running
 
 
 def test_studio_finds_the_assistant_with_its_schemas_and_described_settings(platform: Platform) -> None:
