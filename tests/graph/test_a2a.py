@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 import requests
-from boardscript import READ, WRITE
+from boardscript import FIND_PERSON, READ, WRITE
 from langgraphserver import PATIENCE_S, Platform
 
 from restgpt.worlds import CREDENTIAL
@@ -195,11 +195,6 @@ def test_an_assistant_is_addressed_by_its_id_only(platform: Platform) -> None:
 
 def test_functions_come_as_a_data_part(platform: Platform) -> None:
     [assistant] = platform.client.assistants.search(graph_id="openfunctions")
-    function = {
-        "name": "find_person",
-        "description": "Find a person.",
-        "parameters": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
-    }
     agent = Agent(platform, assistant["assistant_id"])
-    assert answer(agent.send({"prompt": "Find Ada", "functions": [function]})) == 'find_person(name="Ada")'
+    assert answer(agent.send({"prompt": "Find Ada", "functions": [FIND_PERSON]})) == 'find_person(name="Ada")'
     assert state(agent.send("Find Ada")) == "failed"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import requests
-from boardscript import READ, WRITE
+from boardscript import FIND_PERSON, READ, WRITE
 from langgraph_sdk.errors import BadRequestError
 from langgraphserver import APPROVE, PATIENCE_S, ROOT, Platform
 
@@ -52,12 +52,7 @@ def test_the_schema_offers_the_apis_that_are_configured_at_that_time(platform: P
 
 
 def test_function_calls_are_written_and_not_executed(platform: Platform) -> None:
-    function = {
-        "name": "find_person",
-        "description": "Find a person.",
-        "parameters": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
-    }
-    given = {"prompt": "Find Ada", "functions": [function]}
+    given = {"prompt": "Find Ada", "functions": [FIND_PERSON]}
     done = platform.run(platform.new_thread(), graph="openfunctions", input=given)
     assert (done["outcome"], done["text"]) == ("call", 'find_person(name="Ada")')
     assert len(platform.world.log) == 0
