@@ -1,4 +1,4 @@
-"""Operations as tools of an agent of LangChain: a change pauses the agent, and resuming the agent answers the question."""
+"""Operations as tools of an agent of LangChain: a change pauses the agent, whose resume answers the question."""
 
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
