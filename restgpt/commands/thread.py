@@ -39,7 +39,8 @@ class ThreadRecord:
 
     `recipe` is the recipe that the last run of the thread carries out; None if it had only an instruction. `turn` is
     the number of the turn that `instruction` opens. If the graph has fewer turns, the run was killed before its first
-    checkpoint, and `resume` starts it again. `turn` is 0 for a single change sent by `restgpt call`.
+    checkpoint, and `resume` starts it again. `turn` is 0 for calls without a model: a change sent by `restgpt call`, and
+    calls and programs of MCP clients. With `is_relayed` a model of such a client wrote the instruction or the inputs.
     """
 
     thread: str
@@ -51,6 +52,7 @@ class ThreadRecord:
     created: str = ""
     updated: str = ""
     recipe: RecipeOfThread | None = None
+    is_relayed: bool = False
 
 
 def checked_name(thread: str) -> str:
@@ -129,4 +131,5 @@ def _record(item: "Item") -> ThreadRecord:
         created=value.get("created") or item.created_at.isoformat(timespec="seconds"),
         updated=item.updated_at.isoformat(timespec="seconds"),
         recipe=value.get("recipe"),
+        is_relayed=value.get("is_relayed", False),
     )
