@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from restgpt.calling.call import succeeded
 from restgpt.calling.grounding import Answers, Sources
-from restgpt.nodes.conversation import answered, grounded_draft, relayed, responses, said
+from restgpt.nodes.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.knowledge import notes_of
 from restgpt.nodes.program_log import ProgramState
 from restgpt.nodes.recipes.record import comparison_of, current, kept_by, of_program, unsaid_by

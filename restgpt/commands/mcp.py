@@ -1,6 +1,7 @@
 """`restgpt mcp`: serve the APIs to a client of the Model Context Protocol, over stdio or HTTP."""
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
@@ -66,80 +67,82 @@ def mcp(
         settings = Settings.from_env()
         sources = Sources.given(names, specs, base_url).or_all(settings)
         options = {key: value for key, value in (("writes", writes), ("model", model)) if value is not None}
-        with _Opening(settings, sources, options).server(
-            is_http=http, is_direct=direct, tags=tags or (), lifetime=lifetime
-        ) as opened:
+        chosen: Any = {"is_http": http, "is_direct": direct, "tags": tags or (), "lifetime": lifetime}
+        with open_server(settings, sources, options, **chosen) as opened:
             _serve(opened, terminal, settings, http=http, host=host, port=port)
 
 
-class _Opening:
-    """Opens the server of a command line."""
+@contextmanager
+def open_server(
+    settings: "Settings",
+    sources: "Sources",
+    options: Mapping[str, Any],
+    *,
+    is_http: bool = False,
+    is_direct: bool = False,
+    tags: Sequence[str] = (),
+    lifetime: float = DAY_S,
+    clock: Callable[[], float] = time.time,
+) -> "Iterator[Server[Any]]":
+    """Open the database of the threads, and make a server of the APIs over it.
 
-    def __init__(self, settings: "Settings", sources: "Sources", options: dict[str, Any]) -> None:
-        self._settings = settings
-        self._sources = sources
-        self._options = options
+    `options` are settings of its calls and runs. Raises `UsageError`, `SettingsError`, `SpecError`, `PersistenceError`,
+    and `ModelError` if the options name a model that cannot be used.
+    """
+    from restgpt.calling.recipes.book import RecipeBook
+    from restgpt.client import Client
+    from restgpt.graph.persistence import open_persistence
+    from restgpt.mcp.http import fixed, principal_of
+    from restgpt.mcp.principal import process_owner
+    from restgpt.mcp.runs import agent_runs, program_runs, recipe_runs
+    from restgpt.mcp.seal import Seals, key_of_text
+    from restgpt.mcp.server import make_server
+    from restgpt.mcp.service import Offer, Service
+    from restgpt.mcp.threads import Threads
+    from restgpt.nodes.context import Context
+    from restgpt.nodes.resources import Resources
+    from restgpt.tools.run_settings import checked_settings
 
-    @contextmanager
-    def server(
-        self, *, is_http: bool, is_direct: bool, tags: Sequence[str], lifetime: float
-    ) -> "Iterator[Server[Any]]":
-        """Open the database, and make the server over it."""
-        from restgpt.calling.recipes.book import RecipeBook
-        from restgpt.client import Client
-        from restgpt.graph.persistence import open_persistence
-        from restgpt.mcp.http import fixed, principal_of
-        from restgpt.mcp.principal import process_owner
-        from restgpt.mcp.runs import agent_runs, program_runs, recipe_runs
-        from restgpt.mcp.seal import Seals, key_of_text
-        from restgpt.mcp.server import make_server
-        from restgpt.mcp.service import Offer, Service
-        from restgpt.mcp.threads import Threads
-        from restgpt.nodes.context import Context
-        from restgpt.nodes.resources import Resources
-        from restgpt.tools.run_settings import checked_settings
+    context, apis = checked_settings(Context, options), sources.load(settings)
+    with open_persistence(settings) as kept:
+        resources = Resources(apis, defaults=context, settings=settings, store=kept.store)
+        client = Client(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+        key = None if settings.mcp_key is None else key_of_text(settings.mcp_key.reveal())
+        seals = Seals(kept.store, key=key, lifetime=lifetime, clock=clock)
+        seals.forget_expired()
+        runs = {"program": program_runs(resources, kept), "recipe": recipe_runs(resources, kept)}
+        if has_model := _has_model(resources, context, is_named="model" in options):
+            runs["ask"] = agent_runs(resources, kept)
+        records = _Records(kept, sources, options)
+        threads = Threads(client, kept, records, runs=runs, lifetime=lifetime, clock=clock)
+        recipes, _ = RecipeBook(settings.recipes).all()
+        offer = Offer(recipes, has_model, is_direct, tuple(tags))
+        service = Service(client, threads, seals, offer, apis=apis)
+        # Over HTTP each client may choose its own tags, so a list that is too long is an error of its request.
+        if not is_http:
+            service.definitions()
+        yield make_server(service, seals, principal_of if is_http else fixed(process_owner(settings.home)))
 
-        settings, context = self._settings, checked_settings(Context, self._options)
-        apis = self._sources.load(settings)
-        with open_persistence(settings) as kept:
-            resources = Resources(apis, defaults=context, settings=settings, store=kept.store)
-            client = Client(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
-            key = None if settings.mcp_key is None else key_of_text(settings.mcp_key.reveal())
-            seals = Seals(kept.store, key=key, lifetime=lifetime)
-            seals.forget_expired()
-            has_model = self._has_model(resources, context)
-            runs = {"program": program_runs(resources, kept), "recipe": recipe_runs(resources, kept)}
-            if has_model:
-                runs["ask"] = agent_runs(resources, kept)
-            records = _Records(kept, self._sources, self._options)
-            threads = Threads(client, kept, records, runs=runs, lifetime=lifetime)
-            recipes, _ = RecipeBook(settings.recipes).all()
-            offer = Offer(recipes, has_model, is_direct, tuple(tags))
-            service = Service(client, threads, seals, offer, apis=apis)
-            # Over HTTP each client may choose its own tags, so a list that is too long is an error of its request.
-            if not is_http:
-                service.definitions()
-            yield make_server(service, seals, principal_of if is_http else fixed(process_owner(settings.home)))
 
-    def _has_model(self, resources: "Resources", context: "Context") -> bool:
-        """Return whether `ask` has a model; raises `ModelError` if --model names one that cannot be used."""
-        from restgpt.tools.model.errors import ModelError
-        from restgpt.tools.model.role import ROLES
+def _has_model(resources: "Resources", context: "Context", *, is_named: bool) -> bool:
+    """Return whether all roles have a model; raises `ModelError` if the command line names one that cannot be used."""
+    from restgpt.tools.model.errors import ModelError
+    from restgpt.tools.model.role import ROLES
 
-        try:
-            for role in ROLES:
-                resources.model(role, context)
-        except ModelError:
-            if "model" in self._options:
-                raise
-            return False
-        return True
+    try:
+        for role in ROLES:
+            resources.model(role, context)
+    except ModelError:
+        if is_named:
+            raise
+        return False
+    return True
 
 
 class _Records:
     """The threads of a server in the list of the command line, with the APIs that `resume` and `undo` load for them."""
 
-    def __init__(self, kept: "Persistence", sources: "Sources", options: dict[str, Any]) -> None:
+    def __init__(self, kept: "Persistence", sources: "Sources", options: Mapping[str, Any]) -> None:
         from restgpt.commands.thread import Threads
 
         self._threads = Threads(kept.store)
@@ -156,7 +159,7 @@ class _Records:
         )
         if begun.kind == "recipe":
             inputs = given["inputs"]
-            recipe = RecipeOfThread(recipe=given["recipe"], inputs=inputs, file="", heals=False)
+            recipe = RecipeOfThread(recipe=given["recipe"], inputs=inputs, file="", heals=False, is_passed=True)
             instruction = f"run the recipe {given['recipe']['name']}"
         turn = 0 if begun.kind in ("call", "program") else 1
         told = instruction or str(given.get("instruction", ""))

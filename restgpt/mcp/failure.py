@@ -29,7 +29,7 @@ def explained(error: BaseException) -> str:
     if isinstance(error, RestgptError | SpecError):
         return _sentence(error)
     return (
-        f"The database of the threads failed ({type(error).__name__}). Check that it can be reached and has free space. "
+        f"The database of the threads failed ({type(error).__name__}). Check that it can be reached and has space. "
         "Call `pending` without a handle to see how calls stand."
     )
 

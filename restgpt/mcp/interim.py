@@ -16,6 +16,8 @@ TEMPLATE = "restgpt://result/{handle}{?pointer,page}"
 
 @dataclass(frozen=True, slots=True)
 class Definition:
+    """A stand-in."""
+
     name: str
     description: str
     input_schema: dict[str, Any]
@@ -33,6 +35,7 @@ TEXT = {"type": "string"}
 
 
 def definitions(apis: Sequence[Api], *, has_model: bool = False, recipes: Sequence[Recipe] = ()) -> list[Definition]:
+    """Stand in."""
     names = ", ".join(api.name for api in apis)
     worst = {"read_only": False, "destructive": True, "idempotent": False}
     found = [
@@ -65,6 +68,7 @@ def definitions(apis: Sequence[Api], *, has_model: bool = False, recipes: Sequen
 
 
 def direct_definitions(catalogue: Catalogue, operations: Sequence[Operation]) -> list[Definition]:
+    """Stand in."""
     return [
         Definition(
             catalogue.function_name(operation),
@@ -78,6 +82,7 @@ def direct_definitions(catalogue: Catalogue, operations: Sequence[Operation]) ->
 
 
 def found_text(catalogue: Any, query: str, limit: int = 10) -> str:
+    """Stand in."""
     return "\n".join(
         f"{catalogue.name_of(item)}: {item.method} {item.path} {item.summary}"
         for item in catalogue.search(query, limit)
@@ -85,16 +90,20 @@ def found_text(catalogue: Any, query: str, limit: int = 10) -> str:
 
 
 def described_text(catalogue: Any, names: Sequence[str]) -> str:
+    """Stand in."""
     return "\n\n".join(documentation(catalogue.operation(name), budget=1500) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
+    """A stand-in."""
+
     text: str
     is_whole: bool = True
 
 
 def preview(called: Called, *, budget: int = 1000, handle: str = "") -> Preview:
+    """Stand in."""
     value = called.value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
     return Preview(f"{called.status}\n{text[: budget * 4]}", len(text) <= budget * 4)
@@ -102,22 +111,28 @@ def preview(called: Called, *, budget: int = 1000, handle: str = "") -> Preview:
 
 @dataclass(frozen=True, slots=True)
 class Page:
+    """A stand-in."""
+
     text: str
     mime_type: str = "application/json"
 
 
 def read(client: Client, handle: str, pointer: str = "", page: int = 1) -> Page:
+    """Stand in."""
     body = client._run("").session.responses.open(handle)
     return Page(json.dumps(body.value, ensure_ascii=False)[:8000])
 
 
 def result_uri(handle: str) -> str:
+    """Stand in."""
     return f"restgpt://result/{handle}"
 
 
 def parse_uri(uri: str) -> tuple[str, str, int]:
+    """Stand in."""
     return uri.removeprefix("restgpt://result/").partition("?")[0], "", 1
 
 
 def arguments_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Stand in."""
     return dict(given)

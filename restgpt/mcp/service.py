@@ -1,4 +1,4 @@
-"""What the tools of a server do for a principal, without the protocol: they say something, or leave a thread standing."""
+"""The tools of a server, without the protocol: for a principal, each says something or leaves a thread standing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ from restgpt.mcp.runs import Answer
 from restgpt.mcp.seal import Seals
 from restgpt.mcp.threads import Begun, Standing, Threads
 from restgpt.outcome import Called, Pending, Undone
-from restgpt.specs import Api, Operation
+from restgpt.specs import Api, Operation, UnknownOperationError
 from restgpt.tools.errors import RestgptError, SettingsError
 
 MOST_TOOLS = 40
@@ -151,10 +151,17 @@ class Service:
             return (
                 tool(principal, arguments) if tool else self._run_recipe(principal, {"name": name, "inputs": arguments})
             )
+        except UnknownOperationError as error:
+            return Said(explained(self._nearer(error)), is_error=True)
         except ThreadBusyError:
             return Said(BUSY, is_error=True)
         except foreseen() as error:
             return Said(explained(error), is_error=True)
+
+    def _nearer(self, error: UnknownOperationError) -> UnknownOperationError:
+        """Return the error with the names that are spelled alike first: the search compares whole words only."""
+        alike = get_close_matches(error.key, [self._catalogue.name_of(item) for item in self._catalogue])
+        return UnknownOperationError(error.key, [*alike, *error.near])
 
     def _find(self, principal: str, given: Arguments) -> Said:
         limit = min(max(int(given.get("limit", 10)), 1), MOST_FOUND)
@@ -261,8 +268,9 @@ class Service:
         )
         page = f"\n  or at {self._offer.page}" if self._offer.page else ""
         text = (
-            f"Nothing was sent. A person has to decide first; no argument of a tool can do that. A person decides with:\n"
-            f"  {commands}{page}\nTo learn the decision and get the result, call `pending` with this handle: {handle}\n\n"
+            "Nothing was sent. A person has to decide first; no argument of a tool can do that. The commands are:\n"
+            f"  {commands}{page}\n"
+            f"To learn the decision and get the result, call `pending` with this handle: {handle}\n\n"
             f"{pending.description}"
         )
         return Said(text, facts={"status": "pending", "thread": pending.thread, "handle": handle})
@@ -294,8 +302,8 @@ class Service:
 
 
 BUSY = (
-    "An equal call is being carried out, or its thread is in use by another process. Nothing was sent by this one. Call "
-    "`pending` without a handle to see how it stands."
+    "An equal call is being carried out, or its thread is in use by another process. Nothing was sent by this one. "
+    "Call `pending` without a handle to see how it stands."
 )
 
 JOINED = (
@@ -326,5 +334,6 @@ def _tag_error(tags: Sequence[str], count: int, known: set[str]) -> SettingsErro
     named = f"The tags {', '.join(tags)} have" if tags else "The documents have"
     what = "no operation" if not count else f"{count} operations, more than the {MOST_TOOLS} that can be tools"
     return SettingsError(
-        f"{named} {what}. Choose groups with --tag NAME, over HTTP also in the URL: /mcp?tags=a,b. The tags are: {listed}."
+        f"{named} {what}. Choose groups with --tag NAME, over HTTP also in the URL: /mcp?tags=a,b. The tags are: "
+        f"{listed}."
     )

@@ -177,7 +177,7 @@ class Threads:
         return [f"{item.shown.get('method')} {item.shown.get('url')}: {item.reason}." for item in found]
 
     def unfinished(self, principal: str) -> list[Begun]:
-        """Return the threads of a principal whose result it has not got, the oldest first; expired ones are left out."""
+        """Return the threads of a principal whose result it has not got, the oldest first, without expired ones."""
         oldest = self._clock() - self._lifetime
         found = []
         for begun in self._book.all(principal):
