@@ -30,7 +30,8 @@ def is_left_out(path: Path) -> bool:
 def test_every_package_is_declared() -> None:
     config = PROJECT["tool"]["setuptools"]
     found = {"restgpt": "restgpt"}
-    for init in (ROOT / "restgpt" / "commands").rglob("__init__.py"):
+    own = [path for folder in ("commands", "mcp") for path in (ROOT / "restgpt" / folder).rglob("__init__.py")]
+    for init in own:
         folder = init.parent.relative_to(ROOT)
         found[".".join(folder.parts)] = folder.as_posix()
     for room in ROOMS:
