@@ -122,6 +122,7 @@ def open_server(
         if not is_http:
             service.definitions()
         yield make_server(service, seals, principal_of if is_http else fixed(process_owner(settings.home)))
+        threads.close()
 
 
 def _has_model(resources: "Resources", context: "Context", *, is_named: bool) -> bool:
@@ -201,6 +202,7 @@ def _serve_http(server: "Server[Any]", terminal: Terminal, settings: "Settings",
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, port))
+            listening.listen()
         except OSError as error:
             raise UsageError(
                 f"The address {host}:{port} cannot be used: {error.strerror}. Give another --port."

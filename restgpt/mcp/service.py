@@ -143,6 +143,7 @@ class Service:
         if name not in known:
             raise UnknownToolError(name, list(known))
         try:
+            self._threads.acknowledge(principal)
             if self._offer.is_direct and name in self._direct_tools(tags):
                 operation = self._direct_tools(tags)[name][1]
                 return Left(*self._threads.call(principal, self._catalogue.name_of(operation), arguments))
@@ -307,8 +308,8 @@ BUSY = (
 )
 
 JOINED = (
-    "An equal call was begun before, and its result had not been read. This is that call; no second one was made. If "
-    "you want it twice, make the call once more."
+    "An equal call was begun before, and its result may not have been read. This is that call; no second one was made. "
+    "If you want it twice, make the call once more."
 )
 
 

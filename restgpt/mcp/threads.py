@@ -1,14 +1,15 @@
 """The threads that a server begins for its clients: begun once, found again after a kill, decided and finished.
 
 Whatever may change something is a thread. An entry in the store says how it began, before the thread exists, so that
-another process can go on with it. A call that a client repeats while an equal one is unfinished goes on with that one:
-a repetition after a lost connection makes no second change.
+another process can go on with it. A call that a client repeats while an equal one is unfinished, or while nobody knows
+whether the client got its result, is that one: a repetition after a lost connection makes no second change.
 """
 
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any, Literal, Protocol, cast
 from uuid import uuid4
 
@@ -38,7 +39,7 @@ MOST_LISTED = 1_000
 class Begun:
     """How a thread began: its kind, and what it was given. `at` is in seconds of the clock.
 
-    `is_over` once a client was given the result, or nobody needs it any more.
+    `is_over` once its client got the result; one that a server finished right before it was killed is not over.
     """
 
     thread: str
@@ -87,6 +88,20 @@ class Threads:
         self._runs = runs
         self._lifetime = lifetime
         self._clock = clock
+        self._answered: dict[str, dict[str, Begun]] = {}
+        self._answering = Lock()
+
+    def acknowledge(self, principal: str) -> None:
+        """Note that a client got the results that this server gave it so far, since it sends another request."""
+        with self._answering:
+            answered = self._answered.pop(principal, {})
+        for begun in answered.values():
+            self._book.keep(principal, replace(begun, is_over=True))
+
+    def close(self) -> None:
+        """Note the same for all clients, since this server ends without having lost an answer."""
+        for principal in list(self._answered):
+            self.acknowledge(principal)
 
     def call(
         self, principal: str, operation: str, arguments: Mapping[str, Any], *, pages: int = 1
@@ -207,7 +222,8 @@ class Threads:
         def settle(standing: Standing) -> Standing:
             self._mark(begun, status_of(standing))
             if not isinstance(standing, Pending) and not begun.is_over:
-                self._book.keep(principal, replace(begun, is_over=True))
+                with self._answering:
+                    self._answered.setdefault(principal, {})[begun.thread] = begun
             return standing
 
         with self._lock(begun.thread.partition("/")[0]):
