@@ -99,8 +99,12 @@ def answer_message(catalogue: Catalogue, steps: Iterable[Step], messages: Iterab
 
     A host can pass it on to another graph, or to a new thread of this one, which has none of the steps.
     """
-    found = answered_apis(catalogue, steps, messages=messages)
-    return AIMessage(text, response_metadata={TOLD_APIS: found} if found else {})
+    return seen_message(answered_apis(catalogue, steps, messages=messages), text)
+
+
+def seen_message(apis: Mapping[str, str], text: str = "") -> AIMessage:
+    """Return a message with the ids and names of the APIs that may have told something of it."""
+    return AIMessage(text, response_metadata={TOLD_APIS: dict(apis)} if apis else {})
 
 
 def answered_apis(

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from restgpt.graph.recipes.build import build_recipe
     from restgpt.graph.recipes.tools import load_recipes
     from restgpt.nodes.context import Context
-    from restgpt.outcome import Called, Pending, Undone
+    from restgpt.outcome import Called, Pending, Ran, Undone
     from restgpt.specs.api import Api, load_api
 
     __version__: str
@@ -19,6 +19,7 @@ __all__ = [
     "Client",
     "Context",
     "Pending",
+    "Ran",
     "Undone",
     "__version__",
     "build_graph",
@@ -34,6 +35,7 @@ MODULES = {
     "Client": "client",
     "Context": "nodes.context",
     "Pending": "outcome",
+    "Ran": "outcome",
     "Undone": "outcome",
     "build_graph": "graph.build",
     "build_recipe": "graph.recipes.build",

@@ -20,6 +20,7 @@ from restgpt.commands.login import login
 from restgpt.commands.mcp import mcp
 from restgpt.commands.recipes.app import recipe
 from restgpt.commands.resume import resume
+from restgpt.commands.studio import studio
 from restgpt.commands.threads import threads
 from restgpt.commands.undo import undo
 from restgpt.commands.world import world
@@ -91,6 +92,7 @@ app.command()(call)
 app.add_typer(recipe)
 app.command()(mcp)
 app.add_typer(world)
+app.command()(studio)
 app.command()(login)
 app.command()(demo)
 

@@ -78,7 +78,8 @@ async def _results(client: Client[Any], reply: AIMessage, done: Attempt) -> Sequ
         done.tool_calls += 1
         try:
             result = await client.call_tool(call["name"], call["args"], raise_on_error=False)
-        except ToolError as error:
+        except (ToolError, RuntimeError) as error:
+            # The client itself refuses a result that does not fit the schema that the server gave.
             text, failed = str(error), True
         else:
             text, failed = "\n".join(map(_text, result.content)), result.is_error

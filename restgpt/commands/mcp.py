@@ -94,7 +94,7 @@ def open_server(
     from restgpt.graph.persistence import open_persistence
     from restgpt.mcp.http import fixed, principal_of
     from restgpt.mcp.principal import process_owner
-    from restgpt.mcp.runs import agent_runs, program_runs, recipe_runs
+    from restgpt.mcp.runs import agent_runs, recipe_runs
     from restgpt.mcp.seal import Seals, key_of_text
     from restgpt.mcp.server import make_server
     from restgpt.mcp.service import Offer, Service
@@ -110,7 +110,7 @@ def open_server(
         key = None if settings.mcp_key is None else key_of_text(settings.mcp_key.reveal())
         seals = Seals(kept.store, key=key, lifetime=lifetime, clock=clock)
         seals.forget_expired()
-        runs = {"program": program_runs(resources, kept), "recipe": recipe_runs(resources, kept)}
+        runs = {"recipe": recipe_runs(resources, kept)}
         if has_model := _has_model(resources, context, is_named="model" in options):
             runs["ask"] = agent_runs(resources, kept)
         records = _Records(kept, sources, options)
@@ -120,7 +120,7 @@ def open_server(
         service = Service(client, threads, seals, offer, apis=apis)
         # Over HTTP each client may choose its own tags, so a list that is too long is an error of its request.
         if not is_http:
-            service.definitions()
+            service.tools()
         yield make_server(service, seals, principal_of if is_http else fixed(process_owner(settings.home)))
         threads.close()
 

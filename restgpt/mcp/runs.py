@@ -1,4 +1,4 @@
-"""Runs of graphs as threads of a server: a program, a recipe, or the whole agent on an instruction.
+"""Runs of graphs as threads of a server: a recipe, or the whole agent on an instruction.
 
 What a client gives was written by a model of its host, so nothing of it counts as the words of the user.
 """
@@ -16,7 +16,6 @@ from restgpt.calling.recipes.recipe import Recipe
 from restgpt.client import OutdatedDecisionError, UnknownThreadError
 from restgpt.graph.build import build_graph, recursion_limit
 from restgpt.graph.persistence import Persistence
-from restgpt.graph.program import build_program, ended
 from restgpt.graph.recipes.build import build_recipe, narrowed
 from restgpt.nodes.conversation import RELAYED
 from restgpt.nodes.resources import Resources
@@ -113,12 +112,6 @@ class Run:
         return self.answer(thread, snapshot.values)
 
 
-def program_runs(resources: Resources, kept: Persistence) -> Run:
-    """Return the runs of programs, which are given `code`."""
-    graph = build_program(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
-    return Run(lambda given: graph, lambda given: {"code": given["code"]}, _of_program)
-
-
 def recipe_runs(resources: Resources, kept: Persistence) -> Run:
     """Return the runs of recipes, which are given `recipe` as its JSON form and `inputs`."""
 
@@ -139,11 +132,6 @@ def agent_runs(resources: Resources, kept: Persistence) -> Run:
         return {"messages": [HumanMessage(given["instruction"], additional_kwargs={RELAYED: True})]}
 
     return Run(lambda given: graph, message, _of_agent)
-
-
-def _of_program(thread: str, values: Mapping[str, Any]) -> Answer:
-    found = ended(values)
-    return Answer(thread, "", ok=False) if found is None else Answer(thread, found.text, found.is_report)
 
 
 def _of_agent(thread: str, values: Mapping[str, Any]) -> Answer:

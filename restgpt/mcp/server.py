@@ -20,14 +20,14 @@ from mcp.shared.exceptions import MCPError
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 import restgpt
+from restgpt.host.definitions import Definition
+from restgpt.host.reading import TEMPLATE
 from restgpt.mcp.elicitation import KEY, decision_of, elicitation, is_asked_by_form
-from restgpt.mcp.interim import TEMPLATE, Definition
 from restgpt.mcp.runs import watched
 from restgpt.mcp.seal import Sealed, SealError, Seals, digest_of
 from restgpt.mcp.service import Left, Said, Service, UnknownToolError
 from restgpt.outcome import Pending
-from restgpt.tools.errors import RestgptError
-from restgpt.tools.response.store import UnknownHandleError
+from restgpt.tools.errors import RestgptError, SettingsError
 
 Context = ServerRequestContext[Any, Any]
 Principal = Callable[[Context], str]
@@ -73,10 +73,10 @@ class _Handlers:
 
     async def list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         try:
-            found = await self._in_thread(partial(self._service.definitions, _tags(context)))
+            found = await self._in_thread(partial(self._service.tools, _tags(context)))
         except RestgptError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
-        return types.ListToolsResult(tools=[_tool(definition) for definition in found])
+        return types.ListToolsResult(tools=list(map(_tool, found.definitions.values())))
 
     async def call_tool(
         self, context: Context, params: types.CallToolRequestParams
@@ -88,7 +88,7 @@ class _Handlers:
             act = partial(self._service.act, principal, params.name, params.arguments or {}, _tags(context))
             try:
                 left = await self._followed(context, act)
-            except UnknownToolError as error:
+            except (UnknownToolError, SettingsError) as error:
                 raise MCPError(types.INVALID_PARAMS, str(error)) from None
         return await self._settled(context, params, principal, left)
 
@@ -174,7 +174,7 @@ class _Handlers:
         uri = str(params.uri)
         try:
             page = await self._in_thread(partial(self._service.resource, self._principal(context), uri))
-        except (RestgptError, UnknownHandleError) as error:
+        except RestgptError as error:
             raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from None
         content = types.TextResourceContents(uri=uri, mime_type=page.mime_type, text=page.text)
         return types.ReadResourceResult(contents=[content])
@@ -235,17 +235,7 @@ def _tags(context: Context) -> tuple[str, ...]:
 
 
 def _tool(definition: Definition) -> types.Tool:
-    return types.Tool(
-        name=definition.name,
-        description=definition.description,
-        input_schema=definition.input_schema,
-        annotations=types.ToolAnnotations(
-            read_only_hint=definition.read_only,
-            destructive_hint=definition.destructive,
-            idempotent_hint=definition.idempotent,
-            open_world_hint=definition.open_world,
-        ),
-    )
+    return types.Tool.model_validate(definition.to_json())
 
 
 def _result(said: Said) -> types.CallToolResult:

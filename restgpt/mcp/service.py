@@ -10,30 +10,18 @@ from jsonschema import Draft202012Validator
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.client import Client
 from restgpt.graph.persistence import ThreadBusyError
+from restgpt.host.definitions import Definition, definitions
+from restgpt.host.direct import MOST, direct_definitions
+from restgpt.host.operations import FOUND, described_text, found_text
+from restgpt.host.preview import Preview, preview, preview_ran
+from restgpt.host.reading import ResultPage, parse_uri, read, result_uri
 from restgpt.mcp.failure import explained, foreseen
-from restgpt.mcp.interim import (
-    Definition,
-    definitions,
-    described_text,
-    direct_definitions,
-    found_text,
-    parse_uri,
-    preview,
-    read,
-    result_uri,
-)
 from restgpt.mcp.runs import Answer
 from restgpt.mcp.seal import Seals
-from restgpt.mcp.threads import Begun, Standing, Threads
-from restgpt.outcome import Called, Pending, Undone
+from restgpt.mcp.threads import PROGRAM, Begun, Standing, Threads
+from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.specs import Api, Operation, UnknownOperationError
 from restgpt.tools.errors import RestgptError, SettingsError
-
-MOST_TOOLS = 40
-"""The most operations that are tools of their own; hosts cut longer lists."""
-
-MOST_FOUND = 50
-"""The most operations that one search returns."""
 
 MOST_WAITING = 10
 """The most threads that `pending` without a handle reports."""
@@ -78,6 +66,14 @@ class ToolArgumentError(RestgptError):
 
 
 @dataclass(frozen=True, slots=True)
+class Tools:
+    """The tools that a client sees: their definitions by name, and the operations of those that are one."""
+
+    definitions: Mapping[str, Definition]
+    operations: Mapping[str, Operation] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Offer:
     """What a server offers: its recipes, whether it has a model, and `tags` of operations that are tools (`--direct`).
 
@@ -102,7 +98,7 @@ class Service:
         self._seals = seals
         self._offer = offer
         self._recipes = {recipe.name.replace("-", "_"): recipe for recipe in offer.recipes}
-        self._direct: dict[tuple[str, ...], dict[str, tuple[Definition, Operation]]] = {}
+        self._listed: dict[tuple[str, ...], Tools] = {}
         self._tools: dict[str, Callable[[str, Arguments], Said | Left]] = {
             "find_operations": self._find,
             "describe_operation": self._describe,
@@ -115,39 +111,40 @@ class Service:
             "undo": self._undo,
         }
 
-    def definitions(self, tags: tuple[str, ...] = ()) -> list[Definition]:
-        """Return the definitions of all tools; `tags` choose the operations of a direct server for one client.
+    def tools(self, tags: tuple[str, ...] = ()) -> "Tools":
+        """Return all tools; `tags` choose the operations of a direct server for one client.
 
-        Raises `SettingsError` if a direct server would have more than `MOST_TOOLS` operations.
+        Raises `SettingsError` if a direct server would have more operations than a host takes as tools.
         """
-        plain = definitions(self._apis, has_model=self._offer.has_model, recipes=self._offer.recipes)
-        if not self._offer.is_direct:
-            return plain
-        own = [definition for definition, _ in self._direct_tools(tags).values()]
-        return own + [item for item in plain if item.name in ("pending", "undo", "read_result")]
+        tags = tags or self._offer.tags if self._offer.is_direct else ()
+        if tags not in self._listed:
+            self._listed[tags] = self._direct(tags) if self._offer.is_direct else self._plain()
+        return self._listed[tags]
 
-    def _direct_tools(self, tags: tuple[str, ...]) -> dict[str, tuple[Definition, Operation]]:
-        tags = tags or self._offer.tags
-        if tags not in self._direct:
-            catalogue = self._catalogue
-            chosen = [item for item in catalogue if not tags or set(tags) & set(item.tags)]
-            if len(chosen) > MOST_TOOLS or not chosen:
-                raise _tag_error(tags, len(chosen), {tag for item in catalogue for tag in item.tags})
-            made = direct_definitions(catalogue, chosen)
-            self._direct[tags] = {item.name: (item, found) for item, found in zip(made, chosen, strict=True)}
-        return self._direct[tags]
+    def _plain(self) -> "Tools":
+        found = definitions(self._apis, has_model=self._offer.has_model, recipes=self._offer.recipes)
+        return Tools({item.name: item for item in found})
+
+    def _direct(self, tags: tuple[str, ...]) -> "Tools":
+        catalogue = self._catalogue
+        chosen = [item for item in catalogue if not tags or set(tags) & set(item.tags)]
+        if len(chosen) > MOST or not chosen:
+            raise _tag_error(tags, len(chosen), {tag for item in catalogue for tag in item.tags})
+        found = direct_definitions(catalogue, chosen)
+        operations = {item.name: operation for item, operation in zip(found, chosen, strict=False)}
+        return Tools({item.name: item for item in found}, operations)
 
     def act(self, principal: str, name: str, arguments: Arguments, tags: tuple[str, ...] = ()) -> Said | Left:
         """Do what a tool does. Raises `UnknownToolError`; every other foreseen error is said as an error."""
-        known = {item.name: item for item in self.definitions(tags)}
-        if name not in known:
-            raise UnknownToolError(name, list(known))
+        tools = self.tools(tags)
+        if name not in tools.definitions:
+            raise UnknownToolError(name, list(tools.definitions))
         try:
             self._threads.acknowledge(principal)
-            if self._offer.is_direct and name in self._direct_tools(tags):
-                operation = self._direct_tools(tags)[name][1]
+            if (operation := tools.operations.get(name)) is not None:
+                # The schema of a direct tool may be shortened, so the document decides whether the arguments fit.
                 return Left(*self._threads.call(principal, self._catalogue.name_of(operation), arguments))
-            _check(known[name], arguments)
+            _check(tools.definitions[name], arguments)
             tool = self._tools.get(name)
             return (
                 tool(principal, arguments) if tool else self._run_recipe(principal, {"name": name, "inputs": arguments})
@@ -165,19 +162,18 @@ class Service:
         return UnknownOperationError(error.key, [*alike, *error.near])
 
     def _find(self, principal: str, given: Arguments) -> Said:
-        limit = min(max(int(given.get("limit", 10)), 1), MOST_FOUND)
-        return Said(found_text(self._catalogue, given["query"], limit))
+        return Said(found_text(self._catalogue, given["query"], int(given.get("limit", FOUND))))
 
     def _describe(self, principal: str, given: Arguments) -> Said:
-        names = given.get("operations") or [given["operation"]]
-        return Said(described_text(self._catalogue, names))
+        return Said(described_text(self._catalogue, given["operations"]))
 
     def _call(self, principal: str, given: Arguments) -> Left:
         pages = int(given.get("pages", 1))
         return Left(*self._threads.call(principal, given["operation"], given.get("arguments") or {}, pages=pages))
 
     def _run_program(self, principal: str, given: Arguments) -> Left:
-        return Left(*self._threads.run(principal, "program", {"code": given["code"]}))
+        started = {key: given[key] for key in ("code", "thread") if given.get(key)}
+        return Left(*self._threads.run(principal, PROGRAM, started))
 
     def _run_recipe(self, principal: str, given: Arguments) -> Said | Left:
         recipe = self._recipes.get(given["name"].replace("-", "_"))
@@ -192,7 +188,7 @@ class Service:
 
     def _read_result(self, principal: str, given: Arguments) -> Said:
         handle = self._seals.open("result", principal, given["handle"]).subject
-        return Said(read(self._client, handle, given.get("pointer", ""), int(given.get("page", 1))).text)
+        return Said(read(self._client.body, handle, given.get("pointer", ""), int(given.get("page", 1))).text)
 
     def _pending(self, principal: str, given: Arguments) -> Said | Left:
         if given.get("handle"):
@@ -240,10 +236,10 @@ class Service:
         except foreseen() as error:
             return Said(explained(error), is_error=True)
 
-    def resource(self, principal: str, uri: str) -> Any:
-        """Read a result by its URI; raises `SealError` and `UnknownHandleError`."""
+    def resource(self, principal: str, uri: str) -> ResultPage:
+        """Read a result by its URI; raises `SealError`, `UnknownHandleError` and what `parse_uri` and `read` raise."""
         text, pointer, page = parse_uri(uri)
-        return read(self._client, self._seals.open("result", principal, text).subject, pointer, page)
+        return read(self._client.body, self._seals.open("result", principal, text).subject, pointer, page)
 
     def said(self, principal: str, left: Left) -> Said:
         """Return what is said of a thread as it stands."""
@@ -253,6 +249,8 @@ class Service:
                 said = self._of_pending(principal, standing)
             case Called():
                 said = self._of_call(principal, standing)
+            case Ran():
+                said = self._of_program(principal, standing)
             case Undone():
                 said = _of_undo(standing)
             case Answer():
@@ -277,29 +275,31 @@ class Service:
         return Said(text, facts={"status": "pending", "thread": pending.thread, "handle": handle})
 
     def _of_call(self, principal: str, called: Called) -> Said:
-        facts = {"status": called.state, "http_status": called.status, "thread": called.thread}
-        if called.state != "sent":
-            why = f" {called.note}" if called.note else ""
-            told = {
-                "failed": "No usable answer came.",
-                "rejected": "It was not sent.",
-                "held": "It was not sent (dry run).",
-            }
-            return Said(f"{told[called.state]}{why}", is_error=called.state == "failed", facts=facts)
         result = self._seals.seal("result", principal, called.handle) if called.handle else ""
         seen = preview(called, handle=result)
-        lines = [seen.text, *called.notices]
-        if called.thread and called.ok:
-            facts["handle"] = self._seals.seal("change", principal, called.thread)
-            lines.append(f"The change was made. To reverse it, call `undo` with this handle: {facts['handle']}")
-        link = result_uri(result) if result and not seen.is_whole else ""
-        return Said("\n\n".join(filter(None, lines)), is_error=not called.ok, link=link, facts=facts)
+        facts = {"status": called.state, "http_status": called.status, "thread": called.thread}
+        undo = self._undoable(principal, called.thread, facts) if called.ok else ""
+        # A person or a rule that says no is no error of the tool.
+        is_error = called.state == "failed" or (called.state == "sent" and not called.ok)
+        return Said("\n\n".join(filter(None, [seen.text, undo])), is_error, _link(seen), facts)
+
+    def _of_program(self, principal: str, ran: Ran) -> Said:
+        seen = preview_ran(ran, handle=self._seals.seal("result", principal, ran.handle) if ran.handle else "")
+        facts = {"status": "done" if ran.ok else "failed", "thread": ran.thread}
+        undo = self._undoable(principal, ran.thread, facts)
+        return Said("\n\n".join(filter(None, [seen.text, undo])), not ran.ok, _link(seen), facts)
+
+    def _undoable(self, principal: str, thread: str, facts: dict[str, Any]) -> str:
+        """Return how the changes of a thread are reversed, and add the handle to the facts; empty without changes."""
+        if not thread or not self._threads.has_changes(thread):
+            return ""
+        facts["handle"] = self._seals.seal("change", principal, thread)
+        return f"Something was changed. To reverse it, call `undo` with this handle: {facts['handle']}"
 
     def _of_run(self, principal: str, answer: Answer) -> Said:
-        handle = self._seals.seal("change", principal, answer.thread)
-        facts = {"status": "done" if answer.ok else "failed", "thread": answer.thread, "handle": handle}
-        text = f"{answer.text}\n\nTo reverse the changes of this run, call `undo` with this handle: {handle}"
-        return Said(text, is_error=not answer.ok, facts=facts)
+        facts = {"status": "done" if answer.ok else "failed", "thread": answer.thread}
+        undo = self._undoable(principal, answer.thread, facts)
+        return Said("\n\n".join(filter(None, [answer.text, undo])), not answer.ok, "", facts)
 
 
 BUSY = (
@@ -311,6 +311,11 @@ JOINED = (
     "An equal call was begun before, and its result may not have been read. This is that call; no second one was made. "
     "If you want it twice, make the call once more."
 )
+
+
+def _link(seen: Preview) -> str:
+    """Return the URI at which a result goes on that its preview does not show whole."""
+    return "" if seen.is_whole or not seen.handle else result_uri(seen.handle, seen.pointer, seen.page)
 
 
 def _of_undo(undone: Undone) -> Said:
@@ -333,7 +338,7 @@ def _check(definition: Definition, arguments: Arguments) -> None:
 def _tag_error(tags: Sequence[str], count: int, known: set[str]) -> SettingsError:
     listed = ", ".join(sorted(known)[:30]) or "none, so leave out --direct"
     named = f"The tags {', '.join(tags)} have" if tags else "The documents have"
-    what = "no operation" if not count else f"{count} operations, more than the {MOST_TOOLS} that can be tools"
+    what = "no operation" if not count else f"{count} operations, more than the {MOST} that can be tools"
     return SettingsError(
         f"{named} {what}. Choose groups with --tag NAME, over HTTP also in the URL: /mcp?tags=a,b. The tags are: "
         f"{listed}."

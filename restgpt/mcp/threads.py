@@ -20,16 +20,16 @@ from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
 from restgpt.graph.persistence import Persistence
 from restgpt.mcp.runs import Answer, Run
 from restgpt.mcp.seal import digest_of
-from restgpt.outcome import Called, Pending, Undone
+from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.tools.errors import RestgptError
 
-Standing = Pending | Called | Undone | Answer
+Standing = Pending | Called | Ran | Undone | Answer
 """How a thread stands: it waits for a person, or it is over."""
 
 Status = Literal["running", "paused", "done", "failed", "stopped"]
 
-CALL = "call"
-"""The kind of the threads of single calls; those of a run have the kind of the run."""
+CALL, PROGRAM = "call", "program"
+"""The kinds of threads that the client makes: single calls and programs. Those of a run have the kind of the run."""
 
 NAMESPACE = ("restgpt", "mcp", "threads")
 MOST_LISTED = 1_000
@@ -128,7 +128,7 @@ class Threads:
         return self._begin(principal, kind, given)
 
     def _begin(self, principal: str, kind: str, given: Mapping[str, Any]) -> tuple[Standing, bool]:
-        begun = Begun(_new_thread(kind), kind, given, self._clock())
+        begun = Begun(self._thread(principal, kind, given), kind, given, self._clock())
         before = self._book.unfinished(principal, begun.digest)
         if before is not None:
             with self._marked(principal, before) as settle:
@@ -137,10 +137,21 @@ class Threads:
         with self._marked(principal, begun) as settle:
             return settle(self._started(begun, principal)), False
 
+    def _thread(self, principal: str, kind: str, given: Mapping[str, Any]) -> str:
+        """Return a new thread, or that of the program that is corrected; raises `UnknownThreadError`."""
+        named = str(given.get("thread") or "") if kind == PROGRAM else ""
+        if named and self._book.find(principal, named) is None:
+            raise UnknownThreadError(named)
+        return named or _new_thread(kind)
+
     def _started(self, begun: Begun, principal: str) -> Standing:
-        if begun.kind != CALL:
-            return self._runs[begun.kind].begin(begun.thread, begun.given)
         given = begun.given
+        if begun.kind == PROGRAM:
+            is_new = "thread" not in given
+            named: Any = {"as_thread" if is_new else "thread": begun.thread}
+            return self._client.run(given["code"], conversation=principal, **named)
+        if begun.kind != CALL:
+            return self._runs[begun.kind].begin(begun.thread, given)
         return self._client.call(
             given["operation"], given["arguments"], pages=given["pages"], conversation=principal, thread=begun.thread
         )
@@ -185,6 +196,10 @@ class Threads:
             if isinstance(found, Pending):
                 self._book.keep(principal, begun)
         return found
+
+    def has_changes(self, thread: str) -> bool:
+        """Return whether a thread has sent changes that were not undone."""
+        return bool(self._client.reversals(thread))
 
     def reasons(self, thread: str) -> list[str]:
         """Return why changes of a thread cannot be reversed, a sentence for each."""

@@ -187,7 +187,7 @@ def test_bad_arguments_are_a_result_that_a_model_can_repair(opened: Opener, era:
         ("call_operation", {"operation": "create_tusk"}, "create_task"),
         ("call_operation", {}, "'operation' is a required property"),
         ("find_operations", {"query": 7}, "query: 7 is not of type 'string'"),
-        ("describe_operation", {"operation": "create_tusk"}, "create_task"),
+        ("describe_operation", {"operations": ["create_tusk"]}, "create_task"),
     ]
     for name, arguments, said in cases:
         result = called(opened, era, name, arguments)
