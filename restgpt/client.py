@@ -237,17 +237,19 @@ class Client:
         operations: Sequence[str] | None = None,
         conversation: str | None = None,
         thread: str | None = None,
+        as_thread: str | None = None,
     ) -> Pending | Ran:
         """Run a Python program over the operations as functions, in the sandbox, up to its end or its next question.
 
         `describe` shows the functions. The program is checked before its first request. `operations` are the only ones
         that it may call. The code counts as a model's words, which may have read the answers to earlier calls of the
         `conversation`. With the `thread` of a program that ended without a report, the program is its correction:
-        changes that succeeded are not repeated. Raises `UnknownOperationError`, `UnknownThreadError`, and
-        `UnfinishedProgramError` for a thread whose program waits for a decision; and the faults of `call`.
+        changes that succeeded are not repeated. `as_thread` is the id of a new program, by `new_program`. Raises
+        `UnknownOperationError`, `UnknownThreadError`, and `UnfinishedProgramError` for a thread whose program waits for
+        a decision; and the faults of `call`.
         """
         if thread is None:
-            thread = f"{PROGRAM}{uuid4().hex}"
+            thread = as_thread or new_program()
         else:
             self._check_ended(thread)
         given = self.program_input(code, operations=operations, conversation=conversation)
@@ -423,6 +425,11 @@ class Earlier:
         with self._lock:
             calls = list(self._calls.get(conversation, ()))
         return {"messages": [], "instruction": "", "requests": calls, "steps": [], "turn": 1}
+
+
+def new_program() -> str:
+    """Return the id of a new thread for one program."""
+    return f"{PROGRAM}{uuid4().hex}"
 
 
 def new_thread() -> str:
