@@ -16,7 +16,6 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.session import Exchange, Session
 from restgpt.nodes.records import (
-    DecisionKind,
     Program,
     ProgramEnd,
     Request,
@@ -32,6 +31,8 @@ from restgpt.tools.request.build import PreparedRequest
 RESULT_SHOWN = 2000
 """The maximum number of characters of a result in an event; the state has the whole result."""
 
+TaskKind = Literal["plan", "continue", "program"]
+
 
 class TaskStarted(TypedDict):
     """The planner has decided on a sub-task, on the rest of it, or on a program for the whole instruction.
@@ -42,7 +43,7 @@ class TaskStarted(TypedDict):
     type: Literal["task_started"]
     turn: int
     task: int
-    kind: DecisionKind
+    kind: TaskKind
     text: str
 
 
@@ -110,7 +111,7 @@ class ApprovalRequested(TypedDict):
 
 
 class StepFinished(TypedDict):
-    """A round is over; `result` is cut to `RESULT_SHOWN` characters, `end` says how a program ended."""
+    """A round is over; `result` is cut to 2,000 characters, `end` says how a program ended."""
 
     type: Literal["step_finished"]
     turn: int
@@ -152,9 +153,12 @@ def events_of(state: Mapping[str, Any], update: Mapping[str, Any], *, redacted: 
     turn = update.get("turn", state.get("turn", 0))
     decision = update.get("decision") or {}
     if decision.get("text") and decision["kind"] != "end":
-        text = update["plan"] if decision["kind"] == "program" else decision["text"]
+        kind: TaskKind = decision["kind"]
+        text = redacted(update["plan"] if kind == "program" else decision["text"])
         task = update.get("task", state.get("task", 0))
-        yield {"type": "task_started", "turn": turn, "task": task, "kind": decision["kind"], "text": redacted(text)}
+        # The program of a client comes without an instruction.
+        if text:
+            yield {"type": "task_started", "turn": turn, "task": task, "kind": kind, "text": text}
     calls = (update.get("api_plan") or {}).get("calls")
     if calls and "round" in update:
         chosen: list[ChosenOperation] = [

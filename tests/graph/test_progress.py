@@ -16,6 +16,7 @@ from roles import by_role, call, end, plan, program, role_of, select
 from scripted import Reply as Scripted
 from scripted import ScriptedModel
 
+from restgpt.bench.speed.stream import measure, table
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.context import Context
 from restgpt.nodes.progress import ProgressEvent, events_of
@@ -227,3 +228,10 @@ def test_every_type_of_event_is_an_object_with_its_type_first() -> None:
 
 def test_an_update_without_news_gives_no_event() -> None:
     assert list(events_of({"turn": 1}, {"hint": ""}, redacted=str)) == []
+
+
+def test_the_benchmark_measures_each_run_from_its_decision() -> None:
+    found = measure(2, is_async=False)
+    assert len(found.event_ms) == len(found.request_ms) == 2
+    assert min(*found.event_ms, *found.request_ms) > 0
+    assert table({"here": found}).count("| here |") == 1

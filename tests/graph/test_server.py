@@ -2,6 +2,7 @@
 
 import json
 import runpy
+from pathlib import Path
 from typing import Any
 
 import pytest
