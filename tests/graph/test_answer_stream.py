@@ -10,8 +10,8 @@ import pytest
 from board import CALLS, Board
 from boardscript import READ, board_script
 from chatserver import ChatServer
+from langchain_core._api import LangChainBetaWarning
 from langchain_core.messages import AIMessage, HumanMessage
-from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from roles import call, end, plan, program, select
@@ -20,6 +20,7 @@ from streaming import PIECE, ChatClient, StreamingModel
 from restgpt.graph.build import Graph, build_graph
 from restgpt.graph.methods.build import build_method
 from restgpt.tools.model.errors import ModelReplyError
+from restgpt.tools.model.provider import resolve_model
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 PATIENCE_S = 60
@@ -65,13 +66,16 @@ def test_the_joined_chunks_are_the_answer_of_the_state_and_nothing_else(
 
 
 @pytest.mark.parametrize("method", ["json_schema", "function_calling", "json"])
-def test_the_methods_of_a_provider_stream_alike(board: Board, method: str) -> None:
+def test_the_methods_of_a_provider_stream_alike(board: Board, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with ChatServer(board_script) as chat:
-        model = ChatOpenAI(model="scripted", base_url=chat.url, api_key="unused")  # type: ignore[arg-type]
-        graph = graph_of(board, model, structured_output=method)
+        monkeypatch.setenv("OPENAI_BASE_URL", chat.url)
+        graph = graph_of(board, resolve_model("openai:scripted"), structured_output=method)
         client = shown(graph)
     assert len(client.parts) > 2
     assert client.messages == [answer_of(graph)]
+    used = graph.get_state(THREAD).values["usage"]["roles"].values()
+    # The tokens of streamed replies count as those of others do.
+    assert all(role["input_tokens"] == 10 * role["calls"] for role in used)
 
 
 def test_the_answer_is_shown_while_the_model_writes_it(board: Board) -> None:
@@ -192,3 +196,22 @@ def test_the_calls_of_a_baseline_are_not_shown_either(board: Board, method: str)
     ]
     graph = build_method(method, [board.api], model=StreamingModel(replies), checkpointer=InMemorySaver())
     assert texts_of(shown(graph).parts) == [answer_of(graph).content]
+
+
+def test_events_of_all_model_calls_have_the_tag_that_hides_them(board: Board) -> None:
+    async def tags() -> list[list[str]]:
+        graph = graph_of(board, StreamingModel(COUNTING))
+        events = graph.astream_events({"instruction": READ}, THREAD, version="v2")
+        return [event["tags"] async for event in events if event["event"] == "on_chat_model_start"]
+
+    found = asyncio.run(tags())
+    assert len(found) == len(COUNTING)
+    assert all("nostream" in names for names in found)
+
+
+def test_langgraphs_event_protocol_has_the_answer_whole_and_nothing_else(board: Board) -> None:
+    graph = graph_of(board, StreamingModel(COUNTING))
+    with pytest.warns(LangChainBetaWarning):
+        parts: Any = list(graph.stream_events({"instruction": READ}, THREAD, version="v3"))
+    shown_messages = [part["params"]["data"][0] for part in parts if part["method"] == "messages"]
+    assert shown_messages == [answer_of(graph)]

@@ -187,9 +187,10 @@ def _chunks(body: Mapping[str, Any], reply: str | Mapping[str, Any]) -> list[dic
     said = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     done = {"index": 0, "delta": {}, "finish_reason": reason}
     envelope = _envelope(body, "chat.completion.chunk")
+    is_counted = (body.get("stream_options") or {}).get("include_usage")
     return [
         *({**envelope, "choices": [choice]} for choice in (*said, done)),
-        {**envelope, "choices": [], "usage": USAGE},
+        *([{**envelope, "choices": [], "usage": USAGE}] if is_counted else []),
     ]
 
 
