@@ -48,6 +48,10 @@ test-all: $(READY) ## run the whole suite, with the tests that start servers, ki
 crash-test: $(READY) ## kill runs, programs and recipes at random moments, nodes and requests: no change lost, doubled or asked twice
 	$(BIN)/python -c "import sys; from restgpt.bench.rigs.crash import main; sys.exit(main())"
 
+.PHONY: mcp-crash-test
+mcp-crash-test: $(READY) ## kill MCP servers between question and answer, in both eras: a change is made once as decided, or not at all
+	$(BIN)/python -m restgpt.bench.rigs.server_crash
+
 .PHONY: recipe-test
 recipe-test: $(READY) ## run recipes on mutated APIs: what would do harm is stopped before the first change, what would not is not
 	$(BIN)/python -m restgpt.bench.recipes.mutations
