@@ -29,6 +29,7 @@ from restgpt.nodes.records import (
 )
 from restgpt.nodes.resources import Resources
 from restgpt.tools.thread_pool import on_loop, run_in_threads
+from restgpt.tools.tracing.traced_graph import TracedGraph
 
 
 class UndoState(TypedDict):
@@ -68,7 +69,8 @@ def build_undo(resources: Resources, *, checkpointer: BaseCheckpointSaver[Any], 
     )
     builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": END})
     run_in_threads(builder)
-    return builder.compile(checkpointer=checkpointer, store=store, name="Undo")
+    compiled = builder.compile(checkpointer=checkpointer, store=store, name="Undo")
+    return TracedGraph.of(compiled, traced_as="workflow")
 
 
 @on_loop
