@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from typing import Any
 
 import requests
@@ -18,11 +19,12 @@ from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
-from opentelemetry import trace
+from opentelemetry import context, trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from recipes import recipe
+from requests.adapters import BaseAdapter
 from roles import by_role, call, end, plan, select
 from scripted import ScriptedModel
 from typing_extensions import TypedDict
@@ -34,6 +36,8 @@ from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.undo import build_undo, undo_input
 from restgpt.nodes.resources import Resources
 from restgpt.specs import load_api
+from restgpt.tools.http.client import HttpClient
+from restgpt.tools.request.build import build_request
 from restgpt.worlds import CREDENTIAL
 
 WORD = "Chestnut"
@@ -186,6 +190,35 @@ def unreachable_api(board: Board) -> None:
         attempt(
             Board(board.server, api).agent(task_model(), context={"execution": "calls", "writes": "allow"}), INSTRUCTION
         )
+
+
+class NotingAdapter(BaseAdapter):
+    """Answers every request with 200, and notes whether instrumentations of HTTP would be on meanwhile."""
+
+    def send(self, request: Any, **options: Any) -> requests.Response:  # type: ignore[override]
+        with host_span("on" if is_http_instrumentation_enabled() else "off"):
+            response = requests.Response()
+            response.status_code, response.raw = 200, BytesIO(b"{}")
+            return response
+
+    def close(self) -> None:
+        """Close nothing."""
+
+
+def is_http_instrumentation_enabled() -> bool:
+    """Return what `opentelemetry.instrumentation.utils` would: its packages look at these two keys."""
+    keys = (context._SUPPRESS_INSTRUMENTATION_KEY, context._SUPPRESS_HTTP_INSTRUMENTATION_KEY)
+    return not any(context.get_value(key) for key in keys)
+
+
+@scenario
+def instrumented(board: Board) -> None:
+    catalogue = Resources([board.api]).catalogue(())
+    operation = catalogue.operation("list_projects")
+    request = build_request(operation, {})
+    NotingAdapter().send(request)
+    HttpClient(adapter=NotingAdapter()).send(request, operation)
+    NotingAdapter().send(request)
 
 
 @scenario

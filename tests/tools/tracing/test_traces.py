@@ -210,6 +210,13 @@ def test_an_error_has_a_type_and_no_text(spans: dict[str, Spans]) -> None:
 
 
 @pytest.mark.slow
+def test_other_instrumentations_of_http_are_off_during_a_request(spans: dict[str, Spans]) -> None:
+    found = spans["instrumented"]
+    assert [one["name"] for one in found] == ["on", "off", "GET /projects", "on"]
+    assert parent(found, found[1])["name"] == "GET /projects"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", ["stopped_stream", "cancelled_run"])
 def test_a_run_that_its_consumer_stops_is_no_error(spans: dict[str, Spans], scenario: str) -> None:
     run = root(spans[scenario])
@@ -278,3 +285,20 @@ def test_no_module_imports_opentelemetry_but_the_one_that_exports() -> None:
         if re.search(r"^\s*(from|import) opentelemetry", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     assert {path.removeprefix("restgpt/") for path in importing} <= {"tools/tracing/export.py"}
+
+
+def test_every_promise_of_the_page_names_a_test() -> None:
+    page = (ROOT / "docs" / "traces.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", page)
+    assert len(named) >= 5
+    missing = [test for file, test in named if f"def {test}(" not in (ROOT / file).read_text(encoding="utf-8")]
+    assert missing == []
+
+
+@pytest.mark.slow
+def test_the_page_lists_every_attribute_that_a_span_has(spans: dict[str, Spans]) -> None:
+    page = (ROOT / "docs" / "traces.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"`([a-z_.]+)`", page[page.index("| attribute |") : page.index("## Content")]))
+    short = {name for name in listed if name.startswith(".")}
+    found = {name for group in spans.values() for one in group for name in one["attributes"]}
+    assert {name for name in found if name not in listed and not any(name.endswith(end) for end in short)} == set()
