@@ -3,7 +3,8 @@
 
 FROM python:3.12.12-slim-bookworm AS build
 WORKDIR /src
-ENV PIP_NO_CACHE_DIR=1 \
+ENV PIP_CONSTRAINT=/src/constraints.txt \
+    PIP_NO_CACHE_DIR=1 \
     PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PIP_ROOT_USER_ACTION=ignore
 COPY LICENSE MANIFEST.in README.md constraints.txt pyproject.toml ./
@@ -17,11 +18,12 @@ COPY graph graph
 COPY functions functions
 COPY worlds worlds
 COPY bench bench
-# Wheels only, so that neither stage needs a compiler.
+# Wheels only, so that neither stage needs a compiler; forbiddenfruit has none, and is pure Python.
 RUN pip install --constraint constraints.txt setuptools \
     && pip wheel --no-deps --no-build-isolation --wheel-dir /wheels . \
     && python -m venv --without-pip /opt/restgpt \
-    && pip --python /opt/restgpt/bin/python install --only-binary :all: --constraint constraints.txt \
+    && pip --python /opt/restgpt/bin/python install --only-binary :all: --no-binary forbiddenfruit \
+        --constraint constraints.txt \
         "$(echo /wheels/restgpt-*.whl)[mcp,otel,postgres]" 'langgraph-cli[inmem]'
 
 FROM python:3.12.12-slim-bookworm

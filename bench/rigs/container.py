@@ -129,7 +129,8 @@ class Simulated:
         base = self.folder / "base"
         subprocess.run([python, "-m", "venv", str(base)], check=True)
         self._copy(build, self.folder / "src")
-        environment = {"PATH": f"{base}/bin:/usr/bin:/bin", "HOME": str(self.folder), **build.environment()}
+        given = {name: self.moved(value) for name, value in build.environment().items()}
+        environment = {"PATH": f"{base}/bin:/usr/bin:/bin", "HOME": str(self.folder), **given}
         for one in build.all("RUN"):
             subprocess.run(["sh", "-ec", self.moved(one.value)], cwd=self.folder / "src", env=environment, check=True)
         self._copy(final, self.folder)

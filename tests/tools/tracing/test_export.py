@@ -47,10 +47,10 @@ class Collector:
         return [ExportTraceServiceRequest.FromString(body) for _, body in self.received]
 
 
-def demo(home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def demo(home: Path, *before: str, **environment: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
     return subprocess.run(
-        [sys.executable, "-m", "restgpt", "demo"],
+        [*before, str(Path(sys.executable).with_name("restgpt")), "demo"],
         capture_output=True,
         text=True,
         check=False,
@@ -64,6 +64,28 @@ def test_one_variable_exports_the_traces_of_a_command(tmp_path: Path) -> None:
     with Collector() as collector:
         done = demo(tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, OTEL_RESOURCE_ATTRIBUTES="team=blue")
     assert done.returncode == 0, done.stderr
+    assert_runs_of_the_demo(collector)
+
+
+@pytest.mark.slow
+def test_a_provider_that_a_process_has_already_is_kept(tmp_path: Path) -> None:
+    with Collector() as collector:
+        done = demo(
+            tmp_path,
+            str(Path(sys.executable).with_name("opentelemetry-instrument")),
+            OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
+            OTEL_EXPORTER_OTLP_PROTOCOL="http/protobuf",
+            OTEL_LOGS_EXPORTER="none",
+            OTEL_METRICS_EXPORTER="none",
+            OTEL_SERVICE_NAME="restgpt",
+            OTEL_RESOURCE_ATTRIBUTES="team=blue",
+        )
+    assert done.returncode == 0, done.stderr
+    assert "Overriding" not in done.stderr
+    assert_runs_of_the_demo(collector)
+
+
+def assert_runs_of_the_demo(collector: Collector) -> None:
     groups = [group for request in collector.requests() for group in request.resource_spans]
     about = {item.key: item.value.string_value for group in groups for item in group.resource.attributes}
     assert (about["service.name"], about["team"]) == ("restgpt", "blue")
