@@ -1,6 +1,5 @@
 """Carrying a call out: each change exactly once, each list page by page, and every reply kept."""
 
-import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, cast
@@ -28,7 +27,7 @@ from restgpt.tools.http.pagination import follow_pages, is_unfollowed, merge_pag
 from restgpt.tools.request.build import PAGE, PreparedRequest, settle
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.storable import storable_value
-from restgpt.tools.tracing.span import Span, tool_span
+from restgpt.tools.tracing.span import MOST_CONTENT, Span, tool_span
 
 REFUSED = (RedirectFault, BoundFault)
 """The API answered in a way that is not followed: of a request that changes nothing, the planner is told."""
@@ -77,8 +76,9 @@ def _note(current: Span, session: Session, done: Done | Ask | Held | Refused) ->
     if not done.succeeded:
         current.fail(str(done.response.get("status") or "_OTHER"))
     if (reply := done.reply) is not None:
-        result = functools.partial(reply.body.decode, "utf-8", "replace")
-        current.set_content("gen_ai.tool.call.result", result, session.redactor)
+        # The client has redacted the body already, so a cut can leave no half of a secret.
+        body = reply.body[:MOST_CONTENT]
+        current.set_content("gen_ai.tool.call.result", lambda: body.decode("utf-8", "replace"), session.redactor)
 
 
 def _carried_out(session: Session, ready: Ready, touched: set[str] | None) -> Done | Ask | Held | Refused:

@@ -22,6 +22,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import requests
+
 from restgpt.bench.rigs.port import held_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -197,6 +199,9 @@ class Simulated:
                 if process.poll() is not None or time.monotonic() > deadline:
                     return (self.folder / "server.log").read_text(encoding="utf-8", errors="replace")[-3000:]
                 time.sleep(0.5)
+            assistants = requests.post(f"http://127.0.0.1:{port}/assistants/search", json={}, timeout=PATIENCE_S).json()
+            if "restgpt" not in {assistant["graph_id"] for assistant in assistants}:
+                return "the server has no graph restgpt"
             process.send_signal(signal.SIGTERM)
             try:
                 process.wait(STOP_S)

@@ -42,13 +42,13 @@ class Span:
         return self.span is not None and bool(self.span.is_recording())
 
     def set(self, attributes: Mapping[str, Any]) -> None:
-        """Set attributes, without those that are None."""
-        if self.span is not None:
+        """Set attributes, without those that are None; a span that has ended takes none any more."""
+        if self.is_recording:
             self.span.set_attributes(_known(attributes))
 
     def fail(self, error_type: str) -> None:
         """Mark the span as failed, with the type of the error and no description."""
-        if self.span is not None:
+        if self.is_recording:
             self.span.set_attribute("error.type", error_type)
             self.span.set_status(sys.modules["opentelemetry.trace"].StatusCode.ERROR)
 

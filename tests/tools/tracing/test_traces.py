@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plantrecipe import plant_recipe
 
+from restgpt.graph.build import build_graph
+from restgpt.graph.recipes.build import build_recipe
+from restgpt.tools.served_graph import ServedGraph
 from restgpt.tools.settings import CAPTURE, captures_content
 from restgpt.tools.telemetry import observed
 from restgpt.tools.tracing.span import NO_SPAN, span
@@ -264,6 +268,12 @@ def test_captured_content_has_the_form_of_the_conventions_and_no_secret() -> Non
 def test_content_is_captured_for_the_values_that_name_spans(value: str, captured: bool) -> None:
     assert captures_content({CAPTURE: value}) is captured
     assert not captures_content({})
+
+
+def test_a_graph_stays_a_workflow_when_a_server_loads_and_copies_it() -> None:
+    served = ServedGraph.of(build_recipe(plant_recipe(), []))
+    assert served.copy(update={"name": "copied"}).traced_as == "workflow"
+    assert ServedGraph.of(build_graph([])).traced_as == "agent"
 
 
 def test_without_a_provider_there_is_no_span() -> None:
