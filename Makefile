@@ -115,9 +115,11 @@ format: $(READY) ## format the code and apply the fixes of ruff
 docs: $(READY) ## write the generated parts of README.md and docs/
 	$(BIN)/python docs/generate.py
 
+BASELINES ?=
+
 .PHONY: studio
-studio: $(READY) ## serve the graph on localhost:2024 for LangGraph Studio and the SDK
-	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=1 $(BIN)/langgraph dev --n-jobs-per-worker 4
+studio: $(READY) ## serve the graph on localhost:2024 for LangGraph Studio and the SDK (BASELINES=1: with the baselines)
+	$(BIN)/restgpt studio $(if $(BASELINES),--baselines)
 
 .PHONY: data
 data: ## print where the benchmark data is published, and check the files in RESTGPT_DATA

@@ -8,7 +8,7 @@ program waits for a person, or survives a crash, like any other part of a run.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from restgpt.calling.call import seems_to_read, succeeded
@@ -21,11 +21,12 @@ from restgpt.nodes.records import Program, ProgramEnd, Request, Step, Writer, sp
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import result_of, shortened
 from restgpt.nodes.rounds import step_of
+from restgpt.specs import Operation
 from restgpt.specs.docs.stub import stub
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.code import clean_code
-from restgpt.tools.sandbox.program import LIMITS, ProgramRun, run_program
+from restgpt.tools.sandbox.program import LIMITS, MOST_NAMES, ProgramRun, run_program
 from restgpt.tools.sandbox.result import SandboxResult, Status
 from restgpt.tools.storable import storable_text
 from restgpt.tools.telemetry import annotate
@@ -57,7 +58,11 @@ RECEIVED = re.compile(rf"\n(?:{SHAPES_HEAD}|{READS_HEAD})")
 HEALED = frozenset({"shifted", "stopped", "failed"})
 """The ends of a recipe after which a model can do better; not a refusal or a budget."""
 
+MOST_WRONG, NEAR = 10, 20
+"""How many unknown names of a program a large API is searched for, and how many functions each search gives."""
+
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\(", re.ASCII)
 
 UNREPAIRABLE = frozenset({Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR, Status.UNSUPPORTED})
 """Sandbox failures that another program cannot avoid."""
@@ -72,13 +77,15 @@ def written(
     is_last: bool = False,
     before: Program | None = None,
     seen: Iterable[str] = (),
+    functions: Iterable[str] | None = None,
 ) -> Program:
     """Return the record of a new program, with the clock and the seed of the program `before`, which it corrects.
 
-    `seen` are the ids of the APIs of which its writer had seen answers. With another clock, a change that contains the
-    time or a random number would be another change, and be made once more.
+    `seen` are the ids of the APIs of which its writer had seen answers, `functions` the only ones that it may call.
+    With another clock, a change that contains the time or a random number would be another change, and be made once
+    more.
     """
-    return {
+    program: Program = {
         "code": _bare(storable_text(code)),
         "writer": writer,
         "number": number,
@@ -91,6 +98,7 @@ def written(
         "feedback": "",
         "seen": sorted(seen),
     }
+    return program if functions is None else {**program, "functions": list(functions)}
 
 
 def _bare(code: str) -> str:
@@ -210,13 +218,26 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
         most=_left(run, state),
         check=check if is_first else "",
         stubs=[stub(known[name], name, reads=run.rules.reads) for name in used] if is_first else (),
-        names=list(known) if is_first else (),
+        names=_near_first(run, program["code"], known) if is_first else (),
         limits=run.limits(LIMITS),
         inputs=recipe["inputs"] if recipe else None,
         traced=recipe is not None,
         # A model's program runs again from its start at each call, which finds calls that differ from run to run.
         waiting=run.resources.waiting_programs if recipe else None,
     )
+
+
+def _near_first(run: Run, code: str, known: Mapping[str, Operation]) -> list[str]:
+    """Return the names of the functions; of many, first those that fit the unknown names that the code calls.
+
+    A check compares a wrong name with the first `MOST_NAMES` only.
+    """
+    if len(known) <= MOST_NAMES:
+        return list(known)
+    wrong = [name for name in dict.fromkeys(_CALLED.findall(code)) if name not in known]
+    found = (item for name in wrong[:MOST_WRONG] for item in run.catalogue.search(name.replace("_", " "), NEAR))
+    near = dict.fromkeys(name for item in found if (name := run.catalogue.function_name(item)) in known)
+    return list({**near, **dict.fromkeys(known)})
 
 
 def _handed_over(

@@ -19,6 +19,7 @@ from restgpt.commands.failure import Exit
 from restgpt.commands.login import login
 from restgpt.commands.recipes.app import recipe
 from restgpt.commands.resume import resume
+from restgpt.commands.studio import studio
 from restgpt.commands.threads import threads
 from restgpt.commands.undo import undo
 from restgpt.commands.world import world
@@ -90,6 +91,7 @@ app.add_typer(api)
 app.command()(call)
 app.add_typer(recipe)
 app.add_typer(world)
+app.command()(studio)
 app.command()(login)
 app.command()(demo)
 

@@ -211,13 +211,15 @@ class Settings:
     ) -> "Settings":
         """Read settings from `environ` (default: the process's), a `.env` file below it, and `apis.yaml`.
 
-        `apis` defaults to `apis.yaml` in the working directory, else in the home folder. Raises SettingsError.
+        `apis` defaults to the file in `RESTGPT_APIS`, else `apis.yaml` in the working directory, else in the home
+        folder. Raises SettingsError.
         """
         values = {**_read_dotenv(dotenv), **(os.environ if environ is None else environ)}
         values = {name: value for name, value in values.items() if value != ""}
         home = Path(values.get("RESTGPT_HOME") or Path.home() / ".restgpt").expanduser()
         data, database = values.get("RESTGPT_DATA"), values.get("RESTGPT_DATABASE_URL")
-        recipes, file = values.get("RESTGPT_RECIPES"), _apis_file(apis, home)
+        recipes, named = values.get("RESTGPT_RECIPES"), values.get("RESTGPT_APIS")
+        file = _apis_file(apis or (Path(named).expanduser() if named else None), home)
         return cls(
             model=values.get("RESTGPT_MODEL"),
             models={role: values[name] for role in ROLES if (name := f"RESTGPT_MODEL_{role.upper()}") in values},

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from restgpt.commands.review import Pending
 from restgpt.commands.terminal import Terminal
 from restgpt.nodes.records import Program, Request, Step, Usage, no_usage, shown_program, spent_since
+from restgpt.outcome import Pending
 from restgpt.tools.model.role import ROLES
 from restgpt.trace import Trace
 

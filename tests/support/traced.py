@@ -32,8 +32,10 @@ from typing_extensions import TypedDict
 from restgpt.bench.rigs.port import held_port
 from restgpt.calling.journal import Journal
 from restgpt.calling.reversal import reversals
+from restgpt.client import Client
 from restgpt.functions.graph import build_functions_graph
-from restgpt.graph.undo import build_undo, undo_input
+from restgpt.graph.calls import build_calls, calls_input
+from restgpt.graph.program import build_program
 from restgpt.nodes.resources import Resources
 from restgpt.specs import load_api
 from restgpt.tools.http.client import HttpClient
@@ -151,8 +153,19 @@ def undo(board: Board) -> None:
     saver, store = agent.graph.checkpointer, agent.graph.store
     resources = Resources([board.api], store=store)
     found = reversals(Journal(store, "thread"), resources.catalogue(()))  # type: ignore[arg-type]
-    graph = build_undo(resources, checkpointer=saver, store=store)  # type: ignore[arg-type]
-    graph.invoke(undo_input(found, round_number=1), config("thread/undo"))  # type: ignore[arg-type]
+    drafts = [reversal.draft for reversal in found if reversal.draft]
+    graph = build_calls(resources, checkpointer=saver, store=store)  # type: ignore[arg-type]
+    graph.invoke(calls_input(drafts), config("thread/undo"))  # type: ignore[arg-type]
+
+
+@scenario
+def given_program(board: Board) -> None:
+    build_program([board.api]).invoke({"code": CODE})  # type: ignore[call-overload]
+
+
+@scenario
+def client(board: Board) -> None:
+    Client([board.api]).call("list_projects", {})
 
 
 @scenario

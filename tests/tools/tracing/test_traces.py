@@ -23,8 +23,17 @@ from restgpt.worlds import CREDENTIAL
 ROOT = Path(__file__).parents[3]
 WORD = "Chestnut"
 ONE_TRACE = (
-    *("invoke", "ainvoke", "program", "failing_program", "recipe_run", "undo", "functions", "failing_model"),
-    *("failing_node", "unreachable_api", "missing_object", "stopped_stream", "cancelled_run", "nested", "openai"),
+    *("invoke", "ainvoke", "program", "failing_program", "recipe_run", "undo", "given_program", "functions"),
+    *(
+        "failing_model",
+        "failing_node",
+        "unreachable_api",
+        "missing_object",
+        "stopped_stream",
+        "cancelled_run",
+        "nested",
+        "openai",
+    ),
 )
 Spans = list[dict[str, Any]]
 
@@ -193,7 +202,14 @@ def test_a_recipe_and_an_undo_are_workflows_without_model_calls(spans: dict[str,
     assert (run["name"], run["attributes"]["gen_ai.workflow.name"]) == ("invoke_workflow add-task", "add-task")
     assert run["attributes"]["gen_ai.operation.name"] == "invoke_workflow"
     assert named(spans["recipe_run"], "chat") == []
-    assert root(spans["undo"])["name"] == "invoke_workflow Undo"
+    assert root(spans["undo"])["name"] == "invoke_workflow Calls"
+    assert root(spans["given_program"])["name"] == "invoke_workflow Program"
+
+
+@pytest.mark.slow
+def test_a_call_of_a_client_is_a_trace_although_no_graph_runs(spans: dict[str, Spans]) -> None:
+    assert names(spans["client"]) == ["GET /projects", "execute_tool list_projects"]
+    assert root(spans["client"])["name"] == "execute_tool list_projects"
 
 
 @pytest.mark.slow
