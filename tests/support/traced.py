@@ -112,6 +112,17 @@ def astream(board: Board) -> None:
 
 
 @scenario
+def astream_events(board: Board) -> None:
+    graph = board.agent(task_model(), context={"execution": "calls", "writes": "allow"}).graph
+
+    async def run() -> None:
+        async for _ in graph.astream_events({"instruction": INSTRUCTION}, config(), version="v2"):  # type: ignore[arg-type]
+            pass
+
+    asyncio.run(run())
+
+
+@scenario
 def batch(board: Board) -> None:
     graph = board.agent(program_of_two_runs(), context={"execution": "program"}).graph
     given: Any = [{"instruction": "Name projects 1 and 2"}] * 2
@@ -248,6 +259,20 @@ def stopped_stream(board: Board) -> None:
     next(parts)
     next(parts)
     parts.close()  # type: ignore[attr-defined]
+
+
+@scenario
+def abandoned_streams(board: Board) -> None:
+    options: Any = {"execution": "calls", "writes": "allow"}
+    for _ in board.agent(task_model(), context=options).graph.stream({"instruction": INSTRUCTION}, config()):  # type: ignore[arg-type]
+        break
+
+    async def run() -> None:
+        graph = board.agent(task_model(), context=options).graph
+        async for _ in graph.astream({"instruction": INSTRUCTION}, config()):  # type: ignore[arg-type]
+            break
+
+    asyncio.run(run())
 
 
 @scenario

@@ -92,7 +92,7 @@ def test_each_run_is_one_tree(spans: dict[str, Spans], scenario: str) -> None:
 def test_every_way_to_run_a_graph_gives_the_same_spans(spans: dict[str, Spans]) -> None:
     wanted = names(spans["invoke"])
     assert wanted.count("chat") == 4
-    for way in ("ainvoke", "stream", "astream", "nested"):
+    for way in ("ainvoke", "stream", "astream", "astream_events", "nested"):
         assert names(spans[way], ignored=("consumer", "host")) == wanted, way
 
 
@@ -241,6 +241,13 @@ def test_other_instrumentations_of_http_are_off_during_a_request(spans: dict[str
 def test_a_run_that_its_consumer_stops_is_no_error(spans: dict[str, Spans], scenario: str) -> None:
     run = root(spans[scenario])
     assert (run["status"], run["attributes"]["restgpt.status"]) == ("UNSET", "stopped")
+
+
+@pytest.mark.slow
+def test_a_stream_that_its_consumer_forgets_has_a_root_too(spans: dict[str, Spans]) -> None:
+    runs = named(spans["abandoned_streams"], "invoke_agent")
+    assert [run["attributes"]["restgpt.status"] for run in runs] == ["stopped", "stopped"]
+    assert len(traces(spans["abandoned_streams"])) == 2
 
 
 @pytest.mark.slow
