@@ -27,7 +27,8 @@ from restgpt.tools.http.pagination import follow_pages, is_unfollowed, merge_pag
 from restgpt.tools.request.build import PAGE, PreparedRequest, settle
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.storable import storable_value
-from restgpt.tools.tracing.span import MOST_CONTENT, Span, tool_span
+from restgpt.tools.tracing.content import MOST_CONTENT, set_content
+from restgpt.tools.tracing.span import Span, tool_span
 
 REFUSED = (RedirectFault, BoundFault)
 """The API answered in a way that is not followed: of a request that changes nothing, the planner is told."""
@@ -62,7 +63,7 @@ def carry_out(session: Session, ready: Ready, *, touched: set[str] | None = None
     """
     draft = ready.draft
     with tool_span(draft.name, kind="extension", call_id=draft.id) as current:
-        current.set_content("gen_ai.tool.call.arguments", lambda: draft.settled, session.redactor)
+        set_content(current, "gen_ai.tool.call.arguments", lambda: draft.settled, session.redactor)
         done = _carried_out(session, ready, touched)
         _note(current, session, done)
     return done
@@ -78,7 +79,7 @@ def _note(current: Span, session: Session, done: Done | Ask | Held | Refused) ->
     if (reply := done.reply) is not None:
         # The client has redacted the body already, so a cut can leave no half of a secret.
         body = reply.body[:MOST_CONTENT]
-        current.set_content("gen_ai.tool.call.result", lambda: body.decode("utf-8", "replace"), session.redactor)
+        set_content(current, "gen_ai.tool.call.result", lambda: body.decode("utf-8", "replace"), session.redactor)
 
 
 def _carried_out(session: Session, ready: Ready, touched: set[str] | None) -> Done | Ask | Held | Refused:

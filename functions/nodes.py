@@ -30,7 +30,7 @@ from restgpt.tools.model.provider import resolve_model
 from restgpt.tools.model.usage import ModelUsage
 from restgpt.tools.redaction import Redactor
 from restgpt.tools.settings import Settings
-from restgpt.tools.tracing.span import redacted_with
+from restgpt.tools.tracing.content import redacted_with
 
 Node = Callable[..., dict[str, Any]]
 

@@ -54,7 +54,7 @@ from restgpt.tools.response.store import BodyCache, ResponseStore, UnknownHandle
 from restgpt.tools.sandbox.result import Limits
 from restgpt.tools.sandbox.waiting import WaitingPrograms
 from restgpt.tools.settings import Settings
-from restgpt.tools.tracing.span import redacted_with
+from restgpt.tools.tracing.content import redacted_with
 
 log = logging.getLogger("restgpt.recipes")
 

@@ -10,6 +10,7 @@ from langchain_core.messages.utils import convert_to_messages
 
 from restgpt.tools.model.errors import ModelError
 from restgpt.tools.model.exceptions import status_of
+from restgpt.tools.tracing.content import set_content
 from restgpt.tools.tracing.span import span, type_name
 from restgpt.tools.tracing.traced_graph import note_provider
 
@@ -40,10 +41,10 @@ def chat_span(function: Chat) -> Chat:
         name = f"chat {request.get('gen_ai.request.model', '')}".strip()
         with span(name, request, kind="CLIENT", error_type=_error_type) as current:
             note_provider(request["gen_ai.provider.name"])
-            current.set_content("gen_ai.input.messages", lambda: _described(convert_to_messages(list(messages))))
+            set_content(current, "gen_ai.input.messages", lambda: _described(convert_to_messages(list(messages))))
             reply = function(model, messages, *args, **kwargs)
             current.set(_response(reply))
-            current.set_content("gen_ai.output.messages", lambda: _output(reply))
+            set_content(current, "gen_ai.output.messages", lambda: _output(reply))
             return reply
 
     return cast(Chat, asked)

@@ -1,33 +1,18 @@
 """Spans of OpenTelemetry, as the semantic conventions for GenAI and HTTP describe them.
 
-A span is created only if the process has set a provider of OpenTelemetry; nothing here imports its packages. A span has
-names, numbers and fixed words. It has content (prompts, replies, arguments, answers) only if the setting
-`captures_content` is on and a redactor is known. It never has the text of an error.
+A span is created only if the process has set a provider of OpenTelemetry; nothing here imports its packages, or any
+other. A span has names, numbers and fixed words, and content only from `content.py`. It never has the text of an error.
 """
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, Literal, ParamSpec, TypeVar
-
-from langgraph.errors import GraphBubbleUp
-
-from restgpt.tools.redaction import Redactor
-from restgpt.tools.settings import captures_content
+from typing import Any, Literal
 
 Kind = Literal["INTERNAL", "CLIENT"]
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
 
 METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"])
 """The methods that `http.request.method` may name; another one is `_OTHER` there."""
-
-MOST_CONTENT = 100_000
-"""The maximum number of characters of one captured value."""
-
-_redactor: ContextVar[Callable[[], Redactor] | None] = ContextVar("restgpt_content_redactor", default=None)
 
 
 class Span:
@@ -52,18 +37,6 @@ class Span:
             self.span.set_attribute("error.type", error_type)
             self.span.set_status(sys.modules["opentelemetry.trace"].StatusCode.ERROR)
 
-    def set_content(self, name: str, value: Callable[[], Any], redactor: Callable[[], Redactor] | None = None) -> None:
-        """Set an attribute to a value as redacted JSON text, if content is captured.
-
-        The redactor of the block `redacted_with` is used if none is given; without any, the value is not set.
-        """
-        redactor = redactor or _redactor.get()
-        if redactor is None or not self.is_recording or not captures_content():
-            return
-        hidden = _without_secrets(value(), redactor())
-        text = hidden if isinstance(hidden, str) else json.dumps(hidden, ensure_ascii=False, default=str)
-        self.span.set_attribute(name, text[:MOST_CONTENT])
-
 
 NO_SPAN = Span()
 
@@ -75,6 +48,13 @@ def tracer() -> Any:
     if trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         return None
     return trace.get_tracer("restgpt")
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Return whether an exception is no error, but LangGraph's way to end a node: a pause, a jump."""
+    # The sandbox opens spans too, and runs where LangGraph is not installed.
+    found = getattr(sys.modules.get("langgraph.errors"), "GraphBubbleUp", None)
+    return found is not None and isinstance(error, found)
 
 
 def type_name(error: BaseException) -> str:
@@ -109,10 +89,9 @@ def span(
         current = Span(opened)
         try:
             yield current
-        except GraphBubbleUp:
-            raise
         except BaseException as error:
-            current.fail(error_type(error))
+            if not is_interrupt(error):
+                current.fail(error_type(error))
             raise
 
 
@@ -170,31 +149,5 @@ def answered(current: Span, status: int) -> None:
         current.fail(str(status))
 
 
-def redacted_with(
-    redactor: Callable[[], Redactor], function: Callable[Arguments, Result]
-) -> Callable[Arguments, Result]:
-    """Return the function so that the content of the spans inside it may be captured, redacted by this redactor."""
-
-    def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        token = _redactor.set(redactor)
-        try:
-            return function(*args, **kwargs)
-        finally:
-            _redactor.reset(token)
-
-    return run
-
-
 def _known(attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if value is not None}
-
-
-def _without_secrets(value: Any, redactor: Redactor) -> Any:
-    if isinstance(value, str):
-        return redactor.message(value)
-    if isinstance(value, Mapping):
-        hidden = redactor.json(value, by_name=True)
-        return {name: _without_secrets(item, redactor) for name, item in hidden.items()}
-    if isinstance(value, list | tuple):
-        return [_without_secrets(item, redactor) for item in value]
-    return value

@@ -14,9 +14,11 @@ from plantrecipe import plant_recipe
 
 from restgpt.graph.build import build_graph
 from restgpt.graph.recipes.build import build_recipe
+from restgpt.tools.redaction import Redactor
 from restgpt.tools.served_graph import ServedGraph
 from restgpt.tools.settings import CAPTURE, captures_content
 from restgpt.tools.telemetry import observed
+from restgpt.tools.tracing.content import set_content
 from restgpt.tools.tracing.span import NO_SPAN, span
 from restgpt.worlds import CREDENTIAL
 
@@ -304,7 +306,7 @@ def test_without_a_provider_there_is_no_span() -> None:
         assert current is NO_SPAN
         current.set({"b": 2})
         current.fail("type")
-        current.set_content("c", lambda: pytest.fail("content was computed"))
+        set_content(current, "c", lambda: pytest.fail("content was computed"), Redactor)
     assert not current.is_recording
     assert observed("node", lambda: 1)() == 1
 
