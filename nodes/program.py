@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 from restgpt.calling.call import seems_to_read, succeeded
@@ -27,7 +28,7 @@ from restgpt.tools.errors import ArgumentError
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.code import clean_code
 from restgpt.tools.sandbox.program import LIMITS, MOST_NAMES, ProgramRun, run_program
-from restgpt.tools.sandbox.result import SandboxResult, Status
+from restgpt.tools.sandbox.result import SandboxResult, Status, shorten
 from restgpt.tools.storable import storable_text
 from restgpt.tools.telemetry import annotate
 
@@ -57,6 +58,12 @@ RECEIVED = re.compile(rf"\n(?:{SHAPES_HEAD}|{READS_HEAD})")
 
 HEALED = frozenset({"shifted", "stopped", "failed"})
 """The ends of a recipe after which a model can do better; not a refusal or a budget."""
+
+CLIENT_LIMITS = replace(LIMITS, shown=LIMITS.output)
+"""The limits of one run of a client's program: its whole output is kept, because a client reads it in pages."""
+
+CLIENT_PROBLEM = 3000
+"""The maximum number of characters of an error of a client's program, with what it had printed."""
 
 MOST_WRONG, NEAR = 10, 20
 """How many unknown names of a program a large API is searched for, and how many functions each search gives."""
@@ -219,7 +226,7 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
         check=check if is_first else "",
         stubs=[stub(known[name], name, reads=run.rules.reads) for name in used] if is_first else (),
         names=_near_first(run, program["code"], known) if is_first else (),
-        limits=run.limits(LIMITS),
+        limits=run.limits(CLIENT_LIMITS if program["writer"] == "client" else LIMITS),
         inputs=recipe["inputs"] if recipe else None,
         traced=recipe is not None,
         # A model's program runs again from its start at each call, which finds calls that differ from run to run.
@@ -285,7 +292,9 @@ def _finished(
     run: Run, state: ProgramState, program: Program, requests: Sequence[Request], report: str
 ) -> dict[str, Any]:
     """End the round with the program's report, which is the answer if nothing speaks against it."""
-    report = shortened(report, run.context.result_budget * 4)
+    if program["writer"] != "client":
+        # A client reads a long report in pages; a model's prompt has no room for it.
+        report = shortened(report, run.context.result_budget * 4)
     if program["writer"] == "recipe" and (doubt := _doubt(run, state, requests)):
         return _closed(run, state, requests, doubt, program=program, end="failed")
     update = _closed(run, state, requests, report, program=program, end="report")
@@ -364,6 +373,9 @@ def _failed(
     result: SandboxResult | None,
 ) -> dict[str, Any]:
     """Give the problem to the writer of the program; after `MAX_PROGRAMS`, go on call by call."""
+    if program["writer"] == "client":
+        # Its whole output is kept, but the shapes below it must not be cut off.
+        problem, _ = shorten(problem, CLIENT_PROBLEM)
     feedback = shortened(storable_text(f"The program failed.\n{problem}{_shapes(requests)}"), 6000)
     is_final = result is not None and result.status in UNREPAIRABLE
     if program["writer"] != "caller":

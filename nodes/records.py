@@ -176,6 +176,12 @@ def advanced(request: Request, record: CallRecord) -> Request:
     return cast(Request, {**place, **record})
 
 
+def call_of(request: Request) -> CallRecord:
+    """Return the call of a request that is over, without its place in an API plan."""
+    call = {key: value for key, value in request.items() if key in CallRecord.__annotations__}
+    return cast(CallRecord, {**call, "status": "sent" if request["status"] == "parsed" else request["status"]})
+
+
 class Step(TypedDict):
     """One finished round: sub-task p_t, API plan a_t, requests, result r_t. `task` numbers sub-tasks in the turn.
 

@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from restgpt.api_tools import as_tools
     from restgpt.client import Client
     from restgpt.graph.build import build_graph
     from restgpt.graph.recipes.build import build_recipe
     from restgpt.graph.recipes.tools import load_recipes
     from restgpt.nodes.context import Context
-    from restgpt.outcome import Called, Pending, Undone
+    from restgpt.outcome import Called, Pending, Ran, Undone
     from restgpt.specs.api import Api, load_api
 
     __version__: str
@@ -19,8 +20,10 @@ __all__ = [
     "Client",
     "Context",
     "Pending",
+    "Ran",
     "Undone",
     "__version__",
+    "as_tools",
     "build_graph",
     "build_recipe",
     "load_api",
@@ -34,7 +37,9 @@ MODULES = {
     "Client": "client",
     "Context": "nodes.context",
     "Pending": "outcome",
+    "Ran": "outcome",
     "Undone": "outcome",
+    "as_tools": "api_tools",
     "build_graph": "graph.build",
     "build_recipe": "graph.recipes.build",
     "load_recipes": "graph.recipes.tools",

@@ -23,19 +23,28 @@ from restgpt.calling.reversal import Reversal, reversals, settle_reversals, undo
 from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.persistence import open_persistence
+from restgpt.graph.program import ProgramInput, build_program, ended, ended_in
+from restgpt.host.operations import description
+from restgpt.nodes.client_program import UnfinishedProgramError
 from restgpt.nodes.context import Context
-from restgpt.nodes.conversation import ConversationState, answered, responses
-from restgpt.nodes.records import Request, placed
+from restgpt.nodes.conversation import ConversationState, answered, answered_apis, responses, seen_message
+from restgpt.nodes.records import Request, call_of, placed
 from restgpt.nodes.resources import Resources, Run, check_store
-from restgpt.outcome import Called, Outcome, Pending, Undone
+from restgpt.outcome import Called, Outcome, Pending, Ran, Undone
 from restgpt.specs import Api, Catalogue, Operation
-from restgpt.specs.docs.documentation import documentation
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.response.memory_store import BoundedMemory, locked
+from restgpt.tools.response.store import Body, UnknownHandleError
 from restgpt.tools.settings import Settings
 
 MOST_EARLIER = 200
 """The maximum number of earlier calls of a conversation whose answers are searched for the origin of arguments."""
+
+PROGRAM = "program-"
+"""The beginning of the id of a thread of programs."""
+
+REPORT = "report-"
+"""The beginning of the handle of a program's text: the number of its round and its thread follow."""
 
 Decision = Mapping[str, Any]
 
@@ -83,9 +92,9 @@ class Client:
         self.resources = make_resources(
             apis, model=None, models=None, context=context, store=self._store, resources=resources
         )
-        self._graph = build_calls(
-            self.resources, checkpointer=checkpointer or InMemorySaver(), store=self._store, name="Calls"
-        )
+        saver = checkpointer or InMemorySaver()
+        self._graph = build_calls(self.resources, checkpointer=saver, store=self._store, name="Calls")
+        self._programs = build_program(resources=self.resources, checkpointer=saver, store=self._store)
         self.earlier = Earlier()
 
     @classmethod
@@ -113,8 +122,8 @@ class Client:
         return self._catalogue.operation(key)
 
     def describe(self, key: str) -> str:
-        """Return the documentation of an operation, within the setting `documentation_budget`."""
-        return documentation(self.operation(key), budget=self.resources.defaults.documentation_budget)
+        """Return the documentation of an operation and its function for `run`, within `documentation_budget` tokens."""
+        return description(self._catalogue, [self.operation(key)], budget=self.resources.defaults.documentation_budget)
 
     @property
     def _catalogue(self) -> Catalogue:
@@ -191,7 +200,7 @@ class Client:
 
     def carry_out(self, made: Draft, *, conversation: str | None = None, thread: str | None = None) -> Outcome:
         """Decide on a drafted call by the rules, and carry it out where no person has to be asked, as `call` does."""
-        if read := self._read(made, conversation):
+        if read := self.read(made, conversation=conversation):
             return read
         thread = thread or new_thread()
         self._graph.invoke(
@@ -203,8 +212,8 @@ class Client:
             self.earlier.expect(thread, conversation)
         return cast("Outcome", self._noted(self._outcome(thread)))
 
-    def _read(self, made: Draft, conversation: str | None) -> Called | None:
-        """Send a call that only reads and that no person is asked about; None for any other."""
+    def read(self, made: Draft, *, conversation: str | None = None) -> Called | None:
+        """Send a drafted call that only reads and that no person is asked about; None for any other, unsent."""
         if not made.effect.is_read:
             return None
         run = self._run("")
@@ -221,6 +230,64 @@ class Client:
             self.earlier.add(conversation, record)
         return Called(record, _open=run.session.responses.open)
 
+    def run(
+        self,
+        code: str,
+        *,
+        operations: Sequence[str] | None = None,
+        conversation: str | None = None,
+        thread: str | None = None,
+        as_thread: str | None = None,
+    ) -> Pending | Ran:
+        """Run a Python program over the operations as functions, in the sandbox, up to its end or its next question.
+
+        `describe` shows the functions. The program is checked before its first request. `operations` are the only ones
+        that it may call. The code counts as a model's words, which may have read the answers to earlier calls of the
+        `conversation`. With the `thread` of a program that ended without a report, the program is its correction:
+        changes that succeeded are not repeated. `as_thread` is the id of a new program, by `new_program`. Raises
+        `UnknownOperationError`, `UnknownThreadError`, and `UnfinishedProgramError` for a thread whose program waits for
+        a decision; and the faults of `call`.
+        """
+        if thread is None:
+            thread = as_thread or new_program()
+        else:
+            self._check_ended(thread)
+        given = self.program_input(code, operations=operations, conversation=conversation)
+        if conversation is not None:
+            self.earlier.expect(thread, conversation)
+        self._programs.invoke(given, _config(thread), context=self._context(thread))
+        return cast("Pending | Ran", self._noted(self._outcome(thread)))
+
+    def program_input(
+        self, code: str, *, operations: Sequence[str] | None = None, conversation: str | None = None
+    ) -> ProgramInput:
+        """Return the input of the graph that runs a program; the arguments are those of `run`."""
+        given: ProgramInput = {"code": code}
+        if operations is not None:
+            given["operations"] = [self._catalogue.name_of(self.operation(name)) for name in operations]
+        if conversation is not None:
+            state = self.earlier.state(conversation)
+            if seen := answered_apis(self._catalogue, state["steps"], state["requests"]):
+                given["messages"] = [seen_message(seen)]
+        return given
+
+    def _check_ended(self, thread: str) -> None:
+        if not thread.startswith(PROGRAM):
+            raise UnknownThreadError(thread)
+        if self._snapshot(thread).tasks:
+            raise UnfinishedProgramError(thread)
+
+    def body(self, handle: str) -> Body:
+        """Return what stands under the handle of a `Called` or a `Ran`; raises `UnknownHandleError`."""
+        if not handle.startswith(REPORT):
+            return self._run("").session.responses.open(handle)
+        number, _, thread = handle.removeprefix(REPORT).partition("-")
+        values = self._programs.get_state(_config(thread)).values if thread.startswith(PROGRAM) else {}
+        text = ended_in(values, int(number)) if number.isdecimal() and number.isascii() else None
+        if text is None:
+            raise UnknownHandleError("no report of a program is kept under this handle; run the program again")
+        return Body(text.encode("utf-8", "replace"), "text/plain", "text" if text else "empty")
+
     def decide(self, pending: Pending, decision: Decision | Sequence[Decision] | Literal["approve", "reject"]) -> Any:
         """Answer exactly this question as a person, and carry the calls out as decided.
 
@@ -233,23 +300,23 @@ class Client:
         one = {"type": decision} if isinstance(decision, str) else decision
         listed = [one] * len(pending.actions) if isinstance(one, Mapping) else list(one)
         answer: Any = Command(resume={pending.id: {"decisions": [dict(item) for item in listed]}})
-        self._graph.invoke(answer, _config(pending.thread), context=self._context(pending.thread))
+        self._graph_of(pending.thread).invoke(answer, _config(pending.thread), context=self._context(pending.thread))
         return self._noted(self._outcome(pending.thread))
 
     def standing(self, thread: str) -> Any:
-        """Return how the calls of a thread stand: `Pending`, `Called`, or `Undone` for an undo.
+        """Return how the calls of a thread stand: `Pending`, `Called`, `Ran` for a program, or `Undone` for an undo.
 
         What was killed or has failed on the way is finished first, each change at most once. Raises
         `UnknownThreadError`, and the faults of `call`.
         """
         snapshot = self._snapshot(thread)
         if snapshot.tasks and not snapshot.interrupts:
-            self._graph.invoke(None, _config(thread), context=self._context(thread))
+            self._graph_of(thread).invoke(None, _config(thread), context=self._context(thread))
         return self._noted(self._outcome(thread))
 
     def is_unfinished(self, thread: str) -> bool:
         """Return whether calls of a thread wait for a person, or were interrupted on the way."""
-        return bool(self._graph.get_state(_config(thread)).tasks)
+        return bool(self._graph_of(thread).get_state(_config(thread)).tasks)
 
     def reversals(self, thread: str, *, steps: int | None = None) -> list[Reversal]:
         """Return the reversals of the last `steps` changes of a thread, or of all, without sending anything."""
@@ -272,16 +339,26 @@ class Client:
         return cast("Pending | Undone", self._outcome(place))
 
     def _snapshot(self, thread: str) -> StateSnapshot:
-        snapshot = self._graph.get_state(_config(thread))
+        snapshot: StateSnapshot = self._graph_of(thread).get_state(_config(thread))
         if not snapshot.values and not snapshot.tasks:
             raise UnknownThreadError(thread)
         return snapshot
 
-    def _outcome(self, thread: str) -> Pending | Called | Undone:
+    def _graph_of(self, thread: str) -> Any:
+        """Return the graph of a thread: that of programs for theirs, that of calls for all others and for each undo."""
+        return self._programs if thread.startswith(PROGRAM) and _undone(thread) is None else self._graph
+
+    def _outcome(self, thread: str) -> Pending | Called | Ran | Undone:
         snapshot = self._snapshot(thread)
         if snapshot.interrupts:
             return Pending.of(snapshot.interrupts[0], thread=thread)
         body = self._run(thread).session.responses.open
+        if self._graph_of(thread) is self._programs:
+            found = ended(snapshot.values)
+            if found is None:
+                raise UnfinishedProgramError(thread)
+            calls = tuple(Called(call_of(request), thread, body) for request in found.requests)
+            return Ran(thread, found.end, found.text, calls, f"{REPORT}{found.round}-{thread}")
         records = cast("Sequence[CallRecord]", snapshot.values["requests"])
         calls = tuple(Called(record, thread, body) for record in records)
         undone = _undone(thread)
@@ -292,7 +369,9 @@ class Client:
 
     def _noted(self, outcome: Any) -> Any:
         if isinstance(outcome, Called):
-            self.earlier.settle(outcome.thread, outcome.record)
+            self.earlier.settle(outcome.thread, [outcome.record])
+        elif isinstance(outcome, Ran):
+            self.earlier.settle(outcome.thread, [call.record for call in outcome.calls])
         return outcome
 
     def _run(self, thread: str) -> Run:
@@ -320,12 +399,13 @@ class Earlier:
         with self._lock:
             self._expected[thread] = conversation
 
-    def settle(self, thread: str, record: CallRecord) -> None:
-        """Add a call that is over to the conversation of its thread."""
+    def settle(self, thread: str, records: Sequence[CallRecord]) -> None:
+        """Add calls that are over to the conversation of their thread."""
         with self._lock:
             conversation = self._expected.pop(thread, None)
         if conversation is not None:
-            self.add(conversation, record)
+            for record in records:
+                self.add(conversation, record)
 
     def add(self, conversation: str, record: CallRecord) -> None:
         """Add a call that is over."""
@@ -345,6 +425,11 @@ class Earlier:
         with self._lock:
             calls = list(self._calls.get(conversation, ()))
         return {"messages": [], "instruction": "", "requests": calls, "steps": [], "turn": 1}
+
+
+def new_program() -> str:
+    """Return the id of a new thread for one program."""
+    return f"{PROGRAM}{uuid4().hex}"
 
 
 def new_thread() -> str:

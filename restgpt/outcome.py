@@ -1,4 +1,4 @@
-"""What came of a call that was made without a model: it waits for a person, or it is over."""
+"""What came of a call or a program without a model: it waits for a person, or it is over."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from restgpt.calling.record import CallRecord, Provenance
+    from restgpt.nodes.records import ProgramEnd
     from restgpt.tools.response.store import Body
 
 
@@ -119,6 +120,11 @@ class Called:
         """
         return None if self._open is None or not self.handle else self._open(self.handle).value
 
+    @property
+    def body(self) -> "Body | None":
+        """The stored body of the answer; None if there is none. Raises `UnknownHandleError` as `value` does."""
+        return None if self._open is None or not self.handle else self._open(self.handle)
+
     def to_json(self) -> "CallRecord":
         """Return the call as plain JSON, without its body."""
         return self.record
@@ -135,6 +141,27 @@ class Undone:
     def ok(self) -> bool:
         """Whether all reversing calls succeeded."""
         return all(call.ok for call in self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A program that is over, and the calls that it made.
+
+    With `end` "report", `text` is what it printed. Otherwise the program ended early, and `text` tells its writer why,
+    with the line, what was printed and the shapes of the answers. A corrected program in the same thread does not
+    repeat the changes that succeeded. `handle` names the text for `Client.body`.
+    """
+
+    thread: str
+    end: "ProgramEnd"
+    text: str
+    calls: tuple[Called, ...] = ()
+    handle: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the program ran to its end."""
+        return self.end == "report"
 
 
 Outcome = Pending | Called

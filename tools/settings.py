@@ -30,6 +30,7 @@ COLLECTOR = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 Decision = Literal["allow", "ask", "deny"]
 Kind = Literal["read", "change"]
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_SUBJECT = re.compile(r"[A-Za-z0-9-]{1,64}=[^=]")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]")
 _ENTRY_KEYS = (
     "spec",
@@ -188,7 +189,8 @@ class Settings:
     """All settings from outside the program; each entry point builds them once by `from_env`.
 
     `beside` holds the documents in use that are no entries of `apis.yaml`, by identity and base URL. `recipes` is the
-    folder of the recipes, which may not exist.
+    folder of the recipes, which may not exist. `mcp_key` seals the handles of MCP servers, which make a key of their
+    own without it; `mcp_tokens` are the bearer tokens of their clients, by subject.
     """
 
     model: str | None = None
@@ -204,6 +206,8 @@ class Settings:
     beside: frozenset[tuple[str, str | None]] = frozenset()
     ca_bundle: str | None = None
     recipes: Path = Path(RECIPES_FOLDER)
+    mcp_key: Secret | None = None
+    mcp_tokens: Mapping[str, Secret] = field(default_factory=dict)
 
     @classmethod
     def from_env(
@@ -237,6 +241,8 @@ class Settings:
             apis=load_apis(file, values),
             ca_bundle=values.get("REQUESTS_CA_BUNDLE") or values.get("SSL_CERT_FILE"),
             recipes=Path(recipes).expanduser() if recipes else (file.parent if file else Path()) / RECIPES_FOLDER,
+            mcp_key=Secret(values["RESTGPT_MCP_KEY"]) if "RESTGPT_MCP_KEY" in values else None,
+            mcp_tokens=bearer_tokens(values.get("RESTGPT_MCP_TOKEN", "")),
         )
 
     def load(self, name: str, *, base_url: str | None = None) -> Api:
@@ -362,6 +368,26 @@ def exports_traces(environ: Mapping[str, str] | None = None) -> bool:
     if given.get("OTEL_SDK_DISABLED", "").strip().lower() == "true" or given.get("OTEL_TRACES_EXPORTER") == "none":
         return False
     return any(given.get(name) for name in COLLECTOR)
+
+
+def bearer_tokens(text: str) -> dict[str, Secret]:
+    """Read `RESTGPT_MCP_TOKEN`: one token, whose subject is `client`, or `SUBJECT=TOKEN` pairs with commas between.
+
+    Raises SettingsError, with the number of the pair but no part of a token.
+    """
+    pairs = [pair.strip() for pair in text.split(",") if pair.strip()]
+    if len(pairs) == 1 and not _SUBJECT.match(pairs[0]):
+        return {"client": Secret(pairs[0])}
+    found: dict[str, Secret] = {}
+    for number, pair in enumerate(pairs, 1):
+        subject, _, token = pair.partition("=")
+        if not _SUBJECT.match(pair) or subject in found or not token:
+            raise SettingsError(
+                f"RESTGPT_MCP_TOKEN: pair {number} must be SUBJECT=TOKEN. The subject has letters, digits and "
+                "hyphens, and no other pair has it."
+            )
+        found[subject] = Secret(token)
+    return found
 
 
 def variable_part(name: str) -> str:

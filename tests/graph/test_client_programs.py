@@ -112,6 +112,12 @@ def test_a_failed_program_tells_the_line_the_output_and_the_shapes(board: Board)
         assert part in end.text
 
 
+def test_a_long_output_does_not_cut_off_the_shapes(board: Board) -> None:
+    end = told(Runner([board.api]).run("found = list_projects()\nprint('x' * 50_000)\nprint(found['items'][9])"))
+    assert "line 3" in end.text
+    assert "list_projects (status 200): {items: [4 ×" in end.text
+
+
 def test_a_corrected_program_does_not_repeat_the_changes_that_succeeded(board: Board) -> None:
     runner = Runner([board.api], context={"writes": "allow"})
     assert told(runner.run(f"{ADD}raise ValueError('too early')")).end == "failed"

@@ -95,7 +95,7 @@ def _of_value(value: Any, room: int) -> BodyPreview:
     left = room - sum(len(line) + 1 for line in lines)
     shown_items, is_cut = _first_items(items, pointer, left)
     count = len(shown_items) - is_cut
-    rest = f"{len(items) - count:,} of {len(items):,} items of {pointer or 'the list'}"
+    rest = f"{len(items) - count:,} of {len(items):,} items of the list"
     # The page that has the first item which is not shown whole.
     return BodyPreview(
         "\n".join([*lines, *shown_items])[:room],

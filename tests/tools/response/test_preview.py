@@ -40,7 +40,7 @@ def test_a_preview_has_the_shape_the_counts_and_the_first_items_whole() -> None:
     place, _, text = first.partition(": ")
     assert (place, json.loads(text)) == ("/data/rows/0", item(0))
     shown = sum(line.startswith("/data/rows/") for line in preview.text.split("\n"))
-    assert preview.left_out == f"{300 - shown} of 300 items of /data/rows"
+    assert preview.left_out == f"{300 - shown} of 300 items of the list"
 
 
 def test_reading_goes_on_at_the_first_item_that_is_not_shown() -> None:
