@@ -16,6 +16,7 @@ from restgpt.specs.operation import Operation
 from restgpt.specs.reading.download import public_url
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.model.role import ROLES
+from restgpt.tools.redaction import is_public_header
 
 AUTH_PREFIX = "RESTGPT_AUTH_"
 APIS_FILE = "apis.yaml"
@@ -174,6 +175,11 @@ class ApiEntry:
             effects=tuple(rule for rule in self.effects if rule.effect == "change"),
         )
 
+    def secrets(self) -> list[Secret]:
+        """All values that must be redacted: not those of headers that are public by their name, such as Accept."""
+        headers = [value for name, value in self.headers.items() if not is_public_header(name)]
+        return [*self.auth.values(), *headers, *self.query.values(), *self.cookies.values()]
+
     def credentials(self) -> dict[str, str]:
         """The credentials by scheme as plain text, for `load_api(auth=…)`."""
         return {scheme: secret.reveal() for scheme, secret in self.auth.items()}
@@ -323,8 +329,7 @@ class Settings:
         """All configured secrets, for redaction."""
         found = list(self.auth.values())
         for entry in self.apis.values():
-            for group in (entry.auth, entry.headers, entry.query, entry.cookies):
-                found += group.values()
+            found += entry.secrets()
         if self.database_url is not None:
             found.append(self.database_url)
         return [secret.reveal() for secret in found]

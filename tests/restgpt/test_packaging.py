@@ -67,9 +67,10 @@ def is_left_out(path: Path) -> bool:
 def test_every_package_is_declared() -> None:
     config = PROJECT["tool"]["setuptools"]
     found = {"restgpt": "restgpt"}
-    for init in (ROOT / "restgpt" / "commands").rglob("__init__.py"):
-        folder = init.parent.relative_to(ROOT)
-        found[".".join(folder.parts)] = folder.as_posix()
+    for own in ("commands", "community"):
+        for init in (ROOT / "restgpt" / own).rglob("__init__.py"):
+            folder = init.parent.relative_to(ROOT)
+            found[".".join(folder.parts)] = folder.as_posix()
     for room in ROOMS:
         for init in (ROOT / room).rglob("__init__.py"):
             folder = init.parent.relative_to(ROOT)
