@@ -2,7 +2,6 @@
 
 import base64
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +16,7 @@ from restgpt.community import create_openapi_agent
 from restgpt.community.requests_wrapper import MOST_SEEN, client_of, entry_of
 from restgpt.specs import load_api
 from restgpt.tools.redaction import MARK
-from restgpt.tools.settings import Settings, load_apis
+from restgpt.tools.settings import Settings
 
 TOKEN = "tok-4711-abcdef"
 DOCUMENT = {
@@ -105,13 +104,6 @@ def test_headers_that_are_no_secrets_are_sent_and_hide_nothing(server: EchoServe
     assert (headers["Accept"], headers["X-Api-Version"]) == ("application/json", "2022-11-28")
     assert "Content-Type" not in headers
     assert output == "{'day': '2022-11-28', 'type': 'application/json'}"
-
-
-def test_public_headers_of_apis_yaml_hide_nothing_either(tmp_path: Path) -> None:
-    path = tmp_path / "apis.yaml"
-    path.write_text("a: {spec: x.yaml, headers: {Accept: application/json, X-Key: hush-hush}}")
-    settings = Settings(apis=load_apis(path, {}))
-    assert settings.secrets() == ["hush-hush"]
 
 
 def test_only_requests_to_the_first_server_are_signed() -> None:
