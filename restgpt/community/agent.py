@@ -1,7 +1,8 @@
 """`create_openapi_agent` with the signature of langchain-community, and the agent that it returns: RestGPT's graph."""
 
 import warnings
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,9 @@ Approve = Callable[[Action], bool]
 
 OTHER_METHODS = frozenset({"HEAD", "OPTIONS", "TRACE", "QUERY"})
 """The methods of OpenAPI that langchain-community has no tool for."""
+
+MOST_WAITING = 100
+"""How many results that wait for approval an agent keeps."""
 
 NEEDLESS = frozenset({"early_stopping_method", "handle_parsing_errors", "trim_intermediate_steps", "verbose"})
 """The arguments of the old executor for troubles that the graph does not have, or for printing; they have no effect."""
@@ -69,6 +73,7 @@ class OpenAPIAgent(Runnable[Mapping[str, Any] | str, dict[str, Any]]):
         self._memories = memories
         self._given: RunnableConfig = config or {}
         self._shows_steps = shows_steps
+        self._waiting: dict[str, None] = {}
 
     def invoke(
         self, input: Mapping[str, Any] | str, config: RunnableConfig | None = None, **kwargs: Any
@@ -109,29 +114,45 @@ class OpenAPIAgent(Runnable[Mapping[str, Any] | str, dict[str, Any]]):
     def _driven(self, text: str, given: Any, config: RunnableConfig) -> dict[str, Any]:
         turns = self._turns(text, config)
         next(turns)
-        try:
+        with self._kept_if_paused(config):
             while True:
-                given = turns.send(self.graph.invoke(given, config))
-        except StopIteration as end:
-            result: dict[str, Any] = end.value
-            return result
+                state = self.graph.invoke(given, config)
+                try:
+                    given = turns.send(state)
+                except StopIteration as end:
+                    result: dict[str, Any] = end.value
+                    return result
 
     async def _adriven(self, text: str, given: Any, config: RunnableConfig) -> dict[str, Any]:
         turns = self._turns(text, config)
         next(turns)
-        try:
+        with self._kept_if_paused(config):
             while True:
-                given = turns.send(await self.graph.ainvoke(given, config))
-        except StopIteration as end:
-            result: dict[str, Any] = end.value
-            return result
+                state = await self.graph.ainvoke(given, config)
+                try:
+                    given = turns.send(state)
+                except StopIteration as end:
+                    result: dict[str, Any] = end.value
+                    return result
+
+    @contextmanager
+    def _kept_if_paused(self, config: RunnableConfig) -> Iterator[None]:
+        """Delete the thread of a run that does not wait: the old agent kept nothing of an instruction either."""
+        thread = str(config["configurable"]["thread_id"])
+        self._waiting.pop(thread, None)
+        try:
+            yield
+        finally:
+            if thread not in self._waiting:
+                self._saver.delete_thread(thread)
 
     def _turns(self, text: str, config: RunnableConfig) -> Generator[Any, Mapping[str, Any], dict[str, Any]]:
         """Take the states of a run and yield the answers to its pauses, until a result can be returned."""
         answer: Any = None
         while actions := _actions(state := (yield answer)):
             if self._approve is None:
-                thread = config["configurable"]["thread_id"]
+                thread = str(config["configurable"]["thread_id"])
+                self._wait(thread)
                 shown = "\n\n".join(str(action.get("description", "")) for action in actions)
                 return {
                     "input": text,
@@ -149,9 +170,14 @@ class OpenAPIAgent(Runnable[Mapping[str, Any] | str, dict[str, Any]]):
         for memory in self._memories:
             if hasattr(memory, "save_context"):
                 memory.save_context({"input": text}, {"output": result["output"]})
-        # Each instruction has a thread of its own, as the old agent kept nothing either.
-        self._saver.delete_thread(config["configurable"]["thread_id"])
         return result
+
+    def _wait(self, thread: str) -> None:
+        """Keep a thread that waits for approval, and of the others the newest."""
+        self._waiting[thread] = None
+        for oldest in list(self._waiting)[:-MOST_WAITING]:
+            self._waiting.pop(oldest, None)
+            self._saver.delete_thread(oldest)
 
     def _messages(self, text: str) -> list[AnyMessage | tuple[str, str]]:
         """Return the conversation in the memories, and the instruction."""
@@ -161,8 +187,11 @@ class OpenAPIAgent(Runnable[Mapping[str, Any] | str, dict[str, Any]]):
         return merge_configs(self._given, config, {"configurable": {"thread_id": thread or uuid4().hex}})
 
     def _paused(self, result: Mapping[str, Any]) -> tuple[str, RunnableConfig]:
-        if not result.get("actions") or not result.get("thread_id"):
-            raise ValueError("The result has no actions that wait for approval; give the result of invoke as it is.")
+        if not result.get("actions") or result.get("thread_id") not in self._waiting:
+            raise ValueError(
+                "The result has no actions that wait for approval. Give a result of invoke as it is, once, to the "
+                f"agent that returned it; an agent keeps the newest {MOST_WAITING} that wait."
+            )
         return str(result["input"]), self._config(None, str(result["thread_id"]))
 
 

@@ -14,7 +14,7 @@ from requests.auth import HTTPBasicAuth, HTTPDigestAuth, HTTPProxyAuth
 
 from restgpt.specs.api import Api
 from restgpt.tools.auth.oauth import OAuthTokens
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.client import USER_AGENT, HttpClient
 from restgpt.tools.network.addresses import GuardedAdapter, Origin, origin_of, origins_of
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 
@@ -55,6 +55,9 @@ def entry_of(wrapper: Wrapper, name: str) -> ApiEntry:
         found = {name: value for name, value in found.items() if name.lower() != "authorization"}
         encoded = base64.b64encode(":".join(pair).encode()).decode("ascii")
         found["Authorization"] = Secret(f"Basic {encoded}")
+    elif wrapper.auth is not None and not found:
+        # Any header of an entry stands in for the credential that the document asks for, which `auth` adds later.
+        found["User-Agent"] = Secret(USER_AGENT)
     # The pair is here for redaction only: no document declares a scheme of this name.
     auth = {PAIR: Secret(":".join(pair))} if pair is not None else {}
     return ApiEntry(name, spec="", headers=found, auth=auth)

@@ -14,6 +14,7 @@ from roles import by_role, end, program
 from scripted import ScriptedModel
 
 from restgpt.community import create_openapi_agent
+from restgpt.community.agent import MOST_WAITING
 from restgpt.specs.bundled import bundled_document
 from restgpt.worlds import CREDENTIAL
 
@@ -114,8 +115,10 @@ def test_a_refused_change_is_not_sent(board: Board) -> None:
     done = asyncio.run(found.aresume(paused, approve=False))
     assert board.calls() == []
     assert "actions" not in done
-    with pytest.raises(ValueError, match="no actions"):
-        found.resume(done, approve=True)
+    for over in (done, paused):
+        with pytest.raises(ValueError, match="no actions"):
+            found.resume(over, approve=True)
+    assert board.calls() == []
 
 
 @pytest.mark.parametrize("is_approved", [True, False])
@@ -225,10 +228,38 @@ def test_an_argument_of_no_use_causes_a_warning(board: Board) -> None:
         agent(board, READ, output_parser=None, agent_executor_kwargs={"trick": 1})
 
 
-def test_a_finished_instruction_leaves_no_checkpoint(board: Board) -> None:
+def threads(found: Any) -> int:
+    return len({saved.config["configurable"]["thread_id"] for saved in found._saver.list(None)})
+
+
+def test_only_instructions_that_wait_leave_checkpoints(board: Board) -> None:
     found = agent(board, READ)
     found.invoke("Which is project 1?")
-    assert list(found._saver.list(None)) == []
+    assert threads(found) == 0
+    waiting = agent(board, MAKE)
+    paused = waiting.invoke("Make the project Roof garden")
+    assert threads(waiting) == 1
+    waiting.resume(paused, approve=True)
+    assert threads(waiting) == 0
+
+
+def test_a_failed_instruction_leaves_no_checkpoint(board: Board) -> None:
+    found = agent(board, "print(1 / 0)")
+    with pytest.raises(AssertionError, match="nothing scripted"):
+        found.invoke("Fail")
+    assert threads(found) == 0
+
+
+def test_of_many_instructions_that_wait_the_newest_are_kept(board: Board) -> None:
+    model = by_role({"express": [program(MAKE)] * (MOST_WAITING + 2)})
+    found: Any = create_openapi_agent(
+        reduced(), wrapper(), model, allow_dangerous_requests=True, base_url=board.server.url
+    )
+    first, *_, last = [found.invoke("Make the project Roof garden") for _ in range(MOST_WAITING + 2)]
+    assert threads(found) == MOST_WAITING
+    with pytest.raises(ValueError, match="no actions"):
+        found.resume(first, approve=True)
+    assert found.resume(last, approve=True)["output"] == "Roof garden is made."
 
 
 class Starts(BaseCallbackHandler):

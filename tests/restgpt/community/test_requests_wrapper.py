@@ -106,6 +106,17 @@ def test_headers_that_are_no_secrets_are_sent_and_hide_nothing(server: EchoServe
     assert output == "{'day': '2022-11-28', 'type': 'application/json'}"
 
 
+def test_an_auth_object_stands_in_for_the_credential_that_a_document_asks_for(server: EchoServer) -> None:
+    server.script([Canned(body=b"{}", headers=JSON)])
+    schemes = {"key": {"type": "apiKey", "in": "query", "name": "key"}}
+    document = {**DOCUMENT, "security": [{"key": []}], "components": {"securitySchemes": schemes}}
+    model = by_role({"express": [program("print(x())")]})
+    given = wrapper(auth=Token())
+    create_openapi_agent(document, given, model, allow_dangerous_requests=True, base_url=server.url).run("Get x")
+    [arrived] = server.arrived
+    assert dict(arrived.headers)["Authorization"] == f"Token {TOKEN}"
+
+
 def test_only_requests_to_the_first_server_are_signed() -> None:
     document = {**DOCUMENT, "servers": [{"url": "https://a.test/v1"}, {"url": "https://b.test"}]}
     adapter: Any = client_of(wrapper(auth=Token()), load_api(document), Settings())._adapter
