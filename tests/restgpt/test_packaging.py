@@ -92,6 +92,11 @@ def test_the_contract_about_the_rigs_holds_for_all_that_is_shipped() -> None:
     assert set(contract["source_modules"]) == {name for name in shipped if not name.endswith(".__init__")}
 
 
+def test_the_set_up_compiles_every_room() -> None:
+    [listed] = re.findall(r"^ROOMS := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed.split()) == sorted([*ROOMS, "restgpt"])
+
+
 def test_every_room_is_linked_into_the_package_by_a_relative_link() -> None:
     links = {path.name: os.readlink(path) for path in (ROOT / "restgpt").iterdir() if path.is_symlink()}
     assert links == {room: f"../{room}" for room in ROOMS}
