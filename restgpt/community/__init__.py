@@ -24,7 +24,7 @@ THEIRS = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name on its first use (PEP 562); raises `ImportError` with the extra if langchain-community lacks."""
+    """Import a name on its first use (PEP 562); raises `ImportError` if langchain-community is not installed."""
     from importlib import import_module
 
     if name in OURS:

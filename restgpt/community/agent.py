@@ -219,8 +219,9 @@ def create_openapi_agent(
     servers of the specification, and is needed for one at a private address. `verbose` has no effect, and neither have
     further arguments, which cause a warning.
 
-    Raises `ValueError` without `allow_dangerous_requests`, for a method that is not allowed to anybody, and for a
-    specification or a wrapper that cannot be used; `TypeError` for a model without messages; `SpecError`.
+    Raises `ValueError` without `allow_dangerous_requests`, if `allowed_operations` is empty or has a method that
+    langchain-community has no tool for, and for a specification or a wrapper that cannot be used; `TypeError` for a
+    model that takes no messages; `SpecError` and `SettingsError` as a run of the graph does.
     """
     if not allow_dangerous_requests:
         raise ValueError(

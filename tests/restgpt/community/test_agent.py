@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,8 @@ import yaml
 from board import Board, served_board
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManager
 from langchain_core.language_models import FakeListLLM
+from requests import Request
+from requests.auth import HTTPBasicAuth
 from roles import by_role, end, program
 from scripted import ScriptedModel
 
@@ -105,6 +108,19 @@ def test_a_change_waits_and_is_sent_only_after_it_was_approved(board: Board) -> 
     done = found.resume(paused, approve=True)
     assert done == {"input": "Make the project Roof garden", "output": "Roof garden is made."}
     assert board.calls() == ["POST /projects 201"]
+
+
+def test_a_waiting_state_its_question_and_the_log_have_no_secret(board: Board, caplog: Any) -> None:
+    caplog.set_level(logging.DEBUG)
+    found = agent(board, MAKE, wrapper=wrapper(auth=("me", "hush-hush-hush")))
+    paused = found.invoke("Make the project Roof garden")
+    state = found.graph.get_state({"configurable": {"thread_id": paused["thread_id"]}})
+    saved = list(found._saver.list(None))
+    assert len(saved) > 1
+    encoded = HTTPBasicAuth("me", "hush-hush-hush")(Request("GET", board.server.url).prepare()).headers["Authorization"]
+    for shown in (str(paused), str(state), str(saved), str(found._saver.storage), caplog.text, repr(found)):
+        assert "hush" not in shown
+        assert encoded.partition(" ")[2] not in shown
 
 
 def test_a_refused_change_is_not_sent(board: Board) -> None:
