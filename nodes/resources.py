@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import partial
 from threading import Lock, Thread
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
@@ -27,7 +27,6 @@ from restgpt.calling.claim import Claim, LostClaimError
 from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.journal import Journal
 from restgpt.calling.policy import Rules
-from restgpt.calling.recipes.book import RecipeBook, RecipeFileError
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.session import Session
 from restgpt.calling.shapes import Shapes
@@ -54,6 +53,9 @@ from restgpt.tools.response.store import BodyCache, ResponseStore, UnknownHandle
 from restgpt.tools.sandbox.result import Limits
 from restgpt.tools.sandbox.waiting import WaitingPrograms
 from restgpt.tools.settings import Settings
+
+if TYPE_CHECKING:
+    from restgpt.calling.recipes.book import RecipeBook
 
 log = logging.getLogger("restgpt.recipes")
 
@@ -105,7 +107,7 @@ class Resources:
         http: HttpClient | None = None,
         settings: Settings | None = None,
         examples: Mapping[str, str] | None = None,
-        recipes: RecipeBook | Sequence[Recipe] | None = None,
+        recipes: "RecipeBook | Sequence[Recipe] | None" = None,
         clock: Callable[[], float] = time.monotonic,
         today: Callable[[], date] = date.today,
         now: Callable[[], float] = time.time,
@@ -230,6 +232,9 @@ class Resources:
 
     def recipes(self) -> Sequence[Recipe]:
         """Return the recipes that runs can use: those given, or those in the folder of the settings as they are now."""
+        # Late, because it reads YAML, which most programs do not need.
+        from restgpt.calling.recipes.book import RecipeBook, RecipeFileError
+
         given = self._recipes
         if given is not None and not isinstance(given, RecipeBook):
             return given

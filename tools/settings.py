@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
-import yaml
-
 from restgpt.specs.api import MOST_NOTES, Api, load_api, slug
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.download import public_url
@@ -408,6 +406,8 @@ def _reason(error: Exception) -> str:
         return str(error.strerror)
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8 text"
+    import yaml
+
     mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
     return "it is not YAML" + (f"; see line {mark.line + 1}, column {mark.column + 1}" if mark else "")
 
@@ -437,6 +437,9 @@ def load_apis(path: Path | None, environ: Mapping[str, str]) -> Mapping[str, Api
     """
     if path is None:
         return {}
+    # Late, because most programs have no such file and the import takes long.
+    import yaml
+
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:

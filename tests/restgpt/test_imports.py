@@ -17,7 +17,7 @@ ROOMS = {"bench", "calling", "functions", "graph", "nodes", "prompts", "specs", 
 LATE = frozenset(
     {
         *("aiohttp", "authlib", "dotenv", "jsonschema", "langchain", "langchain_classic", "langchain_community"),
-        *("langchain_openai", "numpy", "openai", "psycopg", "referencing", "ryaml", "tiktoken", "typer"),
+        *("langchain_openai", "numpy", "openai", "psycopg", "referencing", "ryaml", "tiktoken", "typer", "yaml"),
     }
 )
 """Packages that are imported when they are first needed, so that `from restgpt import build_graph` stays light."""
