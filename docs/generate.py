@@ -14,8 +14,22 @@ from restgpt.graph.agent import graph
 from restgpt.nodes.context import Context
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/architecture.md", "docs/embedding.md", "docs/recipes.md", "docs/studio.md")
-EXAMPLES = {"subgraph": "subgraph.py", "tool": "tool_in_agent.py", "remote": "remote_graph.py", "recipe": "recipe.py"}
+PAGES = (
+    "README.md",
+    "docs/architecture.md",
+    "docs/client.md",
+    "docs/embedding.md",
+    "docs/recipes.md",
+    "docs/studio.md",
+)
+EXAMPLES = {
+    "api tools": "api_tools.py",
+    "client": "client.py",
+    "subgraph": "subgraph.py",
+    "tool": "tool_in_agent.py",
+    "remote": "remote_graph.py",
+    "recipe": "recipe.py",
+}
 ROOMS = ("restgpt", "bench", "worlds", "functions", "graph", "nodes", "calling", "tools", "specs", "prompts")
 OTHERS = {"tests/": "One folder per room.", "docs/": "One page per subject; decisions/ explains the choices."}
 

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from restgpt.calling.journal import Journal, journals
+from restgpt.calling.reversal import undo_thread
 from restgpt.graph.persistence import Persistence
-from restgpt.graph.undo import undo_thread
 from restgpt.tools.response.store import ResponseStore, handles_in
 
 PAGE = 200

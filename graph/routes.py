@@ -14,7 +14,8 @@ from restgpt.tools.thread_pool import on_loop
 def after_planner(state: State) -> Literal["plan / continue", "program", "end"]:
     """Go to the selector with a new or an unfinished sub-task, to the parser with a program, or end.
 
-    Plan and continue share one label, because a LangGraph server shows only one label for each pair of nodes.
+    Plan and continue share one label, because LangGraph draws one edge for each pair of nodes: of two labels it keeps
+    the one that sorts first. The state has the decision itself, in `decision`.
     """
     kind = state["decision"]["kind"]
     return kind if kind in ("end", "program") else "plan / continue"

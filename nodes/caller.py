@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from restgpt.calling.call import succeeded
 from restgpt.nodes.context import Context
-from restgpt.nodes.conversation import answered, answered_apis, grounded_draft, responses, said
+from restgpt.nodes.conversation import answered, answered_apis, grounded_draft, relayed, responses, said
 from restgpt.nodes.knowledge import notes_of, rules_text
 from restgpt.nodes.program import may_write, written
 from restgpt.nodes.program_calls import MAX_PAGES
@@ -162,7 +162,7 @@ def _evidence(run: Run, state: CallerState, requests: Sequence[Request]) -> Evid
     """Return the user's words and the results of successful calls, but no arguments or errors: a model wrote them."""
     answered = [*(request for step in state["steps"] for request in step["requests"]), *requests]
     results = (request["result"] for request in answered if succeeded(request))
-    return Evidence(said(state), *kept_by(current(state)), *notes_of(run), *results)
+    return Evidence(said(state), *relayed(state), *kept_by(current(state)), *notes_of(run), *results)
 
 
 def _requests(

@@ -42,10 +42,29 @@ class ConversationState(TypedDict):
     recipe: NotRequired[RecipeRun | None]
 
 
+RELAYED = "restgpt_relayed"
+"""The key in `additional_kwargs` of a human message that another model wrote, such as that of an MCP client."""
+
+
 def said(state: ConversationState) -> str:
-    """Return the user's instruction, messages and recipe in this thread, without the agent's answers."""
-    texts = [str(message.text) for message in state["messages"] if isinstance(message, HumanMessage)]
-    return "\n".join([state["instruction"], *texts, *said_by(current(state))])
+    """Return the user's instruction, messages and recipe in this thread, without the agent's answers.
+
+    What another model relayed is not the user's words.
+    """
+    messages = [message for message in state["messages"] if isinstance(message, HumanMessage)]
+    texts = [str(message.text) for message in messages if not is_relayed(message)]
+    instruction = [] if messages and is_relayed(messages[-1]) else [state["instruction"]]
+    return "\n".join([*instruction, *texts, *said_by(current(state))])
+
+
+def relayed(state: ConversationState) -> list[str]:
+    """Return the instructions of this thread that another model relayed, whose values no model of this run invented."""
+    return [str(message.text) for message in state["messages"] if is_relayed(message)]
+
+
+def is_relayed(message: AnyMessage) -> bool:
+    """Return whether another model wrote a human message."""
+    return isinstance(message, HumanMessage) and bool(message.additional_kwargs.get(RELAYED))
 
 
 def responses(run: Run, state: ConversationState, *, most: int = MAX_TRACED) -> Iterator[tuple[str, Any]]:
@@ -80,8 +99,12 @@ def answer_message(catalogue: Catalogue, steps: Iterable[Step], messages: Iterab
 
     A host can pass it on to another graph, or to a new thread of this one, which has none of the steps.
     """
-    found = answered_apis(catalogue, steps, messages=messages)
-    return AIMessage(text, response_metadata={TOLD_APIS: found} if found else {})
+    return seen_message(answered_apis(catalogue, steps, messages=messages), text)
+
+
+def seen_message(apis: Mapping[str, str], text: str = "") -> AIMessage:
+    """Return a message with the ids and names of the APIs that may have told something of it."""
+    return AIMessage(text, response_metadata={TOLD_APIS: dict(apis)} if apis else {})
 
 
 def answered_apis(

@@ -48,12 +48,18 @@ def intake(state: IntakeState) -> dict[str, Any]:
     if not instruction:
         raise EmptyInstructionError()
     added = [] if message else [HumanMessage(instruction, id=uuid4().hex)]
+    opened = opened_turn(state, instruction=instruction)
+    return {**opened, "messages": added, "asked": (message or added[0]).id, "recipe": recipe}
+
+
+def opened_turn(state: IntakeState, *, instruction: str = "") -> dict[str, Any]:
+    """Return the update that opens the next turn; without an instruction nothing in it counts as the user's words."""
     return {
         "format": FORMAT,
-        "messages": added,
-        "asked": (message or added[0]).id,
+        "messages": [],
+        "asked": "",
         "instruction": instruction,
-        "turn": turn,
+        "turn": state.get("turn", 0) + 1,
         "task": 0,
         "round": state.get("round", 0),
         "plan": "",
@@ -61,7 +67,7 @@ def intake(state: IntakeState) -> dict[str, Any]:
         "api_plan": {"calls": [], "reason": ""},
         "hint": "",
         "program": None,
-        "recipe": recipe,
+        "recipe": None,
         "requests": [],
         "steps": [],
         "answer": "",

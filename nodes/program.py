@@ -8,7 +8,8 @@ program waits for a person, or survives a crash, like any other part of a run.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 from restgpt.calling.call import seems_to_read, succeeded
@@ -21,12 +22,13 @@ from restgpt.nodes.records import Program, ProgramEnd, Request, Step, Writer, sp
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import result_of, shortened
 from restgpt.nodes.rounds import step_of
+from restgpt.specs import Operation
 from restgpt.specs.docs.stub import stub
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.code import clean_code
-from restgpt.tools.sandbox.program import LIMITS, ProgramRun, run_program
-from restgpt.tools.sandbox.result import SandboxResult, Status
+from restgpt.tools.sandbox.program import LIMITS, MOST_NAMES, ProgramRun, run_program
+from restgpt.tools.sandbox.result import SandboxResult, Status, shorten
 from restgpt.tools.storable import storable_text
 from restgpt.tools.telemetry import annotate
 
@@ -57,7 +59,17 @@ RECEIVED = re.compile(rf"\n(?:{SHAPES_HEAD}|{READS_HEAD})")
 HEALED = frozenset({"shifted", "stopped", "failed"})
 """The ends of a recipe after which a model can do better; not a refusal or a budget."""
 
+CLIENT_LIMITS = replace(LIMITS, shown=LIMITS.output)
+"""The limits of one run of a client's program: its whole output is kept, because a client reads it in pages."""
+
+CLIENT_PROBLEM = 3000
+"""The maximum number of characters of an error of a client's program, with what it had printed."""
+
+MOST_WRONG, NEAR = 10, 20
+"""How many unknown names of a program a large API is searched for, and how many functions each search gives."""
+
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\(", re.ASCII)
 
 UNREPAIRABLE = frozenset({Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR, Status.UNSUPPORTED})
 """Sandbox failures that another program cannot avoid."""
@@ -72,13 +84,15 @@ def written(
     is_last: bool = False,
     before: Program | None = None,
     seen: Iterable[str] = (),
+    functions: Iterable[str] | None = None,
 ) -> Program:
     """Return the record of a new program, with the clock and the seed of the program `before`, which it corrects.
 
-    `seen` are the ids of the APIs of which its writer had seen answers. With another clock, a change that contains the
-    time or a random number would be another change, and be made once more.
+    `seen` are the ids of the APIs of which its writer had seen answers, `functions` the only ones that it may call.
+    With another clock, a change that contains the time or a random number would be another change, and be made once
+    more.
     """
-    return {
+    program: Program = {
         "code": _bare(storable_text(code)),
         "writer": writer,
         "number": number,
@@ -91,6 +105,7 @@ def written(
         "feedback": "",
         "seen": sorted(seen),
     }
+    return program if functions is None else {**program, "functions": list(functions)}
 
 
 def _bare(code: str) -> str:
@@ -210,13 +225,26 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
         most=_left(run, state),
         check=check if is_first else "",
         stubs=[stub(known[name], name, reads=run.rules.reads) for name in used] if is_first else (),
-        names=list(known) if is_first else (),
-        limits=run.limits(LIMITS),
+        names=_near_first(run, program["code"], known) if is_first else (),
+        limits=run.limits(CLIENT_LIMITS if program["writer"] == "client" else LIMITS),
         inputs=recipe["inputs"] if recipe else None,
         traced=recipe is not None,
         # A model's program runs again from its start at each call, which finds calls that differ from run to run.
         waiting=run.resources.waiting_programs if recipe else None,
     )
+
+
+def _near_first(run: Run, code: str, known: Mapping[str, Operation]) -> list[str]:
+    """Return the names of the functions; of many, first those that fit the unknown names that the code calls.
+
+    A check compares a wrong name with the first `MOST_NAMES` only.
+    """
+    if len(known) <= MOST_NAMES:
+        return list(known)
+    wrong = [name for name in dict.fromkeys(_CALLED.findall(code)) if name not in known]
+    found = (item for name in wrong[:MOST_WRONG] for item in run.catalogue.search(name.replace("_", " "), NEAR))
+    near = dict.fromkeys(name for item in found if (name := run.catalogue.function_name(item)) in known)
+    return list({**near, **dict.fromkeys(known)})
 
 
 def _handed_over(
@@ -264,7 +292,9 @@ def _finished(
     run: Run, state: ProgramState, program: Program, requests: Sequence[Request], report: str
 ) -> dict[str, Any]:
     """End the round with the program's report, which is the answer if nothing speaks against it."""
-    report = shortened(report, run.context.result_budget * 4)
+    if program["writer"] != "client":
+        # A client reads a long report in pages; a model's prompt has no room for it.
+        report = shortened(report, run.context.result_budget * 4)
     if program["writer"] == "recipe" and (doubt := _doubt(run, state, requests)):
         return _closed(run, state, requests, doubt, program=program, end="failed")
     update = _closed(run, state, requests, report, program=program, end="report")
@@ -343,6 +373,9 @@ def _failed(
     result: SandboxResult | None,
 ) -> dict[str, Any]:
     """Give the problem to the writer of the program; after `MAX_PROGRAMS`, go on call by call."""
+    if program["writer"] == "client":
+        # Its whole output is kept, but the shapes below it must not be cut off.
+        problem, _ = shorten(problem, CLIENT_PROBLEM)
     feedback = shortened(storable_text(f"The program failed.\n{problem}{_shapes(requests)}"), 6000)
     is_final = result is not None and result.status in UNREPAIRABLE
     if program["writer"] != "caller":

@@ -44,9 +44,11 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
 
     given_by = answered(run, state, most=MOST_TRACED, seen=program.get("seen"))
     # Not the results of steps: they hold what models wrote, such as the arguments of calls that were refused.
-    earlier = (request for step in state["steps"] for request in step["requests"] if succeeded(request))
+    earlier = (item for step in state["steps"] for item in step["requests"] if succeeded(item))
+    # A client's model has a conversation of its own with the user, so its literals are not invented here.
+    chosen = [program["code"]] if program["writer"] == "client" else []
     evidence = Sources(
-        Evidence(texts, *kept_by(current(state)), *notes_of(run), *(request["result"] for request in earlier)),
+        Evidence(texts, *chosen, *kept_by(current(state)), *notes_of(run), *(item["result"] for item in earlier)),
         Answers(value for _, value in answers()),
     )
 
@@ -95,9 +97,12 @@ def _code(state: ProgramState, program: Program) -> str:
 
 
 def functions_of(run: Run, state: ProgramState, program: Program) -> Mapping[str, Operation]:
-    """Return the functions that a program can call: those of its recipe, or all of the run's APIs."""
+    """Return the functions that a program can call: those of its recipe, those it is limited to, or all of the APIs."""
     record = of_program(state, program)
-    return run.catalogue.functions if record is None else comparison_of(run.catalogue, record).functions
+    if record is not None:
+        return comparison_of(run.catalogue, record).functions
+    known, allowed = run.catalogue.functions, program.get("functions")
+    return known if allowed is None else {name: known[name] for name in allowed if name in known}
 
 
 def _of_recipe(run: Run, program: Program, call: WantedCall, operation: Operation) -> Place:

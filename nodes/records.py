@@ -40,17 +40,17 @@ ProgramEnd = Literal["report", "stopped", "unknown", "rejected", "failed", "budg
 did not catch, with an error, because the time of the instruction was used up, or as a recipe at a failed guard."""
 
 
-Writer = Literal["planner", "caller", "recipe"]
+Writer = Literal["planner", "caller", "recipe", "client"]
 
 
 class Program(TypedDict):
-    """A program that carries out a sub-task, or with the planner or a recipe as its writer, the instruction.
+    """A program that carries out a sub-task, or with the planner, a recipe or a client as its writer, the whole turn.
 
     `number` counts the programs of the sub-task from 1. `is_last` is set if its report is the answer. `clock` (seconds
     since 1970) and `seed` are the time and the random numbers that it sees in every run. `is_checked` is set after its
     first run. `taken` maps positions to the ids of requests of earlier programs that answered them. `feedback` tells
     the writer why the program failed. `seen` are the ids of the APIs that had answered when it was written. `end` is
-    set when the program has ended.
+    set when the program has ended. `functions` are the only functions that it may call; without the key, all of them.
     """
 
     code: str
@@ -65,6 +65,7 @@ class Program(TypedDict):
     feedback: str
     seen: NotRequired[list[str]]
     end: NotRequired[ProgramEnd]
+    functions: NotRequired[list[str]]
 
 
 def shown_program(program: Program | None) -> dict[str, Any] | None:
@@ -173,6 +174,12 @@ def advanced(request: Request, record: CallRecord) -> Request:
     """Return the request with a new call record, in the same place of the API plan."""
     place = {key: value for key, value in request.items() if key not in CallRecord.__annotations__}
     return cast(Request, {**place, **record})
+
+
+def call_of(request: Request) -> CallRecord:
+    """Return the call of a request that is over, without its place in an API plan."""
+    call = {key: value for key, value in request.items() if key in CallRecord.__annotations__}
+    return cast(CallRecord, {**call, "status": "sent" if request["status"] == "parsed" else request["status"]})
 
 
 class Step(TypedDict):

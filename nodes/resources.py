@@ -483,12 +483,14 @@ def _chosen(apis: Sequence[Api] | None, names: Sequence[str], settings: Settings
     if unknown := [name for name in names if slug(name) not in map(slug, known)]:
         listed = ", ".join(known) or "none"
         raise SettingsError(
-            f"There is no API {unknown[0]!r}. The configured APIs are: {listed}. Add the API to apis.yaml."
+            f"There is no API {unknown[0]!r}. The configured APIs are: {listed}. Choose one of them, or add the API to "
+            "apis.yaml. A server reads that file once, so start it again."
         )
     if not wanted:
         raise SettingsError(
-            "No API is configured. Add APIs to apis.yaml in the working folder or in RESTGPT_HOME, or give a document "
-            "with --spec on the command line or build_graph([load_api(…)]) in Python."
+            "No API is configured. Describe your APIs in apis.yaml, in the folder in which the server or program was "
+            "started or in RESTGPT_HOME, and start it again. The command line also takes a document with --spec, and "
+            "Python takes build_graph([load_api(…)])."
         )
     if apis is None:
         return [settings.load(name) for name in settings.apis if slug(name) in wanted]

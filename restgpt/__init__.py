@@ -3,20 +3,43 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from restgpt.api_tools import as_tools
+    from restgpt.client import Client
     from restgpt.graph.build import build_graph
     from restgpt.graph.recipes.build import build_recipe
     from restgpt.graph.recipes.tools import load_recipes
     from restgpt.nodes.context import Context
+    from restgpt.outcome import Called, Pending, Ran, Undone
     from restgpt.specs.api import Api, load_api
 
     __version__: str
 
-__all__ = ["Api", "Context", "__version__", "build_graph", "build_recipe", "load_api", "load_recipes"]
+__all__ = [
+    "Api",
+    "Called",
+    "Client",
+    "Context",
+    "Pending",
+    "Ran",
+    "Undone",
+    "__version__",
+    "as_tools",
+    "build_graph",
+    "build_recipe",
+    "load_api",
+    "load_recipes",
+]
 
 MODULES = {
     "Api": "specs.api",
     "load_api": "specs.api",
+    "Called": "outcome",
+    "Client": "client",
     "Context": "nodes.context",
+    "Pending": "outcome",
+    "Ran": "outcome",
+    "Undone": "outcome",
+    "as_tools": "api_tools",
     "build_graph": "graph.build",
     "build_recipe": "graph.recipes.build",
     "load_recipes": "graph.recipes.tools",

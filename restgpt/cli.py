@@ -17,8 +17,10 @@ from restgpt.commands.call import call
 from restgpt.commands.demo import demo
 from restgpt.commands.failure import Exit
 from restgpt.commands.login import login
+from restgpt.commands.mcp import mcp
 from restgpt.commands.recipes.app import recipe
 from restgpt.commands.resume import resume
+from restgpt.commands.studio import studio
 from restgpt.commands.threads import threads
 from restgpt.commands.undo import undo
 from restgpt.commands.world import world
@@ -88,7 +90,9 @@ app.command()(undo)
 app.add_typer(api)
 app.command()(call)
 app.add_typer(recipe)
+app.command()(mcp)
 app.add_typer(world)
+app.command()(studio)
 app.command()(login)
 app.command()(demo)
 

@@ -1,9 +1,9 @@
-"""The settings that one run brings: validated by the pydantic model of a graph's context."""
+"""The settings that one run brings: validated by the pydantic model of a graph's context, and offered by its schema."""
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError, create_model
 
 from restgpt.tools.errors import SettingsError
 
@@ -18,3 +18,17 @@ def checked_settings(schema: type[RunSettings], given: Mapping[str, Any]) -> Run
         problems = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False)]
         known = ", ".join(name for name in schema.model_fields if name != "apis")
         raise SettingsError(f"Invalid settings: {'; '.join(problems)}. The settings of a run are: {known}.") from None
+
+
+def offering_apis(schema: type[RunSettings], names: Sequence[str]) -> type[RunSettings]:
+    """Return a model with the same settings whose JSON schema lists `names` as the values that `apis` can have.
+
+    A run is still validated by `schema` and by the APIs that it finds, whose names may be spelled in several ways.
+    """
+    given = schema.model_fields.get("apis")
+    if given is None or not names:
+        return schema
+    name = Annotated[str, Field(json_schema_extra={"enum": list(names)})]
+    about = f"{given.description} The configured APIs are: {', '.join(names)}."
+    apis: Any = (list[name], Field(default_factory=list, description=about))
+    return create_model(schema.__name__, __base__=schema, __doc__=schema.__doc__, apis=apis)

@@ -1,7 +1,7 @@
-"""A graph as a LangGraph server loads it: the same graph, which also checks the settings that a run brings.
+"""A graph as a LangGraph server loads it: it also checks the settings of a run, and its schema names the APIs.
 
-A server silently leaves out settings that a graph does not have. It calls a graph that is callable first, as a factory,
-with all the settings of the run.
+A server silently leaves out settings that a graph does not have. It calls a graph that is callable first, as a factory:
+for a run with all its settings, and for each look at the schemas, so that no file is read before somebody asks.
 """
 
 from collections.abc import Mapping
@@ -11,19 +11,35 @@ from langgraph.types import Durability
 from langgraph_sdk.runtime import ServerRuntime
 
 from restgpt.tools.durable_graph import DurableGraph
-from restgpt.tools.run_settings import checked_settings
+from restgpt.tools.errors import SettingsError
+from restgpt.tools.run_settings import checked_settings, offering_apis
+from restgpt.tools.settings import Settings
+from restgpt.tools.thread_pool import SHARED
 
 
 class ServedGraph(DurableGraph):
     """A compiled graph that is its own factory; its context schema is a pydantic model."""
 
-    def __call__(self, runtime: ServerRuntime[Any]) -> "ServedGraph":
+    async def __call__(self, runtime: ServerRuntime[Any]) -> "ServedGraph":
         """Give the graph for one request of the server; raises `SettingsError` if a run's settings cannot be used."""
         execution, schema = runtime.execution_runtime, self.context_schema
-        if execution is not None and isinstance(execution.context, Mapping) and schema is not None:
+        if schema is None:
+            return self
+        if execution is not None and isinstance(execution.context, Mapping):
             checked_settings(schema, execution.context)
+        if runtime.access_context == "assistants.read":
+            return self.copy({"context_schema": offering_apis(schema, await _configured_apis())})
         return self
 
     def _durability(self, given: Durability | None, config: Mapping[str, Any] | None) -> Durability | None:
         # LangGraph's server passes `async` for a client that chose nothing.
         return super()._durability(None if given == "async" else given, config)
+
+
+async def _configured_apis() -> list[str]:
+    """Return the names of the APIs in `apis.yaml`; none if it is faulty, because the error belongs to the runs."""
+    try:
+        settings = await SHARED.run(Settings.from_env)
+    except SettingsError:
+        return []
+    return list(settings.apis)

@@ -25,6 +25,7 @@ CONCURRENCY = 256
 Decision = Literal["allow", "ask", "deny"]
 Kind = Literal["read", "change"]
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_SUBJECT = re.compile(r"[A-Za-z0-9-]{1,64}=[^=]")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]")
 _ENTRY_KEYS = (
     "spec",
@@ -188,7 +189,8 @@ class Settings:
     """All settings from outside the program; each entry point builds them once by `from_env`.
 
     `beside` holds the documents in use that are no entries of `apis.yaml`, by identity and base URL. `recipes` is the
-    folder of the recipes, which may not exist.
+    folder of the recipes, which may not exist. `mcp_key` seals the handles of MCP servers, which make a key of their
+    own without it; `mcp_tokens` are the bearer tokens of their clients, by subject.
     """
 
     model: str | None = None
@@ -204,6 +206,8 @@ class Settings:
     beside: frozenset[tuple[str, str | None]] = frozenset()
     ca_bundle: str | None = None
     recipes: Path = Path(RECIPES_FOLDER)
+    mcp_key: Secret | None = None
+    mcp_tokens: Mapping[str, Secret] = field(default_factory=dict)
 
     @classmethod
     def from_env(
@@ -211,13 +215,15 @@ class Settings:
     ) -> "Settings":
         """Read settings from `environ` (default: the process's), a `.env` file below it, and `apis.yaml`.
 
-        `apis` defaults to `apis.yaml` in the working directory, else in the home folder. Raises SettingsError.
+        `apis` defaults to the file in `RESTGPT_APIS`, else `apis.yaml` in the working directory, else in the home
+        folder. Raises SettingsError.
         """
         values = {**_read_dotenv(dotenv), **(os.environ if environ is None else environ)}
         values = {name: value for name, value in values.items() if value != ""}
         home = Path(values.get("RESTGPT_HOME") or Path.home() / ".restgpt").expanduser()
         data, database = values.get("RESTGPT_DATA"), values.get("RESTGPT_DATABASE_URL")
-        recipes, file = values.get("RESTGPT_RECIPES"), _apis_file(apis, home)
+        recipes, named = values.get("RESTGPT_RECIPES"), values.get("RESTGPT_APIS")
+        file = _apis_file(apis or (Path(named).expanduser() if named else None), home)
         return cls(
             model=values.get("RESTGPT_MODEL"),
             models={role: values[name] for role in ROLES if (name := f"RESTGPT_MODEL_{role.upper()}") in values},
@@ -235,6 +241,8 @@ class Settings:
             apis=load_apis(file, values),
             ca_bundle=values.get("REQUESTS_CA_BUNDLE") or values.get("SSL_CERT_FILE"),
             recipes=Path(recipes).expanduser() if recipes else (file.parent if file else Path()) / RECIPES_FOLDER,
+            mcp_key=Secret(values["RESTGPT_MCP_KEY"]) if "RESTGPT_MCP_KEY" in values else None,
+            mcp_tokens=bearer_tokens(values.get("RESTGPT_MCP_TOKEN", "")),
         )
 
     def load(self, name: str, *, base_url: str | None = None) -> Api:
@@ -342,6 +350,26 @@ def concurrency_from_env(environ: Mapping[str, str] | None = None) -> int:
     if not given.isdecimal() or int(given) < 1:
         raise SettingsError(f"RESTGPT_CONCURRENCY must be a whole number above zero, not {given!r}.")
     return int(given)
+
+
+def bearer_tokens(text: str) -> dict[str, Secret]:
+    """Read `RESTGPT_MCP_TOKEN`: one token, whose subject is `client`, or `SUBJECT=TOKEN` pairs with commas between.
+
+    Raises SettingsError, with the number of the pair but no part of a token.
+    """
+    pairs = [pair.strip() for pair in text.split(",") if pair.strip()]
+    if len(pairs) == 1 and not _SUBJECT.match(pairs[0]):
+        return {"client": Secret(pairs[0])}
+    found: dict[str, Secret] = {}
+    for number, pair in enumerate(pairs, 1):
+        subject, _, token = pair.partition("=")
+        if not _SUBJECT.match(pair) or subject in found or not token:
+            raise SettingsError(
+                f"RESTGPT_MCP_TOKEN: pair {number} must be SUBJECT=TOKEN. The subject has letters, digits and "
+                "hyphens, and no other pair has it."
+            )
+        found[subject] = Secret(token)
+    return found
 
 
 def variable_part(name: str) -> str:

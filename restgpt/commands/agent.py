@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from restgpt.commands.review import Pending
 from restgpt.commands.terminal import Terminal
 from restgpt.nodes.records import Program, Request, Step, Usage, no_usage, shown_program, spent_since
+from restgpt.outcome import Pending
 from restgpt.tools.model.role import ROLES
 from restgpt.trace import Trace
 
@@ -104,19 +104,25 @@ class Agent:
         apis: "Sequence[Api]",
         *,
         heals: bool,
+        is_tool: bool = False,
         context: "Context",
         settings: "Settings",
         persistence: "Persistence",
     ) -> "Agent":
-        """Build the graph of a recipe, which needs no model; with `heals` the agent's, which asks one when it heals."""
+        """Build the graph of a recipe, which needs no model; with `heals` the agent's, which asks one when it heals.
+
+        With `is_tool` the inputs are not the user's words.
+        """
         from restgpt.graph.build import build_graph
         from restgpt.graph.recipes.build import build_recipe
         from restgpt.nodes.resources import Resources
 
         resources = Resources(apis, settings=settings)
         saved: Any = {"checkpointer": persistence.checkpointer, "store": persistence.store}
-        graph = (
-            build_graph(resources=resources, **saved) if heals else build_recipe(recipe, resources=resources, **saved)
+        graph: Any = (
+            build_graph(resources=resources, **saved)
+            if heals
+            else build_recipe(recipe, resources=resources, is_tool=is_tool, **saved)
         )
         return cls(graph, resources, apis, context)
 

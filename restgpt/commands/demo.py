@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from restgpt.commands.agent import Agent, Outcome
-    from restgpt.commands.review import Pending
+    from restgpt.outcome import Pending
     from restgpt.specs import Api
 
 TODAY = "2023-12-01"

@@ -51,6 +51,7 @@ def resume(
 
 def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None) -> None:
     from restgpt.commands.agent import Agent
+    from restgpt.commands.client_thread import ClientThread
     from restgpt.commands.recipes.run import Settling, agent_of
     from restgpt.commands.run import report, run_thread
     from restgpt.commands.thread import Threads
@@ -64,12 +65,9 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
     with open_persistence(settings) as persistence:
         threads = Threads(persistence.store)
         record = threads.get(thread)
-        if record.turn == 0:
-            raise UsageError(
-                f"Thread {thread} is a single call, which cannot be resumed. Repeat it with `restgpt call`, which asks "
-                f"first if its outcome is unknown, or reverse it with `restgpt undo {thread}`."
-            )
         with persistence.lock(thread):
+            if record.turn == 0:
+                ClientThread(terminal, record, settings, persistence).resume(verdict)
             context = checked_settings(Context, {**record.context, **({"model": model} if model else {})})
             apis = record.sources.load(settings)
             opened: Any = {"context": context, "settings": settings, "persistence": persistence}
@@ -108,6 +106,7 @@ def _given(
 
     from restgpt.commands.recipes.run import graph_input
     from restgpt.commands.run import decide_here
+    from restgpt.commands.thread import instruction_message
 
     if standing.pending:
         if verdict is not None:
@@ -118,4 +117,4 @@ def _given(
         return None
     if record.recipe is not None:
         return graph_input(record.recipe)
-    return {"messages": [("user", record.instruction)]}
+    return {"messages": [instruction_message(record)]}

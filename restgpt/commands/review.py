@@ -8,40 +8,12 @@ from typing import Any
 from restgpt.commands.failure import UsageError
 from restgpt.commands.listing import listing
 from restgpt.commands.terminal import Terminal
+from restgpt.outcome import Pending
 from restgpt.tools.quotation import quotation, section
 
 Decision = dict[str, Any]
 
 ONLY_READS = "it [o]nly reads: approve, and do not ask again"
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """One interrupt of a run: its id, the actions that wait for approval, and the decisions allowed for each.
-
-    `program` is the program that makes the calls, with the place of each action; None if no program makes them.
-    """
-
-    id: str
-    actions: tuple[dict[str, Any], ...]
-    allowed: dict[str, list[str]]
-    program: Mapping[str, Any] | None = None
-
-    @classmethod
-    def of(cls, interrupt: Any) -> "Pending":
-        """Read an interrupt with the payload of LangChain's human-in-the-loop middleware."""
-        value = interrupt.value if isinstance(interrupt.value, dict) else {}
-        allowed = {config["action_name"]: config["allowed_decisions"] for config in value.get("review_configs", [])}
-        return cls(interrupt.id, tuple(value.get("action_requests", ())), allowed, value.get("program"))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the interrupt as plain JSON."""
-        program = {} if self.program is None else {"program": dict(self.program)}
-        return {"id": self.id, "actions": list(self.actions), "allowed": self.allowed, **program}
-
-    def allows(self, kind: str) -> bool:
-        """Return whether every action allows a decision of this kind."""
-        return all(kind in self.allowed.get(action["name"], [kind]) for action in self.actions)
 
 
 @dataclass(frozen=True, slots=True)

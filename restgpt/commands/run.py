@@ -12,9 +12,10 @@ import typer
 
 from restgpt.commands.agent import Agent, Outcome
 from restgpt.commands.failure import Exit, expected_errors, explain, log
-from restgpt.commands.review import Pending, ask_person, confirmation, pending_text
+from restgpt.commands.review import ask_person, confirmation, pending_text
 from restgpt.commands.terminal import Terminal
 from restgpt.commands.thread import ThreadRecord, Threads
+from restgpt.outcome import Pending
 from restgpt.trace import usage_text
 
 CODES = {"done": Exit.DONE, "paused": Exit.PAUSED, "failed": Exit.UNFULFILLED}

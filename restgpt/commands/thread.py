@@ -10,6 +10,7 @@ from restgpt.commands.failure import UsageError
 from restgpt.commands.sources import Sources
 
 if TYPE_CHECKING:
+    from langchain_core.messages import HumanMessage
     from langgraph.store.base import BaseStore, Item
 
 Status = Literal["running", "paused", "done", "failed", "stopped"]
@@ -23,7 +24,8 @@ class RecipeOfThread(TypedDict):
     """The recipe of a run as JSON, with its inputs, so that `resume` does not depend on the file.
 
     `file` is the path of its file, empty for a recipe that was read from another document. `heals` says that the agent
-    goes on where the recipe stops before its first change. `defaults` are the inputs that the file has given.
+    goes on where the recipe stops before its first change. `defaults` are the inputs that the file has given. With
+    `is_passed` a model of an MCP client gave the inputs.
     """
 
     recipe: Mapping[str, Any]
@@ -31,6 +33,7 @@ class RecipeOfThread(TypedDict):
     file: str
     heals: bool
     defaults: NotRequired[Sequence[str]]
+    is_passed: NotRequired[bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,8 @@ class ThreadRecord:
 
     `recipe` is the recipe that the last run of the thread carries out; None if it had only an instruction. `turn` is
     the number of the turn that `instruction` opens. If the graph has fewer turns, the run was killed before its first
-    checkpoint, and `resume` starts it again. `turn` is 0 for a single change sent by `restgpt call`.
+    checkpoint, and `resume` starts it again. `turn` is 0 for calls without a model: a change sent by `restgpt call`,
+    and calls and programs of MCP clients. With `is_relayed` a model of such a client wrote the instruction or inputs.
     """
 
     thread: str
@@ -51,6 +55,7 @@ class ThreadRecord:
     created: str = ""
     updated: str = ""
     recipe: RecipeOfThread | None = None
+    is_relayed: bool = False
 
 
 def checked_name(thread: str) -> str:
@@ -58,6 +63,15 @@ def checked_name(thread: str) -> str:
     if not _NAME.fullmatch(thread):
         raise UsageError(f"{thread!r} is not a valid thread ID. Use 1 to 64 letters, digits, hyphens or underscores.")
     return thread
+
+
+def instruction_message(record: ThreadRecord) -> "HumanMessage":
+    """Return the message that opens the turn of a record."""
+    from langchain_core.messages import HumanMessage
+
+    from restgpt.nodes.conversation import RELAYED
+
+    return HumanMessage(record.instruction, additional_kwargs={RELAYED: True} if record.is_relayed else {})
 
 
 class Threads:
@@ -129,4 +143,5 @@ def _record(item: "Item") -> ThreadRecord:
         created=value.get("created") or item.created_at.isoformat(timespec="seconds"),
         updated=item.updated_at.isoformat(timespec="seconds"),
         recipe=value.get("recipe"),
+        is_relayed=value.get("is_relayed", False),
     )

@@ -191,10 +191,11 @@ def _print_thread(
 
 def _print_remedy(terminal: Terminal, record: "ThreadRecord", status: str, interrupts: Sequence[Any]) -> None:
     """Print the waiting requests and the command that resumes the thread."""
-    from restgpt.commands.review import Pending
     from restgpt.commands.run import resume_line, waiting_text
+    from restgpt.outcome import Pending
 
-    if record.turn == 0 or status not in ("paused", "killed", "failed", "stopped"):
+    is_repeated = record.turn == 0 and not record.is_relayed
+    if is_repeated or status not in ("paused", "killed", "failed", "stopped"):
         # A single call is repeated with its `restgpt call` command, which the record does not contain.
         return
     if interrupts:

@@ -1,21 +1,21 @@
 """`restgpt undo`: reverse the changes of a thread, newest first, if the OpenAPI document has an operation for that."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from restgpt.commands.failure import Exit, reported
 from restgpt.commands.options import AsJson
-from restgpt.commands.review import Pending, Verdict, ask_person, pending_text
+from restgpt.commands.review import Verdict, ask_person, pending_text
 from restgpt.commands.terminal import Terminal
 
 if TYPE_CHECKING:
+    from restgpt.calling.record import CallRecord
     from restgpt.calling.reversal import Reversal
     from restgpt.commands.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
-    from restgpt.graph.undo import UndoGraph
-    from restgpt.nodes.records import Request
+    from restgpt.outcome import Pending
     from restgpt.tools.settings import Settings
 
 
@@ -55,8 +55,7 @@ class _Undoing:
         persistence: "Persistence",
         steps: int | None,
     ) -> None:
-        from restgpt.calling.journal import Journal
-        from restgpt.graph.undo import build_undo, undo_thread
+        from restgpt.client import Client
         from restgpt.nodes.context import Context
         from restgpt.nodes.resources import Resources
         from restgpt.tools.run_settings import checked_settings
@@ -64,79 +63,53 @@ class _Undoing:
         self._terminal = terminal
         self._steps = steps
         self._thread = record.thread
-        self._journal = Journal(persistence.store, record.thread)
-        self._resources: Resources = Resources(record.sources.load(settings), settings=settings)
-        # Ask about each reversing request, whatever `writes` was for the thread's own runs.
-        self._context = checked_settings(Context, {**record.context, "writes": "ask"})
-        self._graph: UndoGraph = build_undo(
-            self._resources, checkpointer=persistence.checkpointer, store=persistence.store
+        context = checked_settings(Context, dict(record.context))
+        resources = Resources(record.sources.load(settings), settings=settings, defaults=context)
+        self._client: Client = Client(
+            resources=resources, checkpointer=persistence.checkpointer, store=persistence.store
         )
-        self._config: Any = {"configurable": {"thread_id": undo_thread(record.thread)}}
 
     def run(self, *, yes: bool) -> None:
         """Resume an interrupted undo, or start one; ends the command with its exit code."""
-        from restgpt.calling.reversal import settle_reversals
-        from restgpt.graph.undo import undo_input
+        from restgpt.calling.reversal import undo_thread
+        from restgpt.outcome import Pending
 
         found: list[Reversal] = []
-        if not self._graph.get_state(self._config).tasks:
-            found = self._found()
+        if not self._client.is_unfinished(undo_thread(self._thread)):
+            found = self._client.reversals(self._thread, steps=self._steps)
             if not any(reversal.draft for reversal in found):
                 self._nothing(found)
-            self._show(found)
-            number = int(self._graph.get_state(self._config).values.get("round", 0)) + 1
-            self._invoke(undo_input(found, round_number=number))
-        elif not self._pending():
-            self._invoke(None)
-        while pending := self._pending():
-            answers = self._decide(pending, yes=yes)
+            for line in _left_lines(found):
+                self._terminal.say(line)
+        outcome = self._client.undo(self._thread, steps=self._steps)
+        while isinstance(outcome, Pending):
+            answers = self._decide(outcome, yes=yes)
             if answers is None:
-                self._wait(pending)
-            from langgraph.types import Command
+                self._wait(outcome)
+            outcome = self._client.decide(outcome, answers[outcome.id]["decisions"])
+        self._report(found, [call.record for call in outcome.calls])
 
-            self._invoke(Command(resume=answers))
-        requests = self._graph.get_state(self._config).values["requests"]
-        settle_reversals(self._journal, requests)
-        self._report(found, requests)
-
-    def _found(self) -> "list[Reversal]":
-        from restgpt.calling.reversal import reversals
-
-        return reversals(self._journal, self._resources.catalogue(()), steps=self._steps)
-
-    def _invoke(self, given: Any) -> None:
-        self._graph.invoke(given, self._config, context=self._context, durability="sync")
-
-    def _pending(self) -> list[Pending]:
-        return [Pending.of(interrupt) for interrupt in self._graph.get_state(self._config).interrupts]
-
-    def _decide(self, pending: Sequence[Pending], *, yes: bool) -> dict[str, Any] | None:
+    def _decide(self, pending: "Pending", *, yes: bool) -> dict[str, Any] | None:
         """Return the decisions; `--yes` does not decide whether to repeat a request of unknown outcome."""
-        if yes and all(pause.allows("edit") for pause in pending):
-            return Verdict(approve=True).answers(pending)
-        return ask_person(self._terminal, pending) if self._terminal.is_interactive else None
+        if yes and pending.allows("edit"):
+            return Verdict(approve=True).answers([pending])
+        return ask_person(self._terminal, [pending]) if self._terminal.is_interactive else None
 
     def _nothing(self, found: "Sequence[Reversal]") -> None:
         self._terminal.document({"thread": self._thread, "status": "done", "undone": [], "left": _left(found)})
         self._terminal.answer("\n".join([*_left_lines(found), "There is nothing to undo."]))
         raise typer.Exit(Exit.UNFULFILLED if found else Exit.DONE)
 
-    def _show(self, found: "Sequence[Reversal]") -> None:
-        for line in _left_lines(found):
-            self._terminal.say(line)
-
-    def _wait(self, pending: Sequence[Pending]) -> None:
-        self._terminal.document(
-            {"thread": self._thread, "status": "paused", "pending": [pause.to_dict() for pause in pending]}
-        )
+    def _wait(self, pending: "Pending") -> NoReturn:
+        self._terminal.document({"thread": self._thread, "status": "paused", "pending": [pending.to_dict()]})
         self._terminal.say(
-            f"{pending_text(pending)}\n\nNone of these requests was sent. To decide, run: restgpt undo {self._thread}"
+            f"{pending_text([pending])}\n\nNone of these requests was sent. To decide, run: restgpt undo {self._thread}"
         )
-        if all(pause.allows("edit") for pause in pending):
+        if pending.allows("edit"):
             self._terminal.say("To send them without a question, add --yes.")
         raise typer.Exit(Exit.PAUSED)
 
-    def _report(self, found: "Sequence[Reversal]", requests: "Sequence[Request]") -> None:
+    def _report(self, found: "Sequence[Reversal]", requests: "Sequence[CallRecord]") -> None:
         from restgpt.calling.call import succeeded
 
         undone = [request for request in requests if succeeded(request)]
@@ -159,7 +132,7 @@ class _Undoing:
         raise typer.Exit(Exit.DONE if status == "done" else Exit.UNFULFILLED)
 
 
-def _problem(request: "Request") -> str:
+def _problem(request: "CallRecord") -> str:
     if request["status"] == "sent":
         return f"the API answered with status {request['response']['status']}."
     return request["note"] or "it was not sent."

@@ -41,13 +41,14 @@ def show_request(
 
 def _waiting(resources: "Resources", persistence: "Persistence", thread: str) -> "list[CallRecord]":
     """The calls that the pause of a thread asks about; of its undo, if the thread itself does not wait."""
+    from restgpt.calling.reversal import undo_thread
     from restgpt.graph.build import build_graph
-    from restgpt.graph.undo import build_undo, undo_thread
+    from restgpt.graph.calls import build_calls
 
     saved: Any = {"checkpointer": persistence.checkpointer, "store": persistence.store}
     graphs: Sequence[tuple[Any, str]] = (
         (build_graph(resources=resources, **saved), thread),
-        (build_undo(resources, **saved), undo_thread(thread)),
+        (build_calls(resources, **saved), undo_thread(thread)),
     )
     for graph, name in graphs:
         snapshot = graph.get_state({"configurable": {"thread_id": name}})

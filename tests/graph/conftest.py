@@ -4,9 +4,36 @@ from collections.abc import Iterator
 
 import pytest
 from board import Board, served_board
+from boardscript import board_script
+from chatserver import ChatServer
+from langgraphserver import Platform, running_server
+
+from restgpt.specs.bundled import bundled_document
+from restgpt.worlds import CREDENTIAL, open_world
+from restgpt.worlds.server import serve
 
 
 @pytest.fixture
 def board() -> Iterator[Board]:
     with served_board() as served:
         yield served
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """A LangGraph server over the toy board, for all tests of a worker that use it."""
+    folder = tmp_path_factory.mktemp("server")
+    with serve(open_world("toy")) as world, ChatServer(board_script) as chat:
+        document = bundled_document("toy")
+        auth = f"{{key: {CREDENTIAL}}}"
+        (folder / "apis.yaml").write_text(f"board: {{spec: {document}, base_url: {world.url}, auth: {auth}}}\n")
+        with running_server(folder, chat.url) as platform:
+            platform.world = world.world
+            yield platform
+
+
+@pytest.fixture
+def platform(running: Platform) -> Platform:
+    """The running server over a world as it was at the start."""
+    running.world.reset()
+    return running

@@ -22,8 +22,8 @@ from restgpt.calling.journal import Journal
 from restgpt.calling.reversal import reversals
 from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.build import build_graph
+from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.methods.build import build_method
-from restgpt.graph.undo import build_undo, undo_input
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.tools.sandbox.tool import python_tool
@@ -147,11 +147,12 @@ def test_changes_are_undone(board: Board, way: Any) -> None:
     errand = board_errand()
     resources = Resources([board.api], model=ErrandModel.over(errand), settings=Settings(), defaults=Context(**CALLS))
     graph = build_graph(resources=resources, checkpointer=saver, store=store)
-    undo = build_undo(resources, checkpointer=saver, store=store)
+    undo = build_calls(resources, checkpointer=saver, store=store)
 
     async def work() -> Any:
         await to_the_end(way, graph, {"instruction": errand.instruction}, context={"code": False, "writes": "allow"})
-        given = undo_input(reversals(Journal(store, "1"), resources.catalogue(())), round_number=1)
+        found = reversals(Journal(store, "1"), resources.catalogue(()))
+        given = calls_input(reversal.draft for reversal in found if reversal.draft is not None)
         return await to_the_end(way, undo, given, thread="1/undo")
 
     state, pauses = run(work)

@@ -4,6 +4,9 @@ import re
 import runpy
 from pathlib import Path
 
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
 from restgpt.graph.agent import graph
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +31,32 @@ def test_the_picture_shows_the_decisions_of_the_planner() -> None:
     assert ("planner", "plan / continue", "selector") in edges
     assert ("planner", "end", "__end__") in edges
     assert ("parser", "result", "planner") in edges
+
+
+def test_no_label_of_a_decision_is_lost_in_the_drawing() -> None:
+    drawn = {(edge.source, edge.target, edge.data) for edge in graph.get_graph().edges}
+    wired = {
+        (source, end, label)
+        for source, branches in graph.builder.branches.items()
+        for branch in branches.values()
+        for label, end in (branch.ends or {}).items()
+    }
+    assert ("planner", "selector", "plan / continue") in wired
+    assert wired - drawn == set()
+
+
+def test_two_decisions_for_one_pair_of_nodes_need_one_label_because_langgraph_draws_one_edge() -> None:
+    class Round(TypedDict):
+        decision: str
+
+    builder = StateGraph(Round)
+    for node in ("planner", "selector"):
+        builder.add_node(node, lambda state: {})
+    builder.add_edge(START, "planner")
+    ends = {"plan": "selector", "continue": "selector", "end": END}
+    builder.add_conditional_edges("planner", lambda state: state["decision"], ends)
+    edges = builder.compile().get_graph().to_json()["edges"]
+    assert [edge["data"] for edge in edges if edge["target"] == "selector"] == ["continue"]
 
 
 def test_the_picture_is_the_graph_as_it_is_wired() -> None:

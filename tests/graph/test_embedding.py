@@ -1,4 +1,4 @@
-"""Guards the examples of the pages on embedding and recipes: each runs unchanged, on the toy API."""
+"""Guards the examples of the pages on embedding, recipes and the client: each runs unchanged, on the toy API."""
 
 import runpy
 from pathlib import Path
@@ -30,6 +30,19 @@ def test_a_recipe_is_a_graph_and_a_tool() -> None:
     assert '{"name":"Roof garden"}' in shown
     assert (answer, said) == ("The project Roof garden is created.", "The project Tool shed is created.")
     assert name == "add_project"
+
+
+def test_a_client_calls_and_undoes_what_a_person_approved() -> None:
+    found, title, shown, deleted, undone = result_of("client.py")
+    assert (found, title, deleted, undone) == ("delete_task", "Paint the maps", "delete_task: 204", "create_task")
+    assert "/tasks/103" in shown
+
+
+def test_operations_are_tools_whose_pause_is_that_of_the_agent() -> None:
+    shown, *_, sent, answer = result_of("api_tools.py")
+    assert "/tasks/110" in shown
+    assert "HTTP 204" in sent
+    assert answer == "Done: task 110 is gone."
 
 
 def test_every_example_is_run_by_a_test() -> None:

@@ -1,133 +1,23 @@
 """Guards `langgraph dev`: the real server in a child process, the toy API and a scripted model on loopback."""
 
 import json
-import os
 import runpy
-import shutil
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
-from boardscript import READ, WRITE, board_script
-from chatserver import ChatServer
-from langgraph_sdk import get_sync_client
-from langgraph_sdk.client import SyncLangGraphClient
+from boardscript import FIND_PERSON, READ, WRITE
 from langgraph_sdk.errors import BadRequestError
+from langgraphserver import APPROVE, PATIENCE_S, ROOT, Platform
 
-from restgpt.bench.rigs.port import held_port
-from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import CREDENTIAL, World, open_world
-from restgpt.worlds.server import serve
-
-ROOT = Path(__file__).parents[2]
-PATIENCE_S = 300
-APPROVE = {"resume": {"decisions": [{"type": "approve"}]}}
+from restgpt.worlds import CREDENTIAL
 
 pytestmark = pytest.mark.slow
 
 
-@dataclass
-class Platform:
-    """A running server, the world that it works on, and its log file."""
-
-    url: str
-    world: World[Any]
-    log: Path
-    client: SyncLangGraphClient = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.client = get_sync_client(url=self.url)
-
-    def projects(self) -> list[str]:
-        return [project["name"] for project in self.world.snapshot()["state"]["projects"].values()]
-
-    def changes(self) -> list[str]:
-        return [f"{entry.method} {entry.status}" for entry in self.world.log if entry.method != "GET"]
-
-    def run(self, thread: str, *, graph: str = "restgpt", **given: Any) -> dict[str, Any]:
-        return self.client.runs.wait(thread, graph, **given)  # type: ignore[return-value]
-
-    def new_thread(self) -> str:
-        return str(self.client.threads.create()["thread_id"])
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    folder = tmp_path_factory.mktemp("server")
-    shutil.copy(ROOT / "langgraph.json", folder)
-    (folder / ".env").touch()
-    with serve(open_world("toy")) as world, ChatServer(board_script) as chat, held_port() as port:
-        document = bundled_document("toy")
-        auth = f"{{key: {CREDENTIAL}}}"
-        (folder / "apis.yaml").write_text(f"board: {{spec: {document}, base_url: {world.url}, auth: {auth}}}\n")
-        log = folder / "server.log"
-        with log.open("w") as output:
-            command = [str(Path(sys.executable).with_name("langgraph")), "dev", "--no-reload", "--no-browser"]
-            process = subprocess.Popen(
-                [*command, "--port", str(port), "--n-jobs-per-worker", "4"],
-                cwd=folder,
-                env=environment(folder, chat.url),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
-            try:
-                platform = Platform(f"http://127.0.0.1:{port}", world.world, log)
-                wait_until_up(platform, process)
-                yield platform
-            finally:
-                process.terminate()
-                try:
-                    process.wait(10)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
-
-
-def environment(folder: Path, model_url: str) -> dict[str, str]:
-    private = ("RESTGPT_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_")
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(private)}
-    return inherited | {
-        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
-        "LANGGRAPH_NO_VERSION_CHECK": "1",
-        "LANGGRAPH_STRICT_MSGPACK": "true",
-        "LANGSMITH_TRACING": "false",
-        "OPENAI_BASE_URL": model_url,
-        "RESTGPT_HOME": str(folder / "home"),
-        "RESTGPT_MODEL": "openai:scripted",
-    }
-
-
-def wait_until_up(platform: Platform, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        try:
-            if requests.get(f"{platform.url}/ok", timeout=PATIENCE_S).ok:
-                return
-        except requests.ConnectionError:
-            pass
-        assert process.poll() is None, platform.log.read_text()
-        time.sleep(0.1)
-    pytest.fail(platform.log.read_text())
-
-
-@pytest.fixture
-def platform(running: Platform) -> Platform:
-    """The running server over a world as it was at the start."""
-    running.world.reset()
-    return running
-
-
 def test_studio_finds_the_assistant_with_its_schemas_and_described_settings(platform: Platform) -> None:
-    [assistant] = platform.client.assistants.search(graph_id="restgpt")
-    assert "REST APIs" in str(assistant["description"])
-    schemas = platform.client.assistants.get_schemas(assistant["assistant_id"])
+    assert "REST APIs" in platform.served()["restgpt"]
+    schemas = platform.schemas()
     assert set(schemas["input_schema"]["properties"]) == {"messages", "instruction", "recipe"}
     assert set(schemas["output_schema"]["properties"]) == {"messages", "answer", "usage"}
     settings = schemas["context_schema"]["properties"]
@@ -138,18 +28,31 @@ def test_studio_finds_the_assistant_with_its_schemas_and_described_settings(plat
 
 def test_every_graph_of_langgraph_json_is_served_with_its_description(platform: Platform) -> None:
     graphs = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))["graphs"]
-    served = {assistant["graph_id"]: assistant["description"] for assistant in platform.client.assistants.search()}
-    assert served == {name: graph["description"] for name, graph in graphs.items()}
-    assert "openfunctions" in served
+    assert platform.served() == {name: graph["description"] for name, graph in graphs.items()}
+    assert graphs.keys() == {"restgpt", "openfunctions"}
+
+
+def test_the_schema_offers_the_apis_that_are_configured_at_that_time(platform: Platform) -> None:
+    def offered() -> Any:
+        return platform.schemas()["context_schema"]["properties"]["apis"]
+
+    assert offered()["items"]["enum"] == ["board"]
+    assert offered()["description"].endswith("The configured APIs are: board.")
+    file = platform.log.parent / "apis.yaml"
+    before = file.read_text()
+    try:
+        file.write_text(before + "garden: {spec: garden.yaml}\n")
+        assert offered()["items"]["enum"] == ["board", "garden"]
+        file.write_text("board: [")
+        assert offered()["items"] == {"type": "string"}
+    finally:
+        file.write_text(before)
+    context = platform.schemas("openfunctions")["context_schema"]
+    assert "apis" not in context["properties"]
 
 
 def test_function_calls_are_written_and_not_executed(platform: Platform) -> None:
-    function = {
-        "name": "find_person",
-        "description": "Find a person.",
-        "parameters": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
-    }
-    given = {"prompt": "Find Ada", "functions": [function]}
+    given = {"prompt": "Find Ada", "functions": [FIND_PERSON]}
     done = platform.run(platform.new_thread(), graph="openfunctions", input=given)
     assert (done["outcome"], done["text"]) == ("call", 'find_person(name="Ada")')
     assert len(platform.world.log) == 0
@@ -255,14 +158,10 @@ def test_garbage_in_the_state_is_refused_with_its_place_and_nothing_is_lost(plat
     assert platform.client.threads.get_state(thread)["values"] == before["values"]
 
 
-def test_other_agents_find_the_graph_as_an_mcp_tool(platform: Platform) -> None:
+def test_the_mcp_endpoint_that_cannot_answer_a_pause_is_off(platform: Platform) -> None:
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     accept = {"Accept": "application/json, text/event-stream"}
-    reply = requests.post(f"{platform.url}/mcp", json=asked, headers=accept, timeout=PATIENCE_S)
-    tools = {tool["name"]: tool for tool in reply.json()["result"]["tools"]}
-    assert "REST APIs" in tools["RestGPT"]["description"]
-    assert "instruction" in tools["RestGPT"]["inputSchema"]["properties"]
-    assert "executes nothing" in tools["openfunctions"]["description"]
+    assert requests.post(f"{platform.url}/mcp", json=asked, headers=accept, timeout=PATIENCE_S).status_code == 404
 
 
 def test_the_remote_graph_example_works_on_the_server(platform: Platform) -> None:
@@ -274,7 +173,7 @@ def test_the_remote_graph_example_works_on_the_server(platform: Platform) -> Non
 
 
 def test_what_stops_a_run_is_told_to_the_client(platform: Platform) -> None:
-    with pytest.raises(Exception, match="nowhere"):
+    with pytest.raises(Exception, match=r"no API 'nowhere'. The configured APIs are: board\."):
         platform.run(platform.new_thread(), input={"instruction": READ}, context={"apis": ["nowhere"]})
     with pytest.raises(Exception, match="The input has no instruction"):
         platform.run(platform.new_thread(), input={"instruction": ""})

@@ -12,11 +12,12 @@ from question import unmarked
 
 from restgpt.bench.errand import Errand, ErrandModel, Step, board_errand
 from restgpt.calling.journal import Journal
+from restgpt.calling.reversal import undo_thread
 from restgpt.commands.sources import Sources
 from restgpt.commands.thread import ThreadRecord, Threads
 from restgpt.graph.build import build_graph
+from restgpt.graph.calls import build_calls
 from restgpt.graph.persistence import open_persistence
-from restgpt.graph.undo import build_undo, undo_thread
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.tools.settings import Settings
@@ -123,7 +124,7 @@ def test_a_reversal_that_a_person_rejected_is_not_sent(
     config = {"configurable": {"thread_id": undo_thread(THREAD)}}
     with open_persistence(Settings(home=home)) as kept:
         resources = Resources([board.api], settings=Settings(home=home))
-        graph = build_undo(resources, checkpointer=kept.checkpointer, store=kept.store)
+        graph = build_calls(resources, checkpointer=kept.checkpointer, store=kept.store)
         answer = {"decisions": [{"type": kind} for kind in decisions]}
         result = graph.invoke(Command(resume=answer), config)  # type: ignore[call-overload,arg-type]
     assert changes(board)[4:] == sent

@@ -8,8 +8,9 @@ from langgraph.store.memory import InMemoryStore
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import MOST_LEARNED, Resources, Run
 from restgpt.specs import load_api
+from restgpt.tools.errors import SettingsError
 from restgpt.tools.response.reply import Reply
-from restgpt.tools.settings import Settings
+from restgpt.tools.settings import ApiEntry, Settings
 
 API = load_api(
     {
@@ -44,3 +45,14 @@ def test_only_whole_successful_json_answers_of_moderate_size_are_learned(answer:
     request: Any = {"operation": "open", "response": run.session.responses.put(answer, operation).to_dict()}
     run.learn(request)
     assert (run.shapes.seen(operation) is not None) is is_learned
+
+
+def test_without_an_api_the_error_says_what_to_do_on_a_server_too() -> None:
+    with pytest.raises(SettingsError, match=r"apis\.yaml, in the folder in which the server or program was started"):
+        Resources(settings=Settings()).catalogue([])
+
+
+def test_an_unknown_api_is_an_error_that_lists_the_known_ones() -> None:
+    resources = Resources(settings=Settings(apis={"shop": ApiEntry("shop", "shop.yaml")}))
+    with pytest.raises(SettingsError, match=r"no API 'garden'\. The configured APIs are: shop\. Choose one of them"):
+        resources.catalogue(["garden"])

@@ -3,8 +3,9 @@
 import pytest
 
 from restgpt.commands.failure import UsageError
-from restgpt.commands.review import Pending, Verdict, ask_person, pending_text
+from restgpt.commands.review import Verdict, ask_person, pending_text
 from restgpt.commands.terminal import Terminal
+from restgpt.outcome import Pending
 
 ALL = ["approve", "edit", "reject", "respond"]
 ACTION = {"name": "create_project", "args": {"body": {"name": "Moss"}}, "description": "POST /projects\nWhy: asked"}

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -79,7 +80,9 @@ def unknown_part(line: str) -> str:
             return words[0]
         command = command.commands[words.pop(0)]
     known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
-    return next((word for word in words if word.startswith("-") and word.split("=")[0] not in known), "")
+    # Options after a lone -- are those of another program.
+    own = takewhile(lambda word: word != "--", words)
+    return next((word for word in own if word.startswith("-") and word.split("=")[0] not in known), "")
 
 
 def test_the_two_commands_of_the_readme_are_what_ci_runs() -> None:
@@ -101,8 +104,8 @@ def test_all_but_the_slow_tests_are_what_make_test_runs_and_nothing_else_is_left
 
 def test_studio_is_started_as_the_server_test_starts_it() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "/langgraph dev --n-jobs-per-worker 4" in makefile
-    assert '"--n-jobs-per-worker", "4"' in (ROOT / "tests/graph/test_server.py").read_text(encoding="utf-8")
+    assert "\t$(BIN)/restgpt studio $(if $(BASELINES),--baselines)\n" in makefile
+    assert '"restgpt", "studio", *options' in (ROOT / "tests/support/langgraphserver.py").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)

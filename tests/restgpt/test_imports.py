@@ -54,6 +54,12 @@ def test_importing_the_agent_touches_nothing_and_loads_only_what_it_needs(tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_default_server_loads_no_baseline_and_touches_nothing(tmp_path: Path) -> None:
+    found = imported("import restgpt.graph.server", tmp_path)
+    assert [name for name in found["modules"] if name.startswith("restgpt.graph.methods")] == []
+    assert found["seen"] == []
+
+
 def test_importing_the_package_is_light(tmp_path: Path) -> None:
     modules = imported("import restgpt", tmp_path)["modules"]
     assert [name for name in ("langgraph", "langchain_core", "openai", "requests", "rich") if name in modules] == []

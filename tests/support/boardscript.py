@@ -7,6 +7,11 @@ READ = "How many tasks are there?"
 WRITE = "Create a project named Roof garden"
 READS = "print('There are', find_tasks()['total'], 'tasks.')"
 WRITES = 'create_project(body={"name": "Roof garden"})\nprint("It is created.")'
+FIND_PERSON = {
+    "name": "find_person",
+    "description": "Find a person.",
+    "parameters": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+}
 SAID = {"status 201": "It is created.", "user rejected": "Left alone.", "allows no changes": "Not allowed."}
 
 

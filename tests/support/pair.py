@@ -128,11 +128,14 @@ class Pair:
         """Method and path of each request to the collector."""
         return [entry.partition(" HTTP")[0] for entry in self.log]
 
+    def settings(self, sources: tuple[str, ...] = ()) -> Settings:
+        """The settings with an entry of each API; `sources` is `from` of the collector's."""
+        entries = {"crm": ApiEntry("crm", "-"), "collector": ApiEntry("collector", "-", sources=sources)}
+        return Settings(apis=entries | {api.name: ApiEntry(api.name, "-") for api in self.more})
+
     def agent(self, model: ScriptedModel, *, sources: tuple[str, ...] = (), **context: Any) -> "PairAgent":
         """An agent with both APIs; `sources` is `from` of the collector's entry in apis.yaml."""
-        entries = {"crm": ApiEntry("crm", "-"), "collector": ApiEntry("collector", "-", sources=sources)}
-        entries |= {api.name: ApiEntry(api.name, "-") for api in self.more}
-        settings = Settings(apis=entries)
+        settings = self.settings(sources)
         saver, store = InMemorySaver(), InMemoryStore()
 
         def build(apis: list[Api]) -> Graph:

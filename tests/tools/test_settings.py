@@ -230,6 +230,17 @@ def test_apis_are_found_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.M
     assert list(Settings.from_env({"RESTGPT_HOME": str(home)}).apis) == ["a"]
 
 
+def test_a_variable_names_the_file_of_the_apis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "here: {spec: x.json}")
+    named = tmp_path / "other.yaml"
+    named.write_text("there: {spec: x.json}")
+    assert list(Settings.from_env({"RESTGPT_APIS": str(named)}).apis) == ["there"]
+    assert list(Settings.from_env({"RESTGPT_APIS": ""}).apis) == ["here"]
+    with pytest.raises(SettingsError, match=r"none\.yaml is not a file"):
+        Settings.from_env({"RESTGPT_APIS": str(tmp_path / "none.yaml")})
+
+
 def test_recipes_lie_beside_the_apis_in_use_unless_their_folder_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,7 +28,8 @@ class NoModelError(ModelError):
             "No model is configured. Give one with one of these:\n"
             "  a hosted provider:         export OPENAI_API_KEY=…  and  --model openai:gpt-5-mini\n"
             "  a local server:            export OPENAI_BASE_URL=http://localhost:11434/v1  and  --model openai:NAME\n"
-            "  any LangChain chat model:  export RESTGPT_MODEL=PROVIDER:NAME  (pip install langchain-PROVIDER)"
+            "  any LangChain chat model:  export RESTGPT_MODEL=PROVIDER:NAME  (pip install langchain-PROVIDER)\n"
+            "On a server, in Studio and in Python, RESTGPT_MODEL or the setting `model` takes the place of --model."
         )
 
 

@@ -7,7 +7,7 @@ neither a prompt nor the memory.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -92,7 +92,7 @@ def _add_value(value: Any, shape: Observed, depth: int, left: list[int]) -> None
         shape.is_cut = True
         return
     # Most values are scalars, and the test for `Mapping` takes longer than all other work on them.
-    if type(value) in _SCALARS or not isinstance(value, Mapping | list | tuple):
+    if type(value) in _SCALARS or isinstance(value, str | bytes) or not isinstance(value, Mapping | Sequence):
         _add_scalar(value, shape)
     elif isinstance(value, Mapping):
         shape.kinds["object"] = shape.kinds.get("object", 0) + 1
@@ -121,7 +121,7 @@ def _add_scalar(value: Any, shape: Observed) -> None:
         shape.examples.append(value[:80] if isinstance(value, str) else value)
 
 
-def _sample(items: list[Any] | tuple[Any, ...]) -> list[Any]:
+def _sample(items: Sequence[Any]) -> list[Any]:
     if len(items) <= SAMPLED:
         return list(items)
     return [*items[: SAMPLED - 3], *items[-3:]]

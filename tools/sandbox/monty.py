@@ -90,7 +90,7 @@ class _Output:
             raise OverflowError("too much output")
 
 
-def _limits(limits: Limits, size: int) -> dict[str, Any]:
+def _limits(limits: Limits, size: int) -> Any:
     return {
         "max_feed_duration_secs": limits.wall,
         "max_memory": limits.memory_for(size),

@@ -187,7 +187,13 @@ def agent_of(
     """Return the agent that carries out a recipe, with or without a model for healing."""
     recipe = recipe_in(run)
     return Agent.of_recipe(
-        recipe, apis, heals=run["heals"], context=context, settings=settings, persistence=persistence
+        recipe,
+        apis,
+        heals=run["heals"],
+        is_tool=run.get("is_passed", False),
+        context=context,
+        settings=settings,
+        persistence=persistence,
     )
 
 

@@ -1,0 +1,355 @@
+"""Kills an MCP server between the question about a change and its answer, and checks that the answer holds once.
+
+A client calls one operation that changes something, over stdio or HTTP, in either era of the protocol. The rig kills
+the server with SIGKILL: before the question, while it is shown, after the answer, or while the API carries the change
+out. Then it starts another server on the same folder. The client, which has its handles still, goes on: it sends the
+call again with its request state, repeats the call, or asks what is pending. The API's log must have the change once
+if the person approved, and not at all otherwise.
+"""
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from mcp import Client, types
+from mcp.client.stdio import StdioServerParameters
+
+from restgpt.specs.bundled import bundled_document
+from restgpt.worlds import CREDENTIAL, open_world
+from restgpt.worlds.faults import Fault, FaultKind
+from restgpt.worlds.server import WorldServer, serve
+
+Era = Literal["legacy", "2026-07-28"]
+Phase = Literal["call", "question", "answer", "change"]
+Way = Literal["stdio", "http"]
+
+ERAS: tuple[Era, ...] = ("legacy", "2026-07-28")
+PHASES: tuple[Phase, ...] = ("call", "question", "answer", "change")
+WAYS: tuple[Way, ...] = ("stdio", "http")
+
+CALL: dict[str, Any] = {
+    "operation": "create_task",
+    "arguments": {"path": {"project_id": 1}, "body": {"title": "Moss"}},
+}
+UNKNOWN = "may not have been"
+"""Words of a question about a change of unknown outcome."""
+
+PATIENCE_S = 60.0
+SLOW_S = 1.0
+TRIES, SOONER = 6, 0.6
+"""How often a trial is tried whose call ends before the kill, each time at a part of the time before."""
+LAST_WORDS_S = 2.0
+"""How long the client waits for a lost connection to show, in seconds, once the server was killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One call: when the server is killed, `after` being a part of the time that the phase takes undisturbed."""
+
+    era: Era
+    way: Way
+    phase: Phase
+    after: float
+    approves: bool
+    asks_pending: bool = False
+
+    def __str__(self) -> str:
+        decided = "approved" if self.approves else "rejected"
+        how = ", by `pending`" if self.asks_pending else ""
+        return f"{self.era}, {self.way}, killed at {self.after:.2f} of the {self.phase}, {decided}{how}"
+
+
+@dataclass(slots=True)
+class Person:
+    """Answers the questions: as the trial says, and about a change of unknown outcome by the log of the API."""
+
+    approves: bool
+    world: WorldServer
+    on_question: Callable[[], None] = lambda: None
+    on_answer: Callable[[], None] = lambda: None
+    asked: int = 0
+    unknown: int = 0
+
+    async def __call__(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        """Answer a question."""
+        self.asked += 1
+        self.on_question()
+        # The server may be killed now, while the question is shown.
+        await asyncio.sleep(0.01)
+        approves = self.approves
+        if UNKNOWN in params.message:
+            self.unknown += 1
+            approves = not made(self.world)
+        self.on_answer()
+        return types.ElicitResult(action="accept", content={"decision": "approve" if approves else "reject"})
+
+
+@dataclass(slots=True)
+class Tally:
+    """The results of trials; `wrong` has a line for each in which the change is not there as often as was decided."""
+
+    trials: int = 0
+    killed: Counter[str] = field(default_factory=Counter)
+    unkilled: int = 0
+    unknown: int = 0
+    asked_again: int = 0
+    wrong: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        phases = ", ".join(f"{number} at the {phase}" for phase, number in sorted(self.killed.items()))
+        return (
+            f"{self.trials} trials; killed: {phases}; {self.unkilled} ended before the kill; {self.asked_again} asked "
+            f"again, {self.unknown} of unknown outcome; {len(self.wrong)} wrong; {self.seconds:.0f} s"
+        )
+
+
+def made(world: WorldServer) -> int:
+    """Return how often the API has carried the change out."""
+    return sum(1 for entry in world.world.log if entry.method != "GET" and entry.ok)
+
+
+class Server:
+    """One process of `restgpt mcp`, which the rig can kill."""
+
+    def __init__(self, world: WorldServer, home: Path, way: Way) -> None:
+        document = str(bundled_document("toy"))
+        self._command = [sys.executable, "-m", "restgpt", "mcp", "--spec", document, "--base-url", world.url]
+        self._environment = {**os.environ, "RESTGPT_HOME": str(home), "RESTGPT_AUTH_KEY": CREDENTIAL}
+        self._way = way
+        self._pid_file = home.parent / f"{home.name}.pid"
+        self._process: subprocess.Popen[str] | None = None
+
+    def open(self) -> Any:
+        """Start the process, over stdio with the first connection; returns what the client connects to."""
+        if self._way == "stdio":
+            script = f'echo $$ > "{self._pid_file}"; exec "$@"'
+            arguments = ["-c", script, "server", *self._command]
+            return StdioServerParameters(command="sh", args=arguments, env=self._environment)
+        self._process = subprocess.Popen(
+            [*self._command, "--http", "--port", "0"], text=True, env=self._environment, stderr=subprocess.PIPE
+        )
+        assert self._process.stderr is not None
+        return self._process.stderr.readline().rpartition(" ")[2].strip()
+
+    def kill(self) -> None:
+        """Kill the process at once."""
+        if self._process is not None:
+            self._process.kill()
+        elif self._pid_file.exists():
+            with suppress(ProcessLookupError):
+                os.kill(int(self._pid_file.read_text()), signal.SIGKILL)
+
+    def close(self) -> None:
+        """Kill the process if it still runs, and wait for its end."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            assert self._process.stderr is not None
+            self._process.stderr.close()
+
+
+@dataclass(slots=True)
+class Caller:
+    """The client: it keeps what it has to send again, and notes when a phase begins."""
+
+    era: Era
+    person: Person
+    again: dict[str, Any] = field(default_factory=dict)
+    ended: float = 0.0
+
+    async def call(self, server: Any, *, asks_pending: bool = False) -> types.CallToolResult:
+        """Make the call, or go on with it after the server was killed; returns its result."""
+        async with self._connected(server) as client:
+            if asks_pending and not self.again:
+                listed = await client.call_tool("pending", {})
+                for thread in (listed.meta or {})["restgpt"].get("threads", ()):
+                    if handle := thread.get("handle") if thread["status"] == "pending" else "":
+                        return await self._done(client, "pending", {"handle": handle})
+                    return listed
+            result = await self._done(client, "call_operation", CALL)
+            self.ended = time.monotonic()
+            return result
+
+    async def _done(self, client: Client, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+        if self.era == "legacy":
+            return await client.call_tool(name, arguments)
+        if name != "call_operation":
+            self.again = {}
+        while True:
+            asked: Any = await client.session.call_tool(name, arguments, allow_input_required=True, **self.again)
+            if isinstance(asked, types.CallToolResult):
+                return asked
+            answers = {
+                key: await self.person(None, request.params) for key, request in (asked.input_requests or {}).items()
+            }
+            self.again = {"input_responses": answers, "request_state": asked.request_state}
+
+    @asynccontextmanager
+    async def _connected(self, server: Any) -> AsyncIterator[Client]:
+        async with Client(server, mode=self.era, elicitation_callback=self.person) as client:
+            yield client
+
+
+@dataclass(slots=True)
+class Times:
+    """How long the phases take in an undisturbed call, in seconds."""
+
+    call: float
+    answer: float
+
+
+class Rig:
+    """Runs trials on one world."""
+
+    def __init__(self, world: WorldServer, folder: Path) -> None:
+        self._world = world
+        self._folder = folder
+        self._number = 0
+        self._times: dict[tuple[Era, Way], Times] = {}
+
+    def _home(self) -> Path:
+        self._number += 1
+        return self._folder / str(self._number)
+
+    async def times(self, era: Era, way: Way) -> Times:
+        """Return the times of an undisturbed call, measured once."""
+        if (era, way) not in self._times:
+            self._world.world.reset()
+            moments: list[float] = []
+            person = Person(True, self._world, on_answer=lambda: moments.append(time.monotonic()))
+            server = Server(self._world, self._home(), way)
+            try:
+                target = server.open()
+                started, caller = time.monotonic(), Caller(era, person)
+                await caller.call(target)
+            finally:
+                server.close()
+            self._times[(era, way)] = Times(moments[0] - started, caller.ended - moments[0])
+        return self._times[(era, way)]
+
+    async def run(self, trial: Trial, tally: Tally) -> None:
+        """Run one trial and add its result."""
+        times = await self.times(trial.era, trial.way)
+        world, was_killed = self._world, False
+        for _ in range(TRIES):
+            world.world.reset()
+            home, person = self._home(), Person(trial.approves, world)
+            caller = Caller(trial.era, person)
+            was_killed = await self._killed(trial, times, home, person, caller)
+            if was_killed:
+                break
+            # The call had its result before the kill, because the machine is less busy than when it was measured.
+            world.settle()
+            trial = replace(trial, after=trial.after * SOONER)
+        world.world.faults.replace([])
+        world.settle()
+        asked, person.on_question, person.on_answer = person.asked, lambda: None, lambda: None
+        if was_killed:
+            server = Server(world, home, trial.way)
+            try:
+                target = server.open()
+                await asyncio.wait_for(caller.call(target, asks_pending=trial.asks_pending), PATIENCE_S)
+            finally:
+                server.close()
+        world.settle()
+        tally.trials += 1
+        tally.killed[trial.phase] += was_killed
+        tally.unkilled += not was_killed
+        tally.unknown += person.unknown
+        tally.asked_again += bool(asked) and person.asked > asked
+        if made(world) != int(trial.approves):
+            tally.wrong.append(f"{trial}: the change was made {made(world)} times")
+
+    async def _killed(self, trial: Trial, times: Times, home: Path, person: Person, caller: Caller) -> bool:
+        """Make the call until the server is killed; returns whether it was killed before the call had its result."""
+        server = Server(self._world, home, trial.way)
+        reached = asyncio.Event()
+        if trial.phase == "question":
+            person.on_question = reached.set
+        elif trial.phase == "answer":
+            person.on_answer = reached.set
+        elif trial.phase == "change":
+            self._world.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=SLOW_S)])
+        target = server.open()
+        called = asyncio.create_task(caller.call(target))
+        try:
+            await asyncio.wait(
+                [called, asyncio.create_task(self._moment(trial, times, reached))], return_when=asyncio.FIRST_COMPLETED
+            )
+            if called.done() and called.exception() is None:
+                return False
+            server.kill()
+            await asyncio.wait([called], timeout=LAST_WORDS_S)
+            return not (called.done() and not called.cancelled() and called.exception() is None)
+        finally:
+            called.cancel()
+            # The lost connection shows as one of several errors, by transport and moment; the rig caused it.
+            await asyncio.gather(called, return_exceptions=True)
+            server.close()
+
+    async def _moment(self, trial: Trial, times: Times, reached: asyncio.Event) -> None:
+        """Wait for the moment of the kill."""
+        if trial.phase == "call":
+            await asyncio.sleep(times.call * trial.after)
+        elif trial.phase == "change" and trial.approves:
+            while not made(self._world):
+                await asyncio.sleep(0.005)
+        else:
+            await reached.wait()
+            await asyncio.sleep(times.answer * trial.after if trial.phase == "answer" else 0)
+
+
+def make_trials(moments: int) -> Iterator[Trial]:
+    """Make trials at so many moments of each era: half of them after the answer, the others in the phases around it."""
+    for era in ERAS:
+        for number in range(moments):
+            phase: Phase = "answer" if number % 2 else PHASES[(number // 2) % len(PHASES)]
+            after = ((number * 7) % moments + 0.5) / moments
+            # A rejected change never reaches the API.
+            approves = phase == "change" or number % 3 != 2
+            way = WAYS[(number // 8) % 2]
+            yield Trial(era, way, phase, after, approves, asks_pending=number % 5 in (1, 2))
+
+
+async def run_trials(moments: int, *, say: Callable[[str], None] = print) -> Tally:
+    """Run the trials one after another."""
+    tally, started = Tally(), time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="restgpt-mcp-") as folder, serve(open_world("toy")) as world:
+        rig = Rig(world, Path(folder))
+        for number, trial in enumerate(make_trials(moments), 1):
+            known = len(tally.wrong)
+            await rig.run(trial, tally)
+            for line in tally.wrong[known:]:
+                say(line)
+            if number % 10 == 0:
+                say(f"  {number} trials")
+    tally.seconds = time.monotonic() - started
+    return tally
+
+
+def main() -> int:
+    """Run the trials and print the result; 1 if any went wrong."""
+    parser = argparse.ArgumentParser(prog="mcp-crash-test", description=__doc__)
+    parser.add_argument("--moments", type=int, default=50, help="how many moments in each era")
+    # The SDK's client logs each connection that the rig breaks.
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    tally = asyncio.run(run_trials(parser.parse_args().moments))
+    print(tally)
+    return 1 if tally.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""The graph that carries out drafted calls without a model, with the agent's approval, sender and journal."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal, NotRequired
+
+from langgraph.channels import UntrackedValue
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+from langgraph.types import Send
+from typing_extensions import TypedDict
+
+from restgpt.calling.call import Draft
+from restgpt.graph.build import approval_node, sender_node
+from restgpt.graph.channels import Aggregate, Checked, FormatChannel
+from restgpt.graph.routes import after_sender
+from restgpt.nodes.context import Context
+from restgpt.nodes.records import (
+    FORMAT,
+    Request,
+    Step,
+    Usage,
+    add_steps,
+    add_usage,
+    merge_requests,
+    no_usage,
+    placed,
+)
+from restgpt.nodes.resources import Resources
+from restgpt.tools.durable_graph import DurableGraph
+from restgpt.tools.thread_pool import on_loop, run_in_threads
+
+
+class CallsState(TypedDict):
+    """The state of some calls: requests, sent in their order. `round` numbers the calls made together in a thread.
+
+    `steps` has at most one step, with calls of other threads that count for what this one may send between APIs.
+    """
+
+    format: Annotated[int, FormatChannel]
+    turn: NotRequired[Annotated[int, Checked]]
+    round: int
+    requests: Annotated[list[Request], Aggregate(list[Request], merge_requests)]
+    steps: Annotated[list[Step], Aggregate(list[Step], add_steps)]
+    usage: Annotated[Usage, Aggregate(Usage, add_usage)]
+    claim: NotRequired[Annotated[int, UntrackedValue(int, guard=False)]]
+
+
+CallsGraph = CompiledStateGraph[CallsState, Context, CallsState, CallsState]
+
+
+def calls_input(drafts: Iterable[Draft], *, round_number: int = 1, earlier: Sequence[Request] = ()) -> CallsState:
+    """Return the input of the graph: the drafts in order, and `earlier` calls that belong to the same conversation."""
+    requests = [placed(draft.to_json(), round_number=round_number, call=call) for call, draft in enumerate(drafts, 1)]
+    return {
+        "format": FORMAT,
+        "turn": 1,
+        "round": round_number,
+        "requests": requests,
+        "steps": [_step_of(earlier)] if earlier else [],
+        "usage": no_usage(),
+    }
+
+
+def _step_of(earlier: Sequence[Request]) -> Step:
+    return {
+        "turn": 1,
+        "task": 0,
+        "round": 0,
+        "kind": "plan",
+        "plan": "",
+        "said": "",
+        "api_plan": {"calls": [], "reason": ""},
+        "requests": list(earlier),
+        "result": "",
+    }
+
+
+def build_calls(
+    resources: Resources,
+    *,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    store: BaseStore | None = None,
+    name: str = "Calls",
+) -> CallsGraph:
+    """Build the graph that asks for approval of drafted calls, where the rules want it, and sends them in order.
+
+    Without a checkpointer it is a subgraph, and uses that of its parent.
+    """
+    builder = StateGraph(CallsState, context_schema=Context)
+    builder.add_node("approval", approval_node(resources))
+    builder.add_node("sender", sender_node(resources))
+    builder.add_edge(START, "approval")
+    builder.add_conditional_edges(
+        "approval", _after_approval, {"asked": "approval", "approved": "sender", "not approved": END}
+    )
+    builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": END})
+    run_in_threads(builder)
+    return DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name=name))
+
+
+@on_loop
+def _after_approval(state: CallsState) -> list[Send] | Literal["asked", "not approved"]:
+    """After all decisions, send the approved requests in order."""
+    if any(request["status"] == "asked" for request in state["requests"]):
+        return "asked"
+    approved = [request for request in state["requests"] if request["status"] == "approved"]
+    return [Send("sender", {"requests": approved, "claim": state.get("claim")})] if approved else "not approved"

@@ -1,0 +1,157 @@
+"""The graph of one program that a client gives: no planner and no model; its calls pass the nodes of the agent's graph.
+
+open → parser ⇄ approval → sender. The parser runs the program in the sandbox as far as its next changes, as it runs
+the programs of the agent. A thread that gets a corrected program does not repeat the changes that succeeded.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NotRequired
+
+from langchain_core.messages import AnyMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.channels import EphemeralValue
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from typing_extensions import TypedDict
+
+from restgpt.graph.build import add_sending, make_resources, recursion_limit
+from restgpt.graph.fence import fenced
+from restgpt.graph.recipes.running import make_running
+from restgpt.graph.state import OutputState, State
+from restgpt.nodes.client_program import client_update, corrected
+from restgpt.nodes.context import MAX_STEPS, Context
+from restgpt.nodes.intake import opened_turn
+from restgpt.nodes.program import is_running
+from restgpt.nodes.records import ProgramEnd, Request, Step
+from restgpt.nodes.resources import Resources, check_store
+from restgpt.specs import Api
+from restgpt.tools.durable_graph import DurableGraph
+from restgpt.tools.telemetry import observed
+from restgpt.tools.thread_pool import on_loop, run_in_threads
+
+
+class ProgramInput(TypedDict):
+    """The input of the graph: the program, the only operations that it may call (None: all), and earlier answers.
+
+    `messages` may hold answers of the agent, whose metadata names the APIs of which the writer of the program has seen
+    answers. A human message counts as the user's words, so a host gives none that a model wrote.
+    """
+
+    code: Annotated[str, EphemeralValue]
+    operations: NotRequired[Annotated[list[str] | None, EphemeralValue]]
+    messages: NotRequired[Annotated[list[AnyMessage], add_messages]]
+
+
+class ProgramGraphState(State):
+    """The state of the graph: that of the agent, with the program in the step after it was given."""
+
+    code: Annotated[str, EphemeralValue]
+    operations: Annotated[list[str] | None, EphemeralValue]
+
+
+ProgramGraph = CompiledStateGraph[ProgramGraphState, Context, ProgramInput, OutputState]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a program ended, and what it said.
+
+    With `end` "report", `text` is what the program printed. Otherwise it tells the writer why the program ended, with
+    the line, what was printed and the shapes of the answers. `requests` are those of this program, as they came out,
+    `round` is its number in the thread.
+    """
+
+    end: ProgramEnd
+    text: str
+    requests: Sequence[Request]
+    round: int
+
+    @property
+    def is_report(self) -> bool:
+        """Whether the program ran to its end."""
+        return self.end == "report"
+
+
+def ended(state: Mapping[str, Any]) -> Ended | None:
+    """Return how the last program of a thread ended, from its state; None while it has not ended, or without one."""
+    program = state.get("program")
+    if program is None or is_running(program) or not state["steps"]:
+        return None
+    step = state["steps"][-1]
+    return Ended(program.get("end", "failed"), _text(state, step), step["requests"], step["round"])
+
+
+def ended_in(state: Mapping[str, Any], number: int) -> str | None:
+    """Return the text of the program of a round, from the state of its thread; None if it has no such round."""
+    return next((_text(state, step) for step in state.get("steps", ()) if step["round"] == number), None)
+
+
+def _text(state: Mapping[str, Any], step: Step) -> str:
+    """Return what a program said: its report alone where that is known, else the result of its round."""
+    is_last = step["round"] == state["steps"][-1]["round"]
+    return (state["answer"] if is_last else "") or step["result"]
+
+
+def build_program(
+    apis: Sequence[Api] | None = None,
+    *,
+    context: Context | Mapping[str, Any] | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
+    store: BaseStore | None = None,
+    resources: Resources | None = None,
+    concurrency: int | None = None,
+) -> ProgramGraph:
+    """Build the graph that runs the Python program of its input, `{"code": …}`, over the operations as functions.
+
+    The arguments are those of `build_graph`. A run raises `UnknownOperationError` for an operation that the input names
+    and the APIs do not have, and `UnfinishedProgramError` for a new program while the thread's last one has not ended.
+    """
+    check_store(checkpointer, store)
+    resources = make_resources(apis, model=None, models=None, context=context, store=store, resources=resources)
+    builder = StateGraph(
+        ProgramGraphState, context_schema=Context, input_schema=ProgramInput, output_schema=OutputState
+    )
+    builder.add_node(
+        "open",
+        observed("open", fenced(make_opening(resources), resources)),
+        metadata={"description": "Opens a run of the given program."},
+    )
+    builder.add_node(
+        "parser",
+        make_running(resources),
+        metadata={"description": "Runs the program and sends its reads, up to its next change."},
+    )
+    add_sending(builder, resources, after="parser")
+    builder.add_edge(START, "open")
+    builder.add_edge("open", "parser")
+    builder.add_conditional_edges("parser", _after_parser, {"calls": "approval", "end": END})
+    run_in_threads(builder, concurrency)
+    graph = DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name="Program"))
+    return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
+
+
+def make_opening(resources: Resources) -> Callable[..., dict[str, Any]]:
+    """Make the node that opens a run of a client's program: a turn of its own, or a correction of the last program."""
+
+    def opening(state: ProgramGraphState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+        run = resources.open(runtime, config)
+        before = corrected(state, run.thread)
+        opened: dict[str, Any] = {} if before else opened_turn(state)  # type: ignore[arg-type]
+        begun: Any = {**state, **opened, "messages": state.get("messages", [])}
+        if not before:
+            begun |= {"usage": opened["baseline"], "steps": state.get("steps", [])}
+        given = state.get("operations")
+        return {**opened, **client_update(run, begun, state["code"], before=before, operations=given)}
+
+    return opening
+
+
+@on_loop
+def _after_parser(state: State) -> Literal["calls", "end"]:
+    """Go to approval with the calls of the program, or end: nobody but the client corrects it."""
+    return "calls" if is_running(state.get("program")) else "end"

@@ -1,0 +1,447 @@
+"""Calls without a model: an operation is found, described, called and undone on the road of the agent's calls."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any, Literal, cast
+from uuid import uuid4
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from langgraph.types import Command, StateSnapshot
+
+from restgpt.calling.call import Done, Draft, Held, Problems, Ready, Refused
+from restgpt.calling.decision import decide
+from restgpt.calling.draft import draft
+from restgpt.calling.execution import carry_out
+from restgpt.calling.journal import Journal
+from restgpt.calling.question import present
+from restgpt.calling.record import CallRecord
+from restgpt.calling.reversal import Reversal, reversals, settle_reversals, undo_thread
+from restgpt.graph.build import make_resources
+from restgpt.graph.calls import build_calls, calls_input
+from restgpt.graph.persistence import open_persistence
+from restgpt.graph.program import ProgramInput, build_program, ended, ended_in
+from restgpt.host.operations import description
+from restgpt.nodes.client_program import UnfinishedProgramError
+from restgpt.nodes.context import Context
+from restgpt.nodes.conversation import ConversationState, answered, answered_apis, responses, seen_message
+from restgpt.nodes.records import Request, call_of, placed
+from restgpt.nodes.resources import Resources, Run, check_store
+from restgpt.outcome import Called, Outcome, Pending, Ran, Undone
+from restgpt.specs import Api, Catalogue, Operation
+from restgpt.tools.errors import RestgptError
+from restgpt.tools.response.memory_store import BoundedMemory, locked
+from restgpt.tools.response.store import Body, UnknownHandleError
+from restgpt.tools.settings import Settings
+
+MOST_EARLIER = 200
+"""The maximum number of earlier calls of a conversation whose answers are searched for the origin of arguments."""
+
+PROGRAM = "program-"
+"""The beginning of the id of a thread of programs."""
+
+REPORT = "report-"
+"""The beginning of the handle of a program's text: the number of its round and its thread follow."""
+
+Decision = Mapping[str, Any]
+
+
+class UnknownThreadError(RestgptError):
+    """The store has nothing of this thread."""
+
+    def __init__(self, thread: str) -> None:
+        super().__init__(f"There is no thread {thread}.")
+
+
+class OutdatedDecisionError(RestgptError):
+    """The question was answered already, or another question stands in its place."""
+
+    def __init__(self, thread: str) -> None:
+        super().__init__(
+            f"This question of thread {thread} does not stand any more: it was answered already, or it was asked anew. "
+            "Read what stands now with `standing`, and decide on that. Nothing was sent by this decision."
+        )
+
+
+class Client:
+    """Calls operations of REST APIs, each change approved by a person and made exactly once.
+
+    Every change is a LangGraph thread: its question is in a checkpoint before anybody sees it, the journal knows
+    whether it was sent, and what would undo it. All methods may be used from several threads at once.
+    """
+
+    def __init__(
+        self,
+        apis: Sequence[Api] | None = None,
+        *,
+        context: Context | Mapping[str, Any] | None = None,
+        checkpointer: BaseCheckpointSaver[Any] | None = None,
+        store: BaseStore | None = None,
+        resources: Resources | None = None,
+    ) -> None:
+        """Make a client of `apis`, or of the APIs of `apis.yaml`; nothing is read or opened yet.
+
+        `context` has the settings of calls, such as `writes`. Without `checkpointer` and `store`, changes are kept in
+        this process only. Raises `ValueError` for the same reasons as `build_graph`.
+        """
+        check_store(checkpointer, store)
+        self._store = locked(store or BoundedMemory())
+        self.resources = make_resources(
+            apis, model=None, models=None, context=context, store=self._store, resources=resources
+        )
+        saver = checkpointer or InMemorySaver()
+        self._graph = build_calls(self.resources, checkpointer=saver, store=self._store, name="Calls")
+        self._programs = build_program(resources=self.resources, checkpointer=saver, store=self._store)
+        self.earlier = Earlier()
+
+    @classmethod
+    @contextmanager
+    def durable(
+        cls,
+        apis: Sequence[Api] | None = None,
+        *,
+        context: Context | Mapping[str, Any] | None = None,
+        settings: Settings | None = None,
+    ) -> Iterator["Client"]:
+        """Open a client whose changes are kept in the database of the command line; raises `PersistenceError`."""
+        settings = settings or Settings.from_env()
+        defaults = context if isinstance(context, Context) else Context(**(context or {}))
+        with open_persistence(settings) as kept:
+            resources = Resources(apis, defaults=defaults, settings=settings, store=kept.store)
+            yield cls(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+
+    def find(self, text: str, *, limit: int = 10) -> list[Operation]:
+        """Return the operations that fit a text best; raises `SettingsError` and `SpecError` if there is no API."""
+        return self._catalogue.search(text, limit)
+
+    def operation(self, key: str) -> Operation:
+        """Find an operation by name, operationId or `METHOD /path`; raises `UnknownOperationError` with near names."""
+        return self._catalogue.operation(key)
+
+    def describe(self, key: str) -> str:
+        """Return the documentation of an operation and its function for `run`, within `documentation_budget` tokens."""
+        return description(self._catalogue, [self.operation(key)], budget=self.resources.defaults.documentation_budget)
+
+    @property
+    def _catalogue(self) -> Catalogue:
+        return self.resources.catalogue(self.resources.defaults.apis)
+
+    def draft(
+        self,
+        operation: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        pages: int = 1,
+        description: str = "",
+        conversation: str | None = None,
+    ) -> Draft:
+        """Check a call and build its request, without sending anything.
+
+        `arguments` are grouped by place: `{"path": {…}, "query": {…}, "header": {…}, "cookie": {…}, "body": …}`.
+        With a `conversation` a model wrote them, which may have read the answers to earlier calls of that name, and
+        the origin of each value is traced; without it they are the user's own. Raises `ArgumentError`,
+        `UnknownOperationError` and `SpecError`.
+        """
+        found = self.operation(operation)
+        run = self._run("")
+        made = self._drafted(run, found, arguments or {}, pages, description, conversation)
+        if isinstance(made, Problems):
+            raise made.error
+        return made
+
+    def _drafted(
+        self,
+        run: Run,
+        operation: Operation,
+        arguments: Mapping[str, Any],
+        pages: int,
+        description: str,
+        conversation: str | None,
+    ) -> Draft | Problems:
+        effect, origin = run.rules.effect(operation), {}
+        if conversation is not None:
+            state = self.earlier.state(conversation)
+            others = answered(run, state, most=MOST_EARLIER)
+            if not effect.is_read or run.rules.restricts(operation) or others is not None:
+                origin = {"said": "", "found": responses(run, state, most=MOST_EARLIER), "answered": others}
+        return draft(
+            operation,
+            arguments,
+            id=f"{self.resources.new_id()}.0",
+            name=run.catalogue.name_of(operation),
+            is_own=conversation is None,
+            pages=pages,
+            description=description,
+            effect=effect,
+            **cast(Any, origin),
+        )
+
+    def call(
+        self,
+        operation: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        pages: int = 1,
+        description: str = "",
+        conversation: str | None = None,
+        thread: str | None = None,
+    ) -> Outcome:
+        """Draft a call, decide on it by the rules, and carry it out where no person has to be asked.
+
+        A read is sent at once. A change gets a thread, by default a new one: it comes back as `Pending` if a person
+        has to decide. Raises what `draft` raises, `MissingCredentialError`, and faults such as `HttpFault`, after
+        which `standing(thread)` goes on with a change.
+        """
+        made = self.draft(operation, arguments, pages=pages, description=description, conversation=conversation)
+        return self.carry_out(made, conversation=conversation, thread=thread)
+
+    def carry_out(self, made: Draft, *, conversation: str | None = None, thread: str | None = None) -> Outcome:
+        """Decide on a drafted call by the rules, and carry it out where no person has to be asked, as `call` does."""
+        if read := self.read(made, conversation=conversation):
+            return read
+        thread = thread or new_thread()
+        self._graph.invoke(
+            calls_input([made], earlier=self.earlier.flows(conversation)),
+            _config(thread),
+            context=self._context(thread),
+        )
+        if conversation is not None:
+            self.earlier.expect(thread, conversation)
+        return cast("Outcome", self._noted(self._outcome(thread)))
+
+    def read(self, made: Draft, *, conversation: str | None = None) -> Called | None:
+        """Send a drafted call that only reads and that no person is asked about; None for any other, unsent."""
+        if not made.effect.is_read:
+            return None
+        run = self._run("")
+        for earlier in self.earlier.flows(conversation):
+            run.session.rules = run.session.rules.after(earlier)
+        decided: object = decide(made, run.session.rules)
+        if isinstance(decided, Ready):
+            run.session.require_credential(made.operation)
+            decided = carry_out(run.session, decided)
+        if not isinstance(decided, Done | Held | Refused):
+            return None
+        record = present(run.session, decided).to_json()
+        if conversation is not None:
+            self.earlier.add(conversation, record)
+        return Called(record, _open=run.session.responses.open)
+
+    def run(
+        self,
+        code: str,
+        *,
+        operations: Sequence[str] | None = None,
+        conversation: str | None = None,
+        thread: str | None = None,
+        as_thread: str | None = None,
+    ) -> Pending | Ran:
+        """Run a Python program over the operations as functions, in the sandbox, up to its end or its next question.
+
+        `describe` shows the functions. The program is checked before its first request. `operations` are the only ones
+        that it may call. The code counts as a model's words, which may have read the answers to earlier calls of the
+        `conversation`. With the `thread` of a program that ended without a report, the program is its correction:
+        changes that succeeded are not repeated. `as_thread` is the id of a new program, by `new_program`. Raises
+        `UnknownOperationError`, `UnknownThreadError`, and `UnfinishedProgramError` for a thread whose program waits for
+        a decision; and the faults of `call`.
+        """
+        if thread is None:
+            thread = as_thread or new_program()
+        else:
+            self._check_ended(thread)
+        given = self.program_input(code, operations=operations, conversation=conversation)
+        if conversation is not None:
+            self.earlier.expect(thread, conversation)
+        self._programs.invoke(given, _config(thread), context=self._context(thread))
+        return cast("Pending | Ran", self._noted(self._outcome(thread)))
+
+    def program_input(
+        self, code: str, *, operations: Sequence[str] | None = None, conversation: str | None = None
+    ) -> ProgramInput:
+        """Return the input of the graph that runs a program; the arguments are those of `run`."""
+        given: ProgramInput = {"code": code}
+        if operations is not None:
+            given["operations"] = [self._catalogue.name_of(self.operation(name)) for name in operations]
+        if conversation is not None:
+            state = self.earlier.state(conversation)
+            if seen := answered_apis(self._catalogue, state["steps"], state["requests"]):
+                given["messages"] = [seen_message(seen)]
+        return given
+
+    def _check_ended(self, thread: str) -> None:
+        if not thread.startswith(PROGRAM):
+            raise UnknownThreadError(thread)
+        if self._snapshot(thread).tasks:
+            raise UnfinishedProgramError(thread)
+
+    def body(self, handle: str) -> Body:
+        """Return what stands under the handle of a `Called` or a `Ran`; raises `UnknownHandleError`."""
+        if not handle.startswith(REPORT):
+            return self._run("").session.responses.open(handle)
+        number, _, thread = handle.removeprefix(REPORT).partition("-")
+        values = self._programs.get_state(_config(thread)).values if thread.startswith(PROGRAM) else {}
+        text = ended_in(values, int(number)) if number.isdecimal() and number.isascii() else None
+        if text is None:
+            raise UnknownHandleError("no report of a program is kept under this handle; run the program again")
+        return Body(text.encode("utf-8", "replace"), "text/plain", "text" if text else "empty")
+
+    def decide(self, pending: Pending, decision: Decision | Sequence[Decision] | Literal["approve", "reject"]) -> Any:
+        """Answer exactly this question as a person, and carry the calls out as decided.
+
+        A decision has the form of LangChain's human-in-the-loop middleware, such as `{"type": "approve"}`; one counts
+        for all calls of the question. Never pass on what a model decided. Returns what `standing` returns; raises
+        `OutdatedDecisionError` if the question does not stand any more, and `UnknownThreadError`.
+        """
+        if pending.id not in [pause.id for pause in self._snapshot(pending.thread).interrupts]:
+            raise OutdatedDecisionError(pending.thread)
+        one = {"type": decision} if isinstance(decision, str) else decision
+        listed = [one] * len(pending.actions) if isinstance(one, Mapping) else list(one)
+        answer: Any = Command(resume={pending.id: {"decisions": [dict(item) for item in listed]}})
+        self._graph_of(pending.thread).invoke(answer, _config(pending.thread), context=self._context(pending.thread))
+        return self._noted(self._outcome(pending.thread))
+
+    def standing(self, thread: str) -> Any:
+        """Return how the calls of a thread stand: `Pending`, `Called`, `Ran` for a program, or `Undone` for an undo.
+
+        What was killed or has failed on the way is finished first, each change at most once. Raises
+        `UnknownThreadError`, and the faults of `call`.
+        """
+        snapshot = self._snapshot(thread)
+        if snapshot.tasks and not snapshot.interrupts:
+            self._graph_of(thread).invoke(None, _config(thread), context=self._context(thread))
+        return self._noted(self._outcome(thread))
+
+    def is_unfinished(self, thread: str) -> bool:
+        """Return whether calls of a thread wait for a person, or were interrupted on the way."""
+        return bool(self._graph_of(thread).get_state(_config(thread)).tasks)
+
+    def reversals(self, thread: str, *, steps: int | None = None) -> list[Reversal]:
+        """Return the reversals of the last `steps` changes of a thread, or of all, without sending anything."""
+        return reversals(Journal(self._store, thread), self._catalogue, steps=steps)
+
+    def undo(self, thread: str, *, steps: int | None = None) -> Pending | Undone:
+        """Reverse the last `steps` changes of a thread, or all: a person is asked about each reversing call.
+
+        Goes on with an undo of the thread that is unfinished. Changes that cannot be reversed are left out;
+        `reversals` says why. Raises the faults of `call`.
+        """
+        place = undo_thread(thread)
+        if self.is_unfinished(place):
+            return cast("Pending | Undone", self.standing(place))
+        drafts = [found.draft for found in self.reversals(thread, steps=steps) if found.draft is not None]
+        if not drafts:
+            return Undone(thread, ())
+        number = int(self._graph.get_state(_config(place)).values.get("round", 0)) + 1
+        self._graph.invoke(calls_input(drafts, round_number=number), _config(place), context=self._context(place))
+        return cast("Pending | Undone", self._outcome(place))
+
+    def _snapshot(self, thread: str) -> StateSnapshot:
+        snapshot: StateSnapshot = self._graph_of(thread).get_state(_config(thread))
+        if not snapshot.values and not snapshot.tasks:
+            raise UnknownThreadError(thread)
+        return snapshot
+
+    def _graph_of(self, thread: str) -> Any:
+        """Return the graph of a thread: that of programs for theirs, that of calls for all others and for each undo."""
+        return self._programs if thread.startswith(PROGRAM) and _undone(thread) is None else self._graph
+
+    def _outcome(self, thread: str) -> Pending | Called | Ran | Undone:
+        snapshot = self._snapshot(thread)
+        if snapshot.interrupts:
+            return Pending.of(snapshot.interrupts[0], thread=thread)
+        body = self._run(thread).session.responses.open
+        if self._graph_of(thread) is self._programs:
+            found = ended(snapshot.values)
+            if found is None:
+                raise UnfinishedProgramError(thread)
+            calls = tuple(Called(call_of(request), thread, body) for request in found.requests)
+            return Ran(thread, found.end, found.text, calls, f"{REPORT}{found.round}-{thread}")
+        records = cast("Sequence[CallRecord]", snapshot.values["requests"])
+        calls = tuple(Called(record, thread, body) for record in records)
+        undone = _undone(thread)
+        if undone is None:
+            return calls[0]
+        settle_reversals(Journal(self._store, undone), records)
+        return Undone(undone, calls)
+
+    def _noted(self, outcome: Any) -> Any:
+        if isinstance(outcome, Called):
+            self.earlier.settle(outcome.thread, [outcome.record])
+        elif isinstance(outcome, Ran):
+            self.earlier.settle(outcome.thread, [call.record for call in outcome.calls])
+        return outcome
+
+    def _run(self, thread: str) -> Run:
+        return self.resources.open(Runtime(context=self.resources.defaults, store=self._store), _config(thread))
+
+    def _context(self, thread: str) -> Context:
+        """Return the settings of a thread: an undo asks about every call, whatever the settings of this client are."""
+        defaults = self.resources.defaults
+        return defaults if _undone(thread) is None else defaults.model_copy(update={"writes": "ask"})
+
+
+class Earlier:
+    """The earlier calls of each conversation, which a model may have read when it writes the next one.
+
+    They are kept in this process, the newest `MOST_EARLIER` of each conversation.
+    """
+
+    def __init__(self) -> None:
+        self._calls: dict[str, list[Request]] = {}
+        self._expected: dict[str, str] = {}
+        self._lock = Lock()
+
+    def expect(self, thread: str, conversation: str) -> None:
+        """Note the conversation to which the call of a thread belongs."""
+        with self._lock:
+            self._expected[thread] = conversation
+
+    def settle(self, thread: str, records: Sequence[CallRecord]) -> None:
+        """Add calls that are over to the conversation of their thread."""
+        with self._lock:
+            conversation = self._expected.pop(thread, None)
+        if conversation is not None:
+            for record in records:
+                self.add(conversation, record)
+
+    def add(self, conversation: str, record: CallRecord) -> None:
+        """Add a call that is over."""
+        with self._lock:
+            calls = self._calls.setdefault(conversation, [])
+            if record["id"] not in [call["id"] for call in calls]:
+                calls.append(placed(record, round_number=0, call=len(calls) + 1))
+            del calls[:-MOST_EARLIER]
+
+    def flows(self, conversation: str | None) -> list[Request]:
+        """Return the calls that count for what a call may send from one API to another."""
+        with self._lock:
+            return [call for call in self._calls.get(conversation or "", ()) if "flow" in call]
+
+    def state(self, conversation: str) -> ConversationState:
+        """Return the calls as the state of a conversation in which no user has said anything."""
+        with self._lock:
+            calls = list(self._calls.get(conversation, ()))
+        return {"messages": [], "instruction": "", "requests": calls, "steps": [], "turn": 1}
+
+
+def new_program() -> str:
+    """Return the id of a new thread for one program."""
+    return f"{PROGRAM}{uuid4().hex}"
+
+
+def new_thread() -> str:
+    """Return the id of a new thread for one change."""
+    return f"call-{uuid4().hex}"
+
+
+def _undone(thread: str) -> str | None:
+    """Return the thread that a thread undoes; None for any other thread."""
+    whole = thread.removesuffix("/undo")
+    return whole if undo_thread(whole) == thread else None
+
+
+def _config(thread: str) -> Any:
+    return {"configurable": {"thread_id": thread}}

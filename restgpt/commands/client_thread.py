@@ -1,0 +1,105 @@
+"""A thread without a model, such as a call of an MCP client: finished after a kill, decided, and reported."""
+
+import json
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+
+from restgpt.commands.failure import Exit, UsageError
+from restgpt.commands.review import Verdict
+from restgpt.commands.terminal import Terminal
+from restgpt.outcome import Called, Pending
+
+if TYPE_CHECKING:
+    from restgpt.commands.thread import ThreadRecord
+    from restgpt.graph.persistence import Persistence
+    from restgpt.tools.settings import Settings
+
+
+class ClientThread:
+    """A thread that this process has locked, and that a client without a model began."""
+
+    def __init__(
+        self, terminal: Terminal, record: "ThreadRecord", settings: "Settings", persistence: "Persistence"
+    ) -> None:
+        from restgpt.client import Client
+        from restgpt.commands.thread import Threads
+        from restgpt.nodes.context import Context
+        from restgpt.nodes.resources import Resources
+        from restgpt.tools.run_settings import checked_settings
+
+        self._terminal = terminal
+        self._record = record
+        self._threads = Threads(persistence.store)
+        resources = Resources(
+            record.sources.load(settings),
+            defaults=checked_settings(Context, record.context),
+            settings=settings,
+            store=persistence.store,
+        )
+        self._client = Client(resources=resources, checkpointer=persistence.checkpointer, store=persistence.store)
+
+    def resume(self, verdict: Verdict) -> NoReturn:
+        """Finish the thread, decide what waits, and end the command; raises `UsageError` if nothing can be resumed."""
+        from restgpt.client import UnknownThreadError
+        from restgpt.commands.run import decide_here
+
+        thread = self._record.thread
+        is_decided = verdict.is_given
+        try:
+            standing = self._client.standing(thread)
+        except UnknownThreadError:
+            raise UsageError(
+                f"Thread {thread} is a single call, which cannot be resumed. Repeat it with `restgpt call`, which asks "
+                f"first if its outcome is unknown, or reverse it with `restgpt undo {thread}`."
+            ) from None
+        if is_decided and not isinstance(standing, Pending):
+            raise UsageError(f"No request waits for a decision in thread {thread}.")
+        while isinstance(standing, Pending):
+            answers = verdict.answers([standing]) if is_decided else decide_here(self._terminal, [standing])
+            if answers is None:
+                break
+            standing = self._client.decide(standing, answers[standing.id]["decisions"])
+            # The options decide the first question only, not a later one, such as about a changed target.
+            is_decided = False
+        self._report(standing)
+
+    def _report(self, standing: Any) -> NoReturn:
+        """Note how the thread stands, print it, and end the command."""
+        from restgpt.commands.run import waiting_text
+
+        thread = self._record.thread
+        if isinstance(standing, Pending):
+            self._threads.mark(self._record, "paused")
+            self._terminal.document({"thread": thread, "status": "paused", "pending": [standing.to_dict()]})
+            self._terminal.say(waiting_text(thread, [standing]))
+            raise typer.Exit(Exit.PAUSED)
+        self._threads.mark(self._record, "done" if standing.ok else "failed")
+        if isinstance(standing, Called):
+            self._report_call(standing)
+        else:
+            self._terminal.document({"thread": thread, "status": standing.end, "answer": standing.text})
+            self._terminal.answer(standing.text)
+        raise typer.Exit(Exit.DONE if standing.ok else Exit.UNFULFILLED)
+
+    def _report_call(self, called: Called) -> None:
+        thread = self._record.thread
+        self._terminal.document({"thread": thread, "status": called.state, "response": _response(called)})
+        if called.state != "sent":
+            self._terminal.say(f"The request was not answered: {called.note}" if called.note else "It was not sent.")
+            return
+        self._terminal.note(f"{called.operation} → {called.status}")
+        value = called.value
+        if isinstance(value, str):
+            self._terminal.answer(value)
+        elif value is not None and not isinstance(value, bytes):
+            self._terminal.answer(json.dumps(value, ensure_ascii=False, indent=2))
+        if called.ok:
+            self._terminal.note(f"Undo it with: restgpt undo {thread}")
+
+
+def _response(called: Called) -> dict[str, Any]:
+    """Return the answer as a JSON document; a binary body is left out."""
+    value = called.value
+    body = {} if isinstance(value, bytes) else {"body": value}
+    return {"status": called.status, **body} if called.state == "sent" else {}

@@ -1,0 +1,215 @@
+"""`restgpt mcp`: serve the APIs to a client of the Model Context Protocol, over stdio or HTTP."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from restgpt.commands.failure import UsageError, reported
+from restgpt.commands.options import ApiNames, BaseUrl, Specs, Writes
+from restgpt.commands.terminal import Terminal
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
+
+    from restgpt.commands.sources import Sources
+    from restgpt.graph.persistence import Persistence
+    from restgpt.mcp.threads import Begun, Status
+    from restgpt.nodes.context import Context
+    from restgpt.nodes.resources import Resources
+    from restgpt.tools.settings import Settings
+
+LEAST_LIFETIME_S = 60.0
+DAY_S = 24 * 60 * 60.0
+GRACE_S = 5
+"""How long a stopping server waits for its connections, in seconds."""
+
+
+def mcp(
+    names: ApiNames = None,
+    specs: Specs = None,
+    base_url: BaseUrl = None,
+    http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of stdio.")] = False,
+    host: Annotated[
+        str, typer.Option(help="The address for --http. Another one than loopback needs RESTGPT_MCP_TOKEN.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port for --http; 0 takes a free one.", min=0, max=65535)] = 8765,
+    direct: Annotated[
+        bool, typer.Option("--direct", help="Make each operation a tool of its own, at most 40 of them.")
+    ] = False,
+    tags: Annotated[
+        list[str] | None,
+        typer.Option("--tag", help="With --direct: only the operations with this tag. May be repeated.", metavar="TAG"),
+    ] = None,
+    writes: Writes = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="The chat model for the tool `ask`. Default: RESTGPT_MODEL.", metavar="PROVIDER:NAME"),
+    ] = None,
+    lifetime: Annotated[
+        float,
+        typer.Option(help="How long handles are valid, in seconds.", min=LEAST_LIFETIME_S, metavar="SECONDS"),
+    ] = DAY_S,
+) -> None:
+    """Serve the APIs as MCP tools. Each change is put to a person: by the client, or with `restgpt resume`."""
+    terminal = Terminal()
+    with reported(terminal):
+        if find_spec("mcp") is None:
+            raise UsageError("The packages for MCP are not installed. Install them with: pip install 'restgpt[mcp]'")
+        if tags and not direct:
+            raise UsageError("--tag chooses the operations that --direct makes tools. Give --direct --tag TAG.")
+        from restgpt.commands.sources import Sources
+        from restgpt.tools.settings import Settings
+
+        settings = Settings.from_env()
+        sources = Sources.given(names, specs, base_url).or_all(settings)
+        options = {key: value for key, value in (("writes", writes), ("model", model)) if value is not None}
+        chosen: Any = {"is_http": http, "is_direct": direct, "tags": tags or (), "lifetime": lifetime}
+        with open_server(settings, sources, options, **chosen) as opened:
+            _serve(opened, terminal, settings, http=http, host=host, port=port)
+
+
+@contextmanager
+def open_server(
+    settings: "Settings",
+    sources: "Sources",
+    options: Mapping[str, Any],
+    *,
+    is_http: bool = False,
+    is_direct: bool = False,
+    tags: Sequence[str] = (),
+    lifetime: float = DAY_S,
+    clock: Callable[[], float] = time.time,
+) -> "Iterator[Server[Any]]":
+    """Open the database of the threads, and make a server of the APIs over it.
+
+    `options` are settings of its calls and runs. Raises `UsageError`, `SettingsError`, `SpecError`, `PersistenceError`,
+    and `ModelError` if the options name a model that cannot be used.
+    """
+    from restgpt.calling.recipes.book import RecipeBook
+    from restgpt.client import Client
+    from restgpt.graph.persistence import open_persistence
+    from restgpt.mcp.http import fixed, principal_of
+    from restgpt.mcp.principal import process_owner
+    from restgpt.mcp.runs import agent_runs, recipe_runs
+    from restgpt.mcp.seal import Seals, key_of_text
+    from restgpt.mcp.server import make_server
+    from restgpt.mcp.service import Offer, Service
+    from restgpt.mcp.threads import Threads
+    from restgpt.nodes.context import Context
+    from restgpt.nodes.resources import Resources
+    from restgpt.tools.run_settings import checked_settings
+
+    context, apis = checked_settings(Context, options), sources.load(settings)
+    with open_persistence(settings) as kept:
+        resources = Resources(apis, defaults=context, settings=settings, store=kept.store)
+        client = Client(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+        key = None if settings.mcp_key is None else key_of_text(settings.mcp_key.reveal())
+        seals = Seals(kept.store, key=key, lifetime=lifetime, clock=clock)
+        seals.forget_expired()
+        runs = {"recipe": recipe_runs(resources, kept)}
+        if has_model := _has_model(resources, context, is_named="model" in options):
+            runs["ask"] = agent_runs(resources, kept)
+        records = _Records(kept, sources, options)
+        threads = Threads(client, kept, records, runs=runs, lifetime=lifetime, clock=clock)
+        recipes, _ = RecipeBook(settings.recipes).all()
+        offer = Offer(recipes, has_model, is_direct, tuple(tags))
+        service = Service(client, threads, seals, offer, apis=apis)
+        # Over HTTP each client may choose its own tags, so a list that is too long is an error of its request.
+        if not is_http:
+            service.tools()
+        yield make_server(service, seals, principal_of if is_http else fixed(process_owner(settings.home)))
+        threads.close()
+
+
+def _has_model(resources: "Resources", context: "Context", *, is_named: bool) -> bool:
+    """Return whether all roles have a model; raises `ModelError` if the command line names one that cannot be used."""
+    from restgpt.tools.model.errors import ModelError
+    from restgpt.tools.model.role import ROLES
+
+    try:
+        for role in ROLES:
+            resources.model(role, context)
+    except ModelError:
+        if is_named:
+            raise
+        return False
+    return True
+
+
+class _Records:
+    """The threads of a server in the list of the command line, with the APIs that `resume` and `undo` load for them."""
+
+    def __init__(self, kept: "Persistence", sources: "Sources", options: Mapping[str, Any]) -> None:
+        from restgpt.commands.thread import Threads
+
+        self._threads = Threads(kept.store)
+        self._sources = sources
+        self._options = options
+
+    def mark(self, begun: "Begun", status: "Status") -> None:
+        """Note a thread with its status."""
+        from restgpt.commands.thread import RecipeOfThread, ThreadRecord
+
+        given, recipe = begun.given, None
+        instruction = {"call": f"call {given.get('operation')}", "program": "run a program of an MCP client"}.get(
+            begun.kind
+        )
+        if begun.kind == "recipe":
+            inputs = given["inputs"]
+            recipe = RecipeOfThread(recipe=given["recipe"], inputs=inputs, file="", heals=False, is_passed=True)
+            instruction = f"run the recipe {given['recipe']['name']}"
+        turn = 0 if begun.kind in ("call", "program") else 1
+        told = instruction or str(given.get("instruction", ""))
+        record = ThreadRecord(
+            begun.thread, told, self._sources, self._options, turn=turn, recipe=recipe, is_relayed=True
+        )
+        self._threads.mark(record, status)
+
+
+def _serve(
+    server: "Server[Any]", terminal: Terminal, settings: "Settings", *, http: bool, host: str, port: int
+) -> None:
+    """Serve until the client closes stdin, or Ctrl-C."""
+    import anyio
+
+    if http:
+        _serve_http(server, terminal, settings, host, port)
+        return
+    from mcp.server.stdio import stdio_server
+
+    async def serve() -> None:
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+    anyio.run(serve)
+
+
+def _serve_http(server: "Server[Any]", terminal: Terminal, settings: "Settings", host: str, port: int) -> None:
+    import socket
+
+    import uvicorn
+
+    from restgpt.mcp.http import PATH, make_app
+    from restgpt.mcp.principal import Tokens
+
+    app = make_app(server, host, Tokens(settings.mcp_tokens))
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, port))
+            listening.listen()
+        except OSError as error:
+            raise UsageError(
+                f"The address {host}:{port} cannot be used: {error.strerror}. Give another --port."
+            ) from None
+        shown = f"[{host}]" if ":" in host else host
+        terminal.say(f"MCP server at http://{shown}:{listening.getsockname()[1]}{PATH}")
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_S, server_header=False
+        )
+        uvicorn.Server(config).run(sockets=[listening])

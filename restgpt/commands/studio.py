@@ -1,0 +1,123 @@
+"""`restgpt studio`: serve the graphs for LangGraph Studio, on a simulated API if the user has configured none."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from restgpt.commands.failure import UsageError, reported
+from restgpt.commands.terminal import Terminal
+
+if TYPE_CHECKING:
+    from restgpt.tools.settings import Settings
+
+CONFIG = "langgraph.json"
+BASELINES = "langgraph.baselines.json"
+WORLD = "toy"
+API = "board"
+"""The name of the simulated API in the server."""
+MODEL = "openai:gpt-5-mini"
+"""The model for a user who has only set an OpenAI key."""
+QUIET = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "1"}
+OPTIONS = ("--n-jobs-per-worker", "4")
+PAUSE_S = 0.2
+"""The time between two looks at the signals and the server, in seconds."""
+
+
+def studio(
+    further: Annotated[
+        list[str] | None,
+        typer.Argument(help="Options of `langgraph dev`, after --, such as -- --port 3000.", metavar="-- OPTION"),
+    ] = None,
+    baselines: Annotated[bool, typer.Option("--baselines", help="Serve the baselines of the paper too.")] = False,
+) -> None:
+    """Serve the graphs of langgraph.json for LangGraph Studio and the SDK, until Ctrl-C.
+
+    Without an API in apis.yaml, they work on a simulated team board, which forgets its changes at the end.
+    """
+    terminal = Terminal()
+    with reported(terminal), ExitStack() as stack:
+        config = Path(BASELINES if baselines else CONFIG)
+        if not config.is_file():
+            raise UsageError(f"This folder has no {config}. Run the command in the folder of RestGPT's sources.")
+        if find_spec("langgraph_api") is None:
+            raise UsageError(
+                "The development server of LangGraph is not installed. Install it: pip install 'langgraph-cli[inmem]'."
+            )
+        from restgpt.tools.settings import Settings
+
+        settings = Settings.from_env()
+        environment = QUIET | model_variables(settings, terminal)
+        if not settings.apis:
+            environment |= stack.enter_context(_simulated_board(settings, terminal))
+        command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(config), *OPTIONS, *(further or ())]
+        raise typer.Exit(_run(command, os.environ | environment))
+
+
+def model_variables(settings: "Settings", terminal: Terminal) -> dict[str, str]:
+    """Return the variable of the model that a user with an OpenAI key gets; say what is missing to one without."""
+    from restgpt.tools.model.role import ROLES
+
+    if all(settings.model_for(role) for role in ROLES):
+        return {}
+    if settings.has_openai_api_key and not settings.openai_base_url:
+        terminal.say(f"RESTGPT_MODEL is not set, so the server uses {MODEL} with your OPENAI_API_KEY.")
+        return {"RESTGPT_MODEL": MODEL}
+    terminal.say(
+        f"No model is configured. Set OPENAI_API_KEY, or RESTGPT_MODEL (such as {MODEL}) and the key of its provider, "
+        "in the environment or in .env, and start again. In Studio, a run can name a model in its setting `model`."
+    )
+    return {}
+
+
+@contextmanager
+def _simulated_board(settings: "Settings", terminal: Terminal) -> Iterator[Mapping[str, str]]:
+    """Serve the simulated team board and describe it in a file of its own; give the variables that name the file."""
+    from restgpt.specs.bundled import bundled_document
+    from restgpt.worlds import CREDENTIAL, open_world
+    from restgpt.worlds.server import serve
+
+    world = open_world(WORLD)
+    with serve(world) as server, TemporaryDirectory(prefix="restgpt-studio-") as folder:
+        auth = dict.fromkeys(sorted(world.api.security_schemes)[:1], CREDENTIAL)
+        entry = {"spec": str(bundled_document(WORLD)), "base_url": server.url, "auth": auth}
+        described = Path(folder) / "apis.yaml"
+        described.write_text(json.dumps({API: entry}), encoding="utf-8")
+        terminal.say(
+            f"No API is configured, so the server works on the API {API}, a simulated task board of a team, which "
+            "forgets all changes at the end. To use APIs of your own, describe them in apis.yaml in this folder, and "
+            "start again."
+        )
+        yield {"RESTGPT_APIS": str(described), "RESTGPT_RECIPES": str(settings.recipes.absolute())}
+
+
+def _run(command: list[str], environment: Mapping[str, str]) -> int:
+    """Run the server until it ends, and return its exit code; SIGINT and SIGTERM end the server, not this command."""
+    signals: list[int] = []
+    # From before the start, so that no server survives its command.
+    before = {
+        number: signal.signal(number, lambda received, _: signals.append(received))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    passed_on = 0
+    try:
+        with subprocess.Popen(command, env=dict(environment)) as server:
+            while server.poll() is None:
+                if len(signals) > passed_on:
+                    passed_on = len(signals)
+                    server.terminate()
+                with suppress(subprocess.TimeoutExpired):
+                    server.wait(PAUSE_S)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return 0 if signals else server.returncode

@@ -1,0 +1,203 @@
+"""Direct tools: one for each operation of a group, with arguments by place, as detailed as the budget allows.
+
+Each tool begins with its name alone. Then, as long as the tokens last, all get method and path, then the names of their
+arguments, then schemas with types, and at last descriptions. `describe_operation` gives what is left out.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from restgpt.host.definitions import (
+    BUDGET,
+    ENVELOPE,
+    Definition,
+    describing_definition,
+    reading_definition,
+    size_of,
+    waiting_definitions,
+)
+from restgpt.specs import Catalogue, Operation
+from restgpt.specs.docs.documentation import TOKEN
+from restgpt.specs.docs.keyword import GROUPS, body_shape
+from restgpt.specs.docs.plain_text import plain_text
+from restgpt.specs.docs.shape import Shape
+from restgpt.specs.docs.summary import summary_line
+from restgpt.specs.effect import effect_of
+from restgpt.specs.effort import within
+from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
+from restgpt.tools.errors import SettingsError
+
+MOST = 40
+"""How many direct tools a host gets; several clients take no more."""
+
+NAME, SHORT_NAME = 40, 24
+"""The most characters of a name, and of one where not all tools fit otherwise."""
+
+SUMMARY, NOTE = 100, 80
+"""The most characters of a summary, and of the description of an argument."""
+
+ARGUMENTS, FIELDS, VALUES = 120, 40, 8
+"""The most characters of the names of arguments, fields of a body, and enumerated values."""
+
+STEPS_MOST = 15_000
+"""How many steps the schemas of one operation may take."""
+
+PLAIN: dict[str, Any] = {"type": "object"}
+
+_Level = Callable[[Operation], tuple[str, dict[str, Any]]]
+
+
+class TooManyToolsError(SettingsError):
+    """More operations than a host gets as direct tools."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(
+            f"{count:,} operations are too many for direct tools, of which a host gets at most {MOST}. Choose a group "
+            "of them by tag, or leave --direct out: then a few tools serve all operations."
+        )
+
+
+def direct_definitions(
+    catalogue: Catalogue, operations: Sequence[Operation], *, budget: int = BUDGET
+) -> list[Definition]:
+    """Return a tool for each operation in their order, then those that serve all, in at most `budget` tokens.
+
+    Raises `TooManyToolsError` for more than `MOST` operations.
+    """
+    if len(operations) > MOST:
+        raise TooManyToolsError(len(operations))
+    serving = [describing_definition(), reading_definition(), *waiting_definitions()]
+    room = budget * TOKEN - ENVELOPE - sum(map(size_of, serving))
+    for longest in (NAME, SHORT_NAME):
+        names = _names(catalogue, operations, longest)
+        found = [_definition(name, operation, _bare) for name, operation in zip(names, operations, strict=True)]
+        if sum(map(size_of, found)) <= room:
+            break
+    left = room - sum(map(size_of, found))
+    for level in (_placed, _listed, _typed, _described):
+        left = _detailed(found, operations, level, left)
+    return [*found, *serving]
+
+
+def direct_names(
+    catalogue: Catalogue, operations: Sequence[Operation], *, budget: int = BUDGET
+) -> dict[str, Operation]:
+    """Return the operation of each direct tool by the tool's name."""
+    listed = direct_definitions(catalogue, operations, budget=budget)
+    return {item.name: operation for item, operation in zip(listed, operations, strict=False)}
+
+
+def _names(catalogue: Catalogue, operations: Sequence[Operation], longest: int) -> list[str]:
+    """Return unique names of letters, digits, underscores and hyphens, with at most `longest` characters."""
+    taken = {item.name for item in (describing_definition(), reading_definition(), *waiting_definitions())}
+    names: list[str] = []
+    for operation in operations:
+        stem = re.sub(r"[^A-Za-z0-9_-]+", "_", catalogue.function_name(operation)).strip("_") or "call"
+        name, number = stem[:longest], 2
+        while name in taken:
+            name, number = f"{stem[: longest - len(str(number)) - 1]}_{number}", number + 1
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def _definition(name: str, operation: Operation, level: _Level) -> Definition:
+    description, schema = level(operation)
+    effect = effect_of(operation)
+    return Definition(
+        name,
+        description,
+        schema,
+        read_only=effect.is_read,
+        # RFC 9110, section 9.2.2; a POST may add only, but no document says so.
+        idempotent=operation.method in ("PUT", "DELETE"),
+    )
+
+
+def _detailed(found: list[Definition], operations: Sequence[Operation], level: _Level, left: int) -> int:
+    """Write tools at the next level while the room lasts, those first that grow least; return the room left."""
+    grown = [_definition(item.name, operation, level) for item, operation in zip(found, operations, strict=True)]
+    costs = [size_of(new) - size_of(old) for new, old in zip(grown, found, strict=True)]
+    for number in sorted(range(len(found)), key=costs.__getitem__):
+        if costs[number] <= left:
+            left -= costs[number]
+            found[number] = grown[number]
+    return left
+
+
+def _bare(operation: Operation) -> tuple[str, dict[str, Any]]:
+    return "", PLAIN
+
+
+def _placed(operation: Operation) -> tuple[str, dict[str, Any]]:
+    return f"{operation.method} {operation.path}"[:SUMMARY], PLAIN
+
+
+def _listed(operation: Operation) -> tuple[str, dict[str, Any]]:
+    """Method and path, and the other arguments by place in words; a star marks required ones."""
+    others = [item for item in _parameters(operation) if item.location != "path"]
+    names = [f"{GROUPS[item.location]}.{item.name}{'*' if item.required else ''}" for item in others]
+    body = operation.body
+    names += [f"body{'*' if body.required else ''}"] if body is not None else []
+    if not names:
+        return _placed(operation)
+    listed = ", ".join(names)
+    cut = listed if len(listed) <= ARGUMENTS else f"{listed[:ARGUMENTS].rpartition(', ')[0]}, …"
+    return f"{_placed(operation)[0]}; {cut}", PLAIN
+
+
+def _typed(operation: Operation) -> tuple[str, dict[str, Any]]:
+    return summary_line(operation)[: 2 * SUMMARY], _schema(operation, notes=0)
+
+
+def _described(operation: Operation) -> tuple[str, dict[str, Any]]:
+    return summary_line(operation)[: 2 * SUMMARY], _schema(operation, notes=NOTE)
+
+
+def _parameters(operation: Operation) -> list[Parameter]:
+    """Return the parameters that a caller gives."""
+    return [
+        item
+        for item in operation.parameters
+        if item.location in GROUPS and not (item.location == "header" and item.name.lower() in RESERVED_HEADERS)
+    ]
+
+
+def _schema(operation: Operation, *, notes: int) -> dict[str, Any]:
+    """Return the JSON schema of the arguments by place: types, enumerated values, required ones."""
+    with within(STEPS_MOST, operation.document.allowance):
+        places: dict[str, Any] = {}
+        needed: list[str] = []
+        for item in _parameters(operation):
+            place = places.setdefault(GROUPS[item.location], {"type": "object", "properties": {}})
+            shape = Shape(operation.document, item.schema, request=True)
+            place["properties"][item.name] = _leaf(shape, plain_text(item.description, notes) if notes else "")
+            if item.required:
+                place.setdefault("required", []).append(item.name)
+        needed += [place for place, found in places.items() if "required" in found]
+        body = body_shape(operation)
+        if body is not None and operation.body is not None:
+            places["body"] = _body(body)
+            needed += ["body"] if operation.body.required else []
+    return {"type": "object", "properties": places, **({"required": needed} if needed else {})}
+
+
+def _leaf(shape: Shape, note: str = "") -> dict[str, Any]:
+    kinds = list(shape.kinds)
+    found: dict[str, Any] = {"type": kinds[0]} if len(kinds) == 1 else {}
+    if 0 < len(shape.values) <= VALUES:
+        found["enum"] = list(shape.values)
+    if shape.items is not None and kinds == ["array"] and len(shape.items.kinds) == 1:
+        found["items"] = {"type": shape.items.kinds[0]}
+    return {**found, "description": note} if note else found
+
+
+def _body(shape: Shape) -> dict[str, Any]:
+    found = _leaf(shape)
+    fields = list(shape.fields)[:FIELDS]
+    if fields:
+        found["properties"] = {name: _leaf(shape.fields[name]) for name in fields}
+    if required := [name for name in fields if name in shape.required]:
+        found["required"] = required
+    return found

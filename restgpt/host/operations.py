@@ -1,0 +1,122 @@
+"""Operations in words: a ranked list for a query, and the documentation of a few with their functions and examples."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from restgpt.prompts import fenced
+from restgpt.specs import Catalogue, Operation
+from restgpt.specs.docs.documentation import TOKEN, documentation
+from restgpt.specs.docs.example import NoExample, minimal_arguments
+from restgpt.specs.docs.interface import interface
+from restgpt.specs.effect import effect_of
+
+FOUND, MOST_FOUND = 10, 50
+"""How many operations a list has, and how many it can have."""
+
+LINE = 200
+"""The most characters of one line of the list."""
+
+FOUND_BUDGET = 1_000
+"""The tokens of a list."""
+
+DESCRIBED_BUDGET, MOST_DESCRIBED = 1_800, 8
+"""The tokens of a description, and how many operations one can have."""
+
+SIGNATURE_SHARE = 0.3
+"""The part of the tokens of an operation for its function."""
+
+EXAMPLE = 400
+"""The most characters of an example; a longer one is left out."""
+
+
+def found_text(catalogue: Catalogue, query: str, limit: int = FOUND) -> str:
+    """Return the operations that fit a query best, one line each, fenced as data; for a path, that part of the map.
+
+    The text says how many operations there are and how to narrow the search, in at most `FOUND_BUDGET` tokens.
+    """
+    limit = min(max(1, limit), MOST_FOUND)
+    count = f"{len(catalogue):,} operation{'' if len(catalogue) == 1 else 's'}"
+    part = catalogue.map.find(query.strip()) if query.strip().startswith("/") else None
+    if part is not None:
+        shown = fenced("document", part.text(FOUND_BUDGET - 100))
+        return f"There are {count}, {len(part):,} of them below this path.\n{shown}"
+    found = catalogue.search(query, limit)
+    if not found:
+        tree = catalogue.map.open().text(FOUND_BUDGET - 100)
+        return f"None of the {count} has words of the query. These are their paths:\n{fenced('document', tree)}"
+    lines: list[str] = []
+    room = (FOUND_BUDGET - 100) * TOKEN
+    for operation in found:
+        line = _line(catalogue, operation)
+        room -= len(line) + 1
+        if room < 0:
+            break
+        lines.append(line)
+    rest = len(catalogue) - len(lines)
+    head = f"There are {count}. These {len(lines)} fit best:" if rest else f"There are {count}:"
+    more = (
+        "\nFor others, name the resource and what to do with it, or give a part of a path, such as /users."
+        if rest
+        else ""
+    )
+    return f"{head}\n{fenced('document', chr(10).join(lines))}{more}"
+
+
+def _line(catalogue: Catalogue, operation: Operation) -> str:
+    """Return the line of an operation, with its API if there are several."""
+    label = f"[{operation.api.name}] " if len(catalogue.apis) > 1 else ""
+    line = f"{label}{catalogue.line(operation)}"
+    return line if len(line) <= LINE else f"{line[: LINE - 1]}…"
+
+
+def described_text(catalogue: Catalogue, names: Sequence[str], *, budget: int = DESCRIBED_BUDGET) -> str:
+    """Return the documentation of up to `MOST_DESCRIBED` operations in `budget` tokens, fenced as data.
+
+    Raises `UnknownOperationError` with near names.
+    """
+    operations = [catalogue.operation(name) for name in dict.fromkeys(names)]
+    shown = operations[:MOST_DESCRIBED]
+    text = fenced("document", description(catalogue, shown, budget=budget - 40))
+    left = len(operations) - len(shown)
+    return f"{text}\n{left} more were asked for; ask for at most {MOST_DESCRIBED} at once." if left else text
+
+
+def description(catalogue: Catalogue, operations: Sequence[Operation], *, budget: int = DESCRIBED_BUDGET) -> str:
+    """Describe operations in `budget` tokens: effect, function in a program, example and places of the arguments."""
+    each = max(1, budget // max(1, len(operations)))
+    return "\n\n".join(_described(catalogue, operation, each) for operation in operations)
+
+
+def _described(catalogue: Catalogue, operation: Operation, budget: int) -> str:
+    name, function = catalogue.name_of(operation), catalogue.function_name(operation)
+    signature = int(budget * SIGNATURE_SHARE)
+    lines = [
+        f"# {name}  ({_effect(operation)})",
+        f"In a program: {interface([operation], lambda _: function, budget=signature, most=signature)}",
+    ]
+    if example := _example(operation):
+        lines.append(f"Smallest arguments: {example}")
+    text = "\n".join(lines)
+    left = budget - len(text) // TOKEN - 2
+    whole = f"{text}\n{documentation(operation, budget=left)}" if left > 0 else text
+    return whole[: budget * TOKEN]
+
+
+def _effect(operation: Operation) -> str:
+    effect = effect_of(operation)
+    if effect.is_read:
+        return "reads"
+    return (
+        "seems to read; a person is asked first" if effect.is_proposed else "changes something; a person is asked first"
+    )
+
+
+def _example(operation: Operation) -> str:
+    """Return minimal arguments, grouped by place, as JSON; empty if there are none, or only long ones."""
+    try:
+        arguments: dict[str, Any] = minimal_arguments(operation)
+    except NoExample:
+        return ""
+    text = json.dumps(arguments, ensure_ascii=False, default=str)
+    return text if len(text) <= EXAMPLE else ""

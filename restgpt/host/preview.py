@@ -1,0 +1,102 @@
+"""Previews of what came of a call or a program, for the model of a host: bounded, honest, and marked as data."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from restgpt.outcome import Called, Ran
+from restgpt.prompts import fenced
+from restgpt.specs.docs.documentation import TOKEN
+from restgpt.tools.response.preview import BUDGET, BodyPreview, preview_body, preview_text
+from restgpt.tools.response.store import UnknownHandleError
+
+NOTES = 600
+"""The most characters of the notes and notices of an answer."""
+
+AROUND = 160
+"""The tokens of a preview for the lines around its data."""
+
+POINTER = 120
+"""The most characters of the pointer at which reading goes on; a longer one is left out."""
+
+MOST_CALLS = 8
+"""How many operations the line about the calls of a program names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A preview: its text, the same in short as plain JSON, and the handle by which the whole is read.
+
+    `handle` is empty if there is nothing to read. `pointer` and `page` are the place where reading goes on.
+    """
+
+    text: str
+    structured: dict[str, Any] = field(default_factory=dict)
+    handle: str = ""
+    is_whole: bool = False
+    pointer: str = ""
+    page: int = 1
+
+
+def preview(called: Called, *, budget: int = BUDGET, handle: str = "") -> Preview:
+    """Preview a call that is over, in at most `budget` tokens of four characters.
+
+    `handle` is what the reader is told to read the whole by; by default the handle in the store.
+    """
+    head = f"{called.operation}: {_outcome(called)}"
+    notes = " ".join(filter(None, [called.note, *called.notices]))[:NOTES]
+    structured: dict[str, Any] = {"operation": called.operation, "state": called.state, "ok": called.ok}
+    structured |= {"status": called.status} if called.status is not None else {}
+    lines = [head, *([f"Note: {fenced('note', notes)}"] if notes else [])]
+    try:
+        body = called.body
+    except UnknownHandleError as error:
+        return Preview("\n".join([*lines, str(error)])[: budget * TOKEN], structured)
+    if body is None or not body.size:
+        return Preview("\n".join([*lines, "No body."])[: budget * TOKEN], structured, is_whole=True)
+    structured |= {"media_type": body.media_type, "bytes": body.size}
+    left = max(1, budget - AROUND - sum(map(len, lines)) // TOKEN)
+    return _with(lines, preview_body(body, budget=left), structured, handle or called.handle, "response")
+
+
+def preview_ran(ran: Ran, *, budget: int = BUDGET, handle: str = "") -> Preview:
+    """Preview a program that is over, in at most `budget` tokens; `handle` as in `preview`."""
+    made = [call.operation for call in ran.calls]
+    names = list(dict.fromkeys(made))
+    counted = [f"{name} ×{made.count(name)}" if made.count(name) > 1 else name for name in names[:MOST_CALLS]]
+    more = f" and {len(names) - MOST_CALLS} more" if len(names) > MOST_CALLS else ""
+    lines = ["The program reported:" if ran.ok else f"The program ended without a report ({ran.end})."]
+    if counted:
+        lines.insert(0, f"Calls: {', '.join(counted)}{more}."[:NOTES])
+    if not ran.ok and ran.end != "unknown" and ran.thread:
+        lines.append(f"Correct it with thread={ran.thread}: changes that were made are not repeated.")
+    thread = {"thread": ran.thread} if ran.thread else {}
+    structured = {"ok": ran.ok, "end": ran.end, **thread, "calls": len(made)}
+    left = max(1, budget - AROUND - sum(map(len, lines)) // TOKEN)
+    return _with(lines, preview_text(ran.text, budget=left), structured, handle or ran.handle, "report")
+
+
+def _outcome(called: Called) -> str:
+    match called.state:
+        case "held":
+            return "not sent, because changes are only shown (dry run)."
+        case "rejected":
+            return "not sent."
+        case "failed":
+            return "no answer."
+    return f"HTTP {called.status}{'' if called.ok else ', an error'}."
+
+
+def _with(lines: list[str], found: BodyPreview, structured: dict[str, Any], handle: str, label: str) -> Preview:
+    """Add the data to the lines above it, and how to read what it leaves out.
+
+    A pointer consists of foreign names, so it stands inside of the marks of the data.
+    """
+    if found.is_whole:
+        return Preview("\n".join([*lines, fenced(label, found.text)]), structured, handle, is_whole=True)
+    is_short = len(found.pointer) <= POINTER
+    pointer, page = (found.pointer, found.page) if is_short else ("", 1)
+    place = f"{f' pointer={pointer}' if pointer else ''}{f' page={page}' if page > 1 else ''}"
+    text = f"{found.text}\nLeft out: {found.left_out}.{f' It goes on at{place}' if place else ''}"
+    last = f"This is not the whole result. Read on with handle={handle}, by pointer and page."
+    structured = {**structured, "handle": handle, "left_out": found.left_out}
+    return Preview("\n".join([*lines, fenced(label, text), last]), structured, handle, pointer=pointer, page=page)

@@ -1,0 +1,41 @@
+"""Foreseen errors as texts of a tool, which a model can act on or pass on to a person."""
+
+import json
+import sqlite3
+import sys
+
+from langgraph.errors import GraphRecursionError
+
+from restgpt.specs import SpecError, UnknownOperationError
+from restgpt.tools.errors import ArgumentError, RestgptError
+
+
+def foreseen() -> tuple[type[BaseException], ...]:
+    """Return the errors that `explained` has a text for; those of PostgreSQL's driver only if it is in use."""
+    driver = sys.modules.get("psycopg")
+    lost = () if driver is None else (driver.Error,)
+    return (RestgptError, SpecError, UnknownOperationError, GraphRecursionError, sqlite3.Error, *lost)
+
+
+def explained(error: BaseException) -> str:
+    """Return what happened and what to do; never the text of a driver's error, which may name a password."""
+    if isinstance(error, UnknownOperationError):
+        return f"{_sentence(error)} Search operations with `find_operations`."
+    if isinstance(error, ArgumentError):
+        example = f" Valid arguments are, for example: {json.dumps(error.example, ensure_ascii=False)}"
+        return f"{_sentence(error)} Nothing was sent.{example if error.example else ''}"
+    if isinstance(error, GraphRecursionError):
+        return "The run reached the recursion limit of its graph. Give a smaller instruction."
+    if isinstance(error, RestgptError | SpecError):
+        return _sentence(error)
+    return (
+        f"The database of the threads failed ({type(error).__name__}). Check that it can be reached and has space. "
+        "Call `pending` without a handle to see how calls stand."
+    )
+
+
+def _sentence(error: BaseException) -> str:
+    text = str(error).strip() or type(error).__name__
+    if text.partition(" ")[0].isalpha():
+        text = text[0].upper() + text[1:]
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."

@@ -1,0 +1,145 @@
+"""Runs of graphs as threads of a server: a recipe, or the whole agent on an instruction.
+
+What a client gives was written by a model of its host, so nothing of it counts as the words of the user.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from langchain_core.messages import HumanMessage
+from langgraph.types import Command
+
+from restgpt.calling.recipes.recipe import Recipe
+from restgpt.client import OutdatedDecisionError, UnknownThreadError
+from restgpt.graph.build import build_graph, recursion_limit
+from restgpt.graph.persistence import Persistence
+from restgpt.graph.recipes.build import build_recipe, narrowed
+from restgpt.nodes.conversation import RELAYED
+from restgpt.nodes.resources import Resources
+from restgpt.outcome import Pending
+from restgpt.tools.errors import StoppingError
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The end of a run: what it answered, or why it did not reach its end."""
+
+    thread: str
+    text: str
+    ok: bool = True
+
+
+class CancelledRunError(StoppingError):
+    """The client cancelled its request, so the run stopped after a step; its thread can go on."""
+
+    def __init__(self, thread: str) -> None:
+        super().__init__(f"The run was cancelled. Its steps are saved. It goes on with: restgpt resume {thread}")
+
+
+class Watch(Protocol):
+    """Follows the steps of a run."""
+
+    def step(self, name: str) -> None:
+        """Note that a node has ended."""
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the run is to stop after this step."""
+
+
+_WATCH: ContextVar[Watch | None] = ContextVar("restgpt_mcp_watch", default=None)
+
+
+@contextmanager
+def watched(watch: Watch) -> Iterator[None]:
+    """Let a watch follow the runs that the block carries out."""
+    before = _WATCH.set(watch)
+    try:
+        yield
+    finally:
+        _WATCH.reset(before)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One kind of runs, by what a run was given: its graph, the input of the graph, and what its state answers."""
+
+    graph: Callable[[Mapping[str, Any]], Any]
+    input: Callable[[Mapping[str, Any]], Any]
+    answer: Callable[[str, Mapping[str, Any]], Answer]
+
+    def begin(self, thread: str, given: Mapping[str, Any]) -> Pending | Answer:
+        """Begin a run, up to its first pause or its end."""
+        return self._driven(self.graph(given), thread, self.input(given))
+
+    def standing(self, thread: str, given: Mapping[str, Any]) -> Pending | Answer:
+        """Return how a run stands; one that was killed goes on. Raises `UnknownThreadError` if it never began."""
+        graph = self.graph(given)
+        snapshot = graph.get_state(_config(thread))
+        if not snapshot.values and not snapshot.tasks:
+            raise UnknownThreadError(thread)
+        if snapshot.tasks and not snapshot.interrupts:
+            return self._driven(graph, thread, None)
+        return self._standing(graph, thread)
+
+    def decide(self, pending: Pending, decision: Mapping[str, Any], given: Mapping[str, Any]) -> Pending | Answer:
+        """Answer exactly this question; raises `OutdatedDecisionError` if it does not stand any more."""
+        graph = self.graph(given)
+        snapshot = graph.get_state(_config(pending.thread))
+        if pending.id not in [pause.id for pause in snapshot.interrupts]:
+            raise OutdatedDecisionError(pending.thread)
+        decisions = [dict(decision) for _ in pending.actions]
+        return self._driven(graph, pending.thread, Command(resume={pending.id: {"decisions": decisions}}))
+
+    def _driven(self, graph: Any, thread: str, given: Any) -> Pending | Answer:
+        watch = _WATCH.get()
+        for update in graph.stream(given, _config(thread), stream_mode="updates"):
+            if watch is None:
+                continue
+            for name in update:
+                watch.step(str(name).strip("_"))
+            if watch.is_cancelled:
+                raise CancelledRunError(thread)
+        return self._standing(graph, thread)
+
+    def _standing(self, graph: Any, thread: str) -> Pending | Answer:
+        snapshot = graph.get_state(_config(thread))
+        if snapshot.interrupts:
+            return Pending.of(snapshot.interrupts[0], thread=thread)
+        return self.answer(thread, snapshot.values)
+
+
+def recipe_runs(resources: Resources, kept: Persistence) -> Run:
+    """Return the runs of recipes, which are given `recipe` as its JSON form and `inputs`."""
+
+    def graph(given: Mapping[str, Any]) -> Any:
+        recipe = Recipe.model_validate(given["recipe"])
+        saved: Any = {"checkpointer": kept.checkpointer, "store": kept.store}
+        return build_recipe(recipe, resources=narrowed(resources, recipe), is_tool=True, **saved)
+
+    return Run(graph, lambda given: {"inputs": dict(given["inputs"])}, _of_agent)
+
+
+def agent_runs(resources: Resources, kept: Persistence) -> Run:
+    """Return the runs of the agent, which are given an `instruction`."""
+    built = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+    graph = built.with_config(recursion_limit=recursion_limit(resources.defaults.max_steps))
+
+    def message(given: Mapping[str, Any]) -> dict[str, Any]:
+        return {"messages": [HumanMessage(given["instruction"], additional_kwargs={RELAYED: True})]}
+
+    return Run(lambda given: graph, message, _of_agent)
+
+
+def _of_agent(thread: str, values: Mapping[str, Any]) -> Answer:
+    program = values.get("program") or {}
+    is_fulfilled = values.get("decision", {}).get("fulfilled") is not False
+    is_whole = program.get("writer") != "recipe" or program.get("end") in ("report", "unknown")
+    return Answer(thread, str(values.get("answer", "")), ok=is_fulfilled and is_whole)
+
+
+def _config(thread: str) -> Any:
+    return {"configurable": {"thread_id": thread}}

@@ -1,0 +1,210 @@
+"""Sealed texts: handles and request states that a client carries and sends back, and that nobody else can make or use.
+
+A sealed text names a thread or a response. Its HMAC-SHA256 also covers what the text does not contain: its purpose and
+the principal, so that a text for another purpose or of another client is one that was never made. A text that decides
+something is spent by its first use: the database of the store counts the uses, for all servers on it.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import math
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from langgraph.store.base import BaseStore
+
+from restgpt.calling.claim import claims_of
+from restgpt.tools.errors import RestgptError, SettingsError
+
+Purpose = Literal["question", "waiting", "change", "result"]
+"""What a sealed text is for: it decides a question, reads what waits, undoes a change, or reads a result."""
+
+VERSION = "s1"
+NAMESPACE = ("restgpt", "mcp", "keys")
+
+KEY_BYTES = 32
+KEY_ID_CHARACTERS = 8
+MAC_BYTES = 16
+NONCE_BYTES = 9
+
+LIFETIME_S = 24 * 60 * 60.0
+"""How long a sealed text is valid, in seconds, unless the setting says otherwise."""
+
+MOST_CHARACTERS = 4096
+"""The most characters of a sealed text; a longer one is not read."""
+
+DAY_S = 24 * 60 * 60
+DAYS_FORGOTTEN = 60
+"""How many past days are forgotten at the start of a server: what was sealed on them has expired."""
+
+
+class SealError(RestgptError):
+    """A sealed text cannot be used."""
+
+
+class InvalidSealError(SealError):
+    """The server did not seal the text for this purpose and this client; the message does not say which."""
+
+    def __init__(self) -> None:
+        super().__init__("This handle is not valid here. Use a handle that this server gave to this client, unchanged.")
+
+
+class ExpiredSealError(SealError):
+    """The text is genuine, but its time is over."""
+
+    def __init__(self) -> None:
+        super().__init__("This handle has expired. Call `pending` without a handle to list what still waits.")
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """The content of a sealed text: a thread or the handle of a response.
+
+    For a question, `position` is the id of its pause, and `digest` that of exactly what was shown and what was called.
+    `expires` is in seconds of the clock, and `nonce` tells apart what is sealed twice.
+    """
+
+    subject: str
+    position: str = ""
+    digest: str = ""
+    expires: float = 0.0
+    nonce: str = ""
+
+
+class Keys:
+    """The keys of the seals: one that was given, or those in the store, where each server finds the others' keys."""
+
+    def __init__(self, store: BaseStore, given: bytes | None = None) -> None:
+        if given is not None and len(given) < KEY_BYTES:
+            raise SettingsError(
+                f"RESTGPT_MCP_KEY has {len(given)} bytes, but a key needs {KEY_BYTES}. Make one with: "
+                "python -c 'import secrets; print(secrets.token_hex(32))'"
+            )
+        self._store = store
+        self._given = given
+        self._known: dict[str, bytes] = {}
+
+    def newest(self) -> bytes:
+        """Return the key to seal with; without any, make one and keep it in the store."""
+        if self._given is not None:
+            return self._given
+        # Servers that start at the same time may each make a key. They seal with the first one by its id, and open
+        # what was sealed with any.
+        if not self._known and not self._load():
+            key = secrets.token_bytes(KEY_BYTES)
+            self._store.put(NAMESPACE, _key_id(key), {"key": key.hex()}, index=False)
+            self._load()
+        return self._known[min(self._known)]
+
+    def find(self, key_id: str) -> bytes | None:
+        """Return the key of an id; None if there is no such key."""
+        if self._given is not None:
+            return self._given if _key_id(self._given) == key_id else None
+        if key_id not in self._known:
+            self._load()
+        return self._known.get(key_id)
+
+    def _load(self) -> bool:
+        items = self._store.search(NAMESPACE, limit=1_000)
+        self._known = {item.key: bytes.fromhex(item.value["key"]) for item in items}
+        return bool(self._known)
+
+
+class Seals:
+    """Makes and opens sealed texts; `clock` gives the time in seconds."""
+
+    def __init__(
+        self,
+        store: BaseStore,
+        *,
+        key: bytes | None = None,
+        lifetime: float = LIFETIME_S,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if not (math.isfinite(lifetime) and lifetime > 0):
+            raise SettingsError(f"The lifetime of handles must be a number of seconds above zero, not {lifetime}.")
+        self._store = store
+        self._keys = Keys(store, key)
+        self._lifetime = lifetime
+        self._clock = clock
+
+    @property
+    def lifetime(self) -> float:
+        """How long a sealed text is valid, in seconds."""
+        return self._lifetime
+
+    def seal(self, purpose: Purpose, principal: str, subject: str, *, position: str = "", digest: str = "") -> str:
+        """Return a sealed text, of letters, digits, `-`, `_` and dots."""
+        key = self._keys.newest()
+        expires = math.ceil(self._clock() + self._lifetime)
+        content = [subject, expires, secrets.token_urlsafe(NONCE_BYTES), position, digest]
+        body = ".".join((VERSION, _key_id(key), _encoded(json.dumps(content, separators=(",", ":")).encode())))
+        return f"{body}.{_encoded(_mac(key, purpose, principal, body))}"
+
+    def open(self, purpose: Purpose, principal: str, text: str) -> Sealed:
+        """Return the content of a sealed text; raises `InvalidSealError` and `ExpiredSealError`."""
+        body, _, mac = text.rpartition(".") if len(text) <= MOST_CHARACTERS and text.isascii() else ("", "", "")
+        parts = body.split(".")
+        key = self._keys.find(parts[1]) if len(parts) == 3 and parts[0] == VERSION else None
+        if key is None or not hmac.compare_digest(_encoded(_mac(key, purpose, principal, body)), mac):
+            raise InvalidSealError
+        subject, expires, nonce, position, digest = json.loads(_decoded(parts[2]))
+        if not self._clock() < expires:
+            raise ExpiredSealError
+        return Sealed(subject, position, digest, expires, nonce)
+
+    def spend(self, sealed: Sealed) -> bool:
+        """Use a sealed text for a decision; returns whether this is its first use, on any server of the database."""
+        return claims_of(self._store).take(_uses_on(sealed.expires), sealed.nonce).number == 1
+
+    def forget_expired(self) -> None:
+        """Delete the uses of texts that have expired for a day or more."""
+        claims, today = claims_of(self._store), self._clock()
+        for days in range(2, DAYS_FORGOTTEN):
+            claims.clear(_uses_on(today - days * DAY_S))
+
+
+def digest_of(value: Any) -> str:
+    """Return the SHA-256 of a JSON value in a form that does not depend on the order of keys."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+    return _encoded(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+
+
+def key_of_text(text: str) -> bytes:
+    """Return a key from its text: hexadecimal digits, else the bytes of the text."""
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        return text.encode()
+
+
+def _uses_on(expires: float) -> str:
+    """Return the name under which the uses are counted of what expires on a day."""
+    return f"mcp seals {int(expires // DAY_S)}"
+
+
+def _mac(key: bytes, purpose: Purpose, principal: str, body: str) -> bytes:
+    # JSON tells the parts apart, whatever characters a principal has.
+    covered = json.dumps([purpose, principal, body]).encode()
+    return hmac.digest(key, covered, "sha256")[:MAC_BYTES]
+
+
+def _key_id(key: bytes) -> str:
+    return hashlib.sha256(b"restgpt mcp key " + key).hexdigest()[:KEY_ID_CHARACTERS]
+
+
+def _encoded(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except (ValueError, binascii.Error):
+        raise InvalidSealError from None

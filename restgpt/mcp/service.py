@@ -1,0 +1,345 @@
+"""The tools of a server, without the protocol: for a principal, each says something or leaves a thread standing."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from restgpt.calling.recipes.recipe import Recipe
+from restgpt.client import Client
+from restgpt.graph.persistence import ThreadBusyError
+from restgpt.host.definitions import Definition, definitions
+from restgpt.host.direct import MOST, direct_definitions
+from restgpt.host.operations import FOUND, described_text, found_text
+from restgpt.host.preview import Preview, preview, preview_ran
+from restgpt.host.reading import ResultPage, parse_uri, read, result_uri
+from restgpt.mcp.failure import explained, foreseen
+from restgpt.mcp.runs import Answer
+from restgpt.mcp.seal import Seals
+from restgpt.mcp.threads import PROGRAM, Begun, Standing, Threads
+from restgpt.outcome import Called, Pending, Ran, Undone
+from restgpt.specs import Api, Operation, UnknownOperationError
+from restgpt.tools.errors import RestgptError, SettingsError
+
+MOST_WAITING = 10
+"""The most threads that `pending` without a handle reports."""
+
+Arguments = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The result of a tool: a text, whether it tells of an error, the URI of a result, and facts for programs.
+
+    Facts are no part of what a model reads.
+    """
+
+    text: str
+    is_error: bool = False
+    link: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A thread as a tool left it; `is_joined` if an equal call had begun it before."""
+
+    standing: Standing
+    is_joined: bool = False
+
+
+class UnknownToolError(RestgptError):
+    """There is no tool of this name; the message names the nearest ones."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        near = get_close_matches(name, known, n=3) or list(known)[:20]
+        super().__init__(f"There is no tool {name[:100]!r}. Near names: {', '.join(near)}.")
+
+
+class ToolArgumentError(RestgptError):
+    """The arguments do not fit the schema of the tool."""
+
+    def __init__(self, name: str, problems: Sequence[str]) -> None:
+        super().__init__(f"The arguments of the tool {name} do not fit: {'; '.join(problems)}. Nothing was sent.")
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The tools that a client sees: their definitions by name, and the operations of those that are one."""
+
+    definitions: Mapping[str, Definition]
+    operations: Mapping[str, Operation] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a server offers: its recipes, whether it has a model, and `tags` of operations that are tools (`--direct`).
+
+    `page` is the address of the local page, where a person can decide too; empty without one.
+    """
+
+    recipes: Sequence[Recipe] = ()
+    has_model: bool = False
+    is_direct: bool = False
+    tags: tuple[str, ...] = ()
+    page: str = ""
+
+
+class Service:
+    """The tools of one server; all methods may be used from several threads at once."""
+
+    def __init__(self, client: Client, threads: Threads, seals: Seals, offer: Offer, *, apis: Sequence[Api]) -> None:
+        self._client = client
+        self._apis = apis
+        self._catalogue = client.resources.catalogue(client.resources.defaults.apis)
+        self._threads = threads
+        self._seals = seals
+        self._offer = offer
+        self._recipes = {recipe.name.replace("-", "_"): recipe for recipe in offer.recipes}
+        self._listed: dict[tuple[str, ...], Tools] = {}
+        self._tools: dict[str, Callable[[str, Arguments], Said | Left]] = {
+            "find_operations": self._find,
+            "describe_operation": self._describe,
+            "call_operation": self._call,
+            "run_program": self._run_program,
+            "run_recipe": self._run_recipe,
+            "read_result": self._read_result,
+            "ask": self._ask,
+            "pending": self._pending,
+            "undo": self._undo,
+        }
+
+    def tools(self, tags: tuple[str, ...] = ()) -> "Tools":
+        """Return all tools; `tags` choose the operations of a direct server for one client.
+
+        Raises `SettingsError` if a direct server would have more operations than a host takes as tools.
+        """
+        tags = tags or self._offer.tags if self._offer.is_direct else ()
+        if tags not in self._listed:
+            self._listed[tags] = self._direct(tags) if self._offer.is_direct else self._plain()
+        return self._listed[tags]
+
+    def _plain(self) -> "Tools":
+        found = definitions(self._apis, has_model=self._offer.has_model, recipes=self._offer.recipes)
+        return Tools({item.name: item for item in found})
+
+    def _direct(self, tags: tuple[str, ...]) -> "Tools":
+        catalogue = self._catalogue
+        chosen = [item for item in catalogue if not tags or set(tags) & set(item.tags)]
+        if len(chosen) > MOST or not chosen:
+            raise _tag_error(tags, len(chosen), {tag for item in catalogue for tag in item.tags})
+        found = direct_definitions(catalogue, chosen)
+        operations = {item.name: operation for item, operation in zip(found, chosen, strict=False)}
+        return Tools({item.name: item for item in found}, operations)
+
+    def act(self, principal: str, name: str, arguments: Arguments, tags: tuple[str, ...] = ()) -> Said | Left:
+        """Do what a tool does. Raises `UnknownToolError`; every other foreseen error is said as an error."""
+        tools = self.tools(tags)
+        if name not in tools.definitions:
+            raise UnknownToolError(name, list(tools.definitions))
+        try:
+            self._threads.acknowledge(principal)
+            if (operation := tools.operations.get(name)) is not None:
+                # The schema of a direct tool may be shortened, so the document decides whether the arguments fit.
+                return Left(*self._threads.call(principal, self._catalogue.name_of(operation), arguments))
+            _check(tools.definitions[name], arguments)
+            tool = self._tools.get(name)
+            return (
+                tool(principal, arguments) if tool else self._run_recipe(principal, {"name": name, "inputs": arguments})
+            )
+        except UnknownOperationError as error:
+            return Said(explained(self._nearer(error)), is_error=True)
+        except ThreadBusyError:
+            return Said(BUSY, is_error=True)
+        except foreseen() as error:
+            return Said(explained(error), is_error=True)
+
+    def _nearer(self, error: UnknownOperationError) -> UnknownOperationError:
+        """Return the error with the names that are spelled alike first: the search compares whole words only."""
+        alike = get_close_matches(error.key, [self._catalogue.name_of(item) for item in self._catalogue])
+        return UnknownOperationError(error.key, [*alike, *error.near])
+
+    def _find(self, principal: str, given: Arguments) -> Said:
+        return Said(found_text(self._catalogue, given["query"], int(given.get("limit", FOUND))))
+
+    def _describe(self, principal: str, given: Arguments) -> Said:
+        return Said(described_text(self._catalogue, given["operations"]))
+
+    def _call(self, principal: str, given: Arguments) -> Left:
+        pages = int(given.get("pages", 1))
+        return Left(*self._threads.call(principal, given["operation"], given.get("arguments") or {}, pages=pages))
+
+    def _run_program(self, principal: str, given: Arguments) -> Left:
+        started = {key: given[key] for key in ("code", "thread") if given.get(key)}
+        return Left(*self._threads.run(principal, PROGRAM, started))
+
+    def _run_recipe(self, principal: str, given: Arguments) -> Said | Left:
+        recipe = self._recipes.get(given["name"].replace("-", "_"))
+        if recipe is None:
+            near = get_close_matches(given["name"], list(self._recipes), n=3) or list(self._recipes)[:20]
+            return Said(f"There is no recipe {given['name'][:100]!r}. Near names: {', '.join(near)}.", is_error=True)
+        started = {"recipe": recipe.to_json(), "inputs": dict(given.get("inputs") or {})}
+        return Left(*self._threads.run(principal, "recipe", started))
+
+    def _ask(self, principal: str, given: Arguments) -> Left:
+        return Left(*self._threads.run(principal, "ask", {"instruction": given["instruction"]}))
+
+    def _read_result(self, principal: str, given: Arguments) -> Said:
+        handle = self._seals.open("result", principal, given["handle"]).subject
+        return Said(read(self._client.body, handle, given.get("pointer", ""), int(given.get("page", 1))).text)
+
+    def _pending(self, principal: str, given: Arguments) -> Said | Left:
+        if given.get("handle"):
+            thread = self._seals.open("waiting", principal, given["handle"]).subject
+            return Left(self._threads.standing(principal, thread))
+        waiting = self._threads.unfinished(principal)
+        if not waiting:
+            return Said("Nothing waits for a person.", facts={"status": "done", "waiting": 0})
+        told = [self._one_pending(principal, begun) for begun in waiting[:MOST_WAITING]]
+        more = [f"{len(waiting) - MOST_WAITING} more wait."] if len(waiting) > MOST_WAITING else []
+        facts = {"status": "listed", "waiting": len(waiting), "threads": [dict(item.facts) for item in told]}
+        return Said("\n\n".join([*(item.text for item in told), *more]), facts=facts)
+
+    def _one_pending(self, principal: str, begun: Begun) -> Said:
+        try:
+            return self.said(principal, Left(self._threads.standing(principal, begun.thread)))
+        except ThreadBusyError:
+            return Said(f"{begun.thread} is being carried out.", facts={"thread": begun.thread, "status": "running"})
+        except foreseen() as error:
+            return Said(explained(error), is_error=True, facts={"thread": begun.thread, "status": "failed"})
+
+    def _undo(self, principal: str, given: Arguments) -> Said | Left:
+        thread = self._seals.open("change", principal, given["handle"]).subject
+        standing = self._threads.undo(principal, thread)
+        if isinstance(standing, Undone) and not standing.calls:
+            reasons = self._threads.reasons(thread)
+            return Said("\n".join(["There is nothing that can be undone.", *reasons]), facts={"status": "done"})
+        return Left(standing)
+
+    def decide(self, principal: str, pending: Pending, decision: Mapping[str, Any]) -> Said | Left:
+        """Decide a question as the person at the client did; returns how the thread stands then."""
+        try:
+            return Left(self._threads.decide(principal, pending, decision))
+        except ThreadBusyError:
+            return Said(BUSY, is_error=True)
+        except foreseen() as error:
+            return Said(explained(error), is_error=True)
+
+    def standing(self, principal: str, thread: str) -> Said | Left:
+        """Return how a thread stands; foreseen errors are said."""
+        try:
+            return Left(self._threads.standing(principal, thread))
+        except ThreadBusyError:
+            return Said(BUSY, is_error=True)
+        except foreseen() as error:
+            return Said(explained(error), is_error=True)
+
+    def resource(self, principal: str, uri: str) -> ResultPage:
+        """Read a result by its URI; raises `SealError`, `UnknownHandleError` and what `parse_uri` and `read` raise."""
+        text, pointer, page = parse_uri(uri)
+        return read(self._client.body, self._seals.open("result", principal, text).subject, pointer, page)
+
+    def said(self, principal: str, left: Left) -> Said:
+        """Return what is said of a thread as it stands."""
+        standing = left.standing
+        match standing:
+            case Pending():
+                said = self._of_pending(principal, standing)
+            case Called():
+                said = self._of_call(principal, standing)
+            case Ran():
+                said = self._of_program(principal, standing)
+            case Undone():
+                said = _of_undo(standing)
+            case Answer():
+                said = self._of_run(principal, standing)
+        return replace(said, text=f"{JOINED}\n\n{said.text}") if left.is_joined else said
+
+    def _of_pending(self, principal: str, pending: Pending) -> Said:
+        handle = self._seals.seal("waiting", principal, pending.thread)
+        change, _, undo = pending.thread.partition("/")
+        commands = (
+            f"restgpt undo {change}"
+            if undo
+            else f'restgpt resume {change} --approve\n  restgpt resume {change} --reject "why"'
+        )
+        page = f"\n  or at {self._offer.page}" if self._offer.page else ""
+        text = (
+            "Nothing was sent. A person has to decide first; no argument of a tool can do that. The commands are:\n"
+            f"  {commands}{page}\n"
+            f"To learn the decision and get the result, call `pending` with this handle: {handle}\n\n"
+            f"{pending.description}"
+        )
+        return Said(text, facts={"status": "pending", "thread": pending.thread, "handle": handle})
+
+    def _of_call(self, principal: str, called: Called) -> Said:
+        result = self._seals.seal("result", principal, called.handle) if called.handle else ""
+        seen = preview(called, handle=result)
+        facts = {"status": called.state, "http_status": called.status, "thread": called.thread}
+        undo = self._undoable(principal, called.thread, facts) if called.ok else ""
+        # A person or a rule that says no is no error of the tool.
+        is_error = called.state == "failed" or (called.state == "sent" and not called.ok)
+        return Said("\n\n".join(filter(None, [seen.text, undo])), is_error, _link(seen), facts)
+
+    def _of_program(self, principal: str, ran: Ran) -> Said:
+        seen = preview_ran(ran, handle=self._seals.seal("result", principal, ran.handle) if ran.handle else "")
+        facts = {"status": "done" if ran.ok else "failed", "thread": ran.thread}
+        undo = self._undoable(principal, ran.thread, facts)
+        return Said("\n\n".join(filter(None, [seen.text, undo])), not ran.ok, _link(seen), facts)
+
+    def _undoable(self, principal: str, thread: str, facts: dict[str, Any]) -> str:
+        """Return how the changes of a thread are reversed, and add the handle to the facts; empty without changes."""
+        if not thread or not self._threads.has_changes(thread):
+            return ""
+        facts["handle"] = self._seals.seal("change", principal, thread)
+        return f"Something was changed. To reverse it, call `undo` with this handle: {facts['handle']}"
+
+    def _of_run(self, principal: str, answer: Answer) -> Said:
+        facts = {"status": "done" if answer.ok else "failed", "thread": answer.thread}
+        undo = self._undoable(principal, answer.thread, facts)
+        return Said("\n\n".join(filter(None, [answer.text, undo])), not answer.ok, "", facts)
+
+
+BUSY = (
+    "An equal call is being carried out, or its thread is in use by another process. Nothing was sent by this one. "
+    "Call `pending` without a handle to see how it stands."
+)
+
+JOINED = (
+    "An equal call was begun before, and its result may not have been read. This is that call; no second one was made. "
+    "If you want it twice, make the call once more."
+)
+
+
+def _link(seen: Preview) -> str:
+    """Return the URI at which a result goes on that its preview does not show whole."""
+    return "" if seen.is_whole or not seen.handle else result_uri(seen.handle, seen.pointer, seen.page)
+
+
+def _of_undo(undone: Undone) -> Said:
+    lines = [
+        f"{call.record['description']} {'Done.' if call.ok else f'Not done: {call.note or call.status}.'}"
+        for call in undone.calls
+    ]
+    facts = {"status": "undone" if undone.ok else "failed", "thread": undone.thread}
+    return Said("\n".join(lines), is_error=not undone.ok, facts=facts)
+
+
+def _check(definition: Definition, arguments: Arguments) -> None:
+    """Raise `ToolArgumentError` for arguments that do not fit the schema of a tool."""
+    problems = Draft202012Validator(definition.input_schema).iter_errors(dict(arguments))
+    found = [f"{'/'.join(map(str, item.path)) or 'arguments'}: {item.message[:200]}" for item in problems]
+    if found:
+        raise ToolArgumentError(definition.name, found[:5])
+
+
+def _tag_error(tags: Sequence[str], count: int, known: set[str]) -> SettingsError:
+    listed = ", ".join(sorted(known)[:30]) or "none, so leave out --direct"
+    named = f"The tags {', '.join(tags)} have" if tags else "The documents have"
+    what = "no operation" if not count else f"{count} operations, more than the {MOST} that can be tools"
+    return SettingsError(
+        f"{named} {what}. Choose groups with --tag NAME, over HTTP also in the URL: /mcp?tags=a,b. The tags are: "
+        f"{listed}."
+    )

@@ -1,0 +1,313 @@
+"""The threads that a server begins for its clients: begun once, found again after a kill, decided and finished.
+
+Whatever may change something is a thread. An entry in the store says how it began, before the thread exists, so that
+another process can go on with it. A call that a client repeats while an equal one is unfinished, or while nobody knows
+whether the client got its result, is that one: a repetition after a lost connection makes no second change.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any, Literal, Protocol, cast
+from uuid import uuid4
+
+from langgraph.store.base import BaseStore
+
+from restgpt.calling.reversal import undo_thread
+from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
+from restgpt.graph.persistence import Persistence
+from restgpt.mcp.runs import Answer, Run
+from restgpt.mcp.seal import digest_of
+from restgpt.outcome import Called, Pending, Ran, Undone
+from restgpt.tools.errors import RestgptError
+
+Standing = Pending | Called | Ran | Undone | Answer
+"""How a thread stands: it waits for a person, or it is over."""
+
+Status = Literal["running", "paused", "done", "failed", "stopped"]
+
+CALL, PROGRAM = "call", "program"
+"""The kinds of threads that the client makes: single calls and programs. Those of a run have the kind of the run."""
+
+NAMESPACE = ("restgpt", "mcp", "threads")
+MOST_LISTED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """How a thread began: its kind, and what it was given. `at` is in seconds of the clock.
+
+    `is_over` once its client got the result; one that a server finished right before it was killed is not over.
+    """
+
+    thread: str
+    kind: str
+    given: Mapping[str, Any]
+    at: float
+    is_over: bool = False
+
+    @property
+    def digest(self) -> str:
+        """What tells equal beginnings."""
+        return digest_of([self.kind, self.given])
+
+
+class Records(Protocol):
+    """The list of threads of the command line, where each thread of a server has its place."""
+
+    def mark(self, begun: Begun, status: Status) -> None:
+        """Note a thread with its status; its first note comes before it begins."""
+
+
+class UnbegunThreadError(RestgptError):
+    """The thread was killed before it began, and nothing was sent."""
+
+    def __init__(self) -> None:
+        super().__init__("This call was interrupted before it began. Nothing was sent. Make the call again.")
+
+
+class Threads:
+    """The threads of a server's clients on one database."""
+
+    def __init__(
+        self,
+        client: Client,
+        persistence: Persistence,
+        records: Records,
+        *,
+        runs: Mapping[str, Run],
+        lifetime: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._client = client
+        self._lock = persistence.lock
+        self._book = _Book(persistence.store)
+        self._records = records
+        self._runs = runs
+        self._lifetime = lifetime
+        self._clock = clock
+        self._answered: dict[str, dict[str, Begun]] = {}
+        self._answering = Lock()
+
+    def acknowledge(self, principal: str) -> None:
+        """Note that a client got the results that this server gave it so far, since it sends another request."""
+        with self._answering:
+            answered = self._answered.pop(principal, {})
+        for begun in answered.values():
+            self._book.keep(principal, replace(begun, is_over=True))
+
+    def close(self) -> None:
+        """Note the same for all clients, since this server ends without having lost an answer."""
+        for principal in list(self._answered):
+            self.acknowledge(principal)
+
+    def call(
+        self, principal: str, operation: str, arguments: Mapping[str, Any], *, pages: int = 1
+    ) -> tuple[Standing, bool]:
+        """Make one call; returns how it stands, and whether it is an equal call that was begun before.
+
+        A call that only reads is sent at once, and has a thread only if a person has to be asked about it. Raises what
+        `Client.call` raises, and `ThreadBusyError` for an equal call that is being carried out.
+        """
+        made = self._client.draft(operation, arguments, pages=pages, conversation=principal)
+        given = {"operation": made.name, "arguments": dict(arguments), "pages": pages}
+        if not made.effect.is_read:
+            return self._begin(principal, CALL, given)
+        thread = _new_thread(CALL)
+        standing = self._client.carry_out(made, conversation=principal, thread=thread)
+        if isinstance(standing, Pending):
+            begun = Begun(thread, CALL, given, self._clock())
+            self._book.keep(principal, begun)
+            self._records.mark(begun, "paused")
+        return standing, False
+
+    def run(self, principal: str, kind: str, given: Mapping[str, Any]) -> tuple[Standing, bool]:
+        """Begin a run of a kind with what it is given; returns and raises what `call` does."""
+        return self._begin(principal, kind, given)
+
+    def _begin(self, principal: str, kind: str, given: Mapping[str, Any]) -> tuple[Standing, bool]:
+        begun = Begun(self._thread(principal, kind, given), kind, given, self._clock())
+        before = self._book.unfinished(principal, begun.digest)
+        if before is not None:
+            with self._marked(principal, before) as settle:
+                return settle(self._continued(before, principal)), True
+        self._book.keep(principal, begun)
+        with self._marked(principal, begun) as settle:
+            return settle(self._started(begun, principal)), False
+
+    def _thread(self, principal: str, kind: str, given: Mapping[str, Any]) -> str:
+        """Return a new thread, or that of the program that is corrected; raises `UnknownThreadError`."""
+        named = str(given.get("thread") or "") if kind == PROGRAM else ""
+        if named and self._book.find(principal, named) is None:
+            raise UnknownThreadError(named)
+        return named or _new_thread(kind)
+
+    def _started(self, begun: Begun, principal: str) -> Standing:
+        given = begun.given
+        if begun.kind == PROGRAM:
+            is_new = "thread" not in given
+            named: Any = {"as_thread" if is_new else "thread": begun.thread}
+            return self._client.run(given["code"], conversation=principal, **named)
+        if begun.kind != CALL:
+            return self._runs[begun.kind].begin(begun.thread, given)
+        return self._client.call(
+            given["operation"], given["arguments"], pages=given["pages"], conversation=principal, thread=begun.thread
+        )
+
+    def _continued(self, begun: Begun, principal: str) -> Standing:
+        """Go on with a thread; one that was killed before its first checkpoint begins again."""
+        try:
+            return self._standing(begun)
+        except UnknownThreadError:
+            return self._started(begun, principal)
+
+    def standing(self, principal: str, thread: str) -> Standing:
+        """Return how a thread stands; what was killed on the way is finished first.
+
+        Raises `UnbegunThreadError`, `ThreadBusyError`, and what `Client.standing` raises.
+        """
+        begun = self._begun(principal, thread)
+        with self._marked(principal, begun) as settle:
+            try:
+                return settle(self._standing(begun))
+            except UnknownThreadError:
+                self._book.forget(principal, thread)
+                raise UnbegunThreadError from None
+
+    def decide(self, principal: str, pending: Pending, decision: Mapping[str, Any]) -> Standing:
+        """Answer exactly this question as a person; another question that stands in its place is returned."""
+        begun = self._begun(principal, pending.thread)
+        run = self._runs.get(begun.kind)
+        with self._marked(principal, begun) as settle:
+            try:
+                if run is None:
+                    return settle(self._client.decide(pending, decision))
+                return settle(run.decide(pending, decision, begun.given))
+            except OutdatedDecisionError:
+                return settle(self._standing(begun))
+
+    def undo(self, principal: str, thread: str) -> Standing:
+        """Reverse the changes of a thread: a person is asked about each reversing call. Raises `ThreadBusyError`."""
+        begun = Begun(undo_thread(thread), CALL, {"undo": thread}, self._clock())
+        with self._lock(thread):
+            found = self._client.undo(thread)
+            if isinstance(found, Pending):
+                self._book.keep(principal, begun)
+        return found
+
+    def has_changes(self, thread: str) -> bool:
+        """Return whether a thread has sent changes that were not undone."""
+        return bool(self._client.reversals(thread))
+
+    def reasons(self, thread: str) -> list[str]:
+        """Return why changes of a thread cannot be reversed, a sentence for each."""
+        found = [reversal for reversal in self._client.reversals(thread) if reversal.draft is None]
+        return [f"{item.shown.get('method')} {item.shown.get('url')}: {item.reason}." for item in found]
+
+    def unfinished(self, principal: str) -> list[Begun]:
+        """Return the threads of a principal whose result it has not got, the oldest first, without expired ones."""
+        oldest = self._clock() - self._lifetime
+        found = []
+        for begun in self._book.all(principal):
+            if begun.at < oldest:
+                self._book.forget(principal, begun.thread)
+            elif not begun.is_over:
+                found.append(begun)
+        return sorted(found, key=lambda begun: begun.at)
+
+    def _standing(self, begun: Begun) -> Standing:
+        run = self._runs.get(begun.kind)
+        if run is None:
+            return cast("Standing", self._client.standing(begun.thread))
+        if not begun.given:
+            raise UnknownThreadError(begun.thread)
+        return run.standing(begun.thread, begun.given)
+
+    def _begun(self, principal: str, thread: str) -> Begun:
+        """Return how a thread began; without its entry, by what its name says."""
+        found = self._book.find(principal, thread)
+        return found or Begun(thread, thread.partition("-")[0], {}, self._clock(), is_over=True)
+
+    @contextmanager
+    def _marked(self, principal: str, begun: Begun) -> Iterator[Callable[[Standing], Standing]]:
+        """Lock a thread and note its status before and after; the block passes how it stands to the given function."""
+
+        def settle(standing: Standing) -> Standing:
+            self._mark(begun, status_of(standing))
+            if not isinstance(standing, Pending) and not begun.is_over:
+                with self._answering:
+                    self._answered.setdefault(principal, {})[begun.thread] = begun
+            return standing
+
+        with self._lock(begun.thread.partition("/")[0]):
+            self._mark(begun, "running")
+            try:
+                yield settle
+            except RestgptError:
+                self._mark(begun, "failed")
+                raise
+
+    def _mark(self, begun: Begun, status: Status) -> None:
+        # The list has the thread of a change, not that of its undo, which the change's name leads to.
+        if begun.given and "/" not in begun.thread:
+            self._records.mark(begun, status)
+
+
+class _Book:
+    """The entries of threads in the store, by principal."""
+
+    def __init__(self, store: BaseStore) -> None:
+        self._store = store
+
+    def keep(self, principal: str, begun: Begun) -> None:
+        value = {
+            "kind": begun.kind,
+            "given": dict(begun.given),
+            "digest": begun.digest,
+            "at": begun.at,
+            "is_over": begun.is_over,
+        }
+        self._store.put(_namespace(principal), _key(begun.thread), value, index=False)
+
+    def find(self, principal: str, thread: str) -> Begun | None:
+        item = self._store.get(_namespace(principal), _key(thread))
+        return None if item is None else _entry(item)
+
+    def forget(self, principal: str, thread: str) -> None:
+        self._store.delete(_namespace(principal), _key(thread))
+
+    def all(self, principal: str) -> list[Begun]:
+        return [_entry(item) for item in self._store.search(_namespace(principal), limit=MOST_LISTED)]
+
+    def unfinished(self, principal: str, digest: str) -> Begun | None:
+        """Return a thread that began the same way and is not over."""
+        wanted = {"digest": digest, "is_over": False}
+        items = self._store.search(_namespace(principal), filter=wanted, limit=1)
+        return _entry(items[0]) if items else None
+
+
+def status_of(standing: Standing) -> Status:
+    """Return the status of a thread in the list of the command line."""
+    if isinstance(standing, Pending):
+        return "paused"
+    return "done" if standing.ok else "failed"
+
+
+def _new_thread(kind: str) -> str:
+    return f"{kind}-{uuid4().hex}"
+
+
+def _namespace(principal: str) -> tuple[str, ...]:
+    # A store refuses some characters in a namespace.
+    return (*NAMESPACE, digest_of(principal))
+
+
+def _key(thread: str) -> str:
+    return thread.replace("/", ".")
+
+
+def _entry(item: Any) -> Begun:
+    value = item.value
+    return Begun(item.key.replace(".", "/"), value["kind"], value["given"], value["at"], value["is_over"])

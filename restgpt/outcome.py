@@ -1,0 +1,168 @@
+"""What came of a call or a program without a model: it waits for a person, or it is over."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from restgpt.calling.record import CallRecord, Provenance
+    from restgpt.nodes.records import ProgramEnd
+    from restgpt.tools.response.store import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Calls that wait for a person: the id of the pause, the actions, and the decisions allowed for each.
+
+    `actions` are action requests of LangChain's human-in-the-loop middleware; `allowed` maps their names to decisions.
+    `program` is the program that makes the calls, with the place of each action; None if no program makes them. The
+    value is complete: it can be kept as JSON, shown by another process, and decided there.
+    """
+
+    id: str
+    actions: tuple[dict[str, Any], ...]
+    allowed: dict[str, list[str]]
+    program: Mapping[str, Any] | None = None
+    thread: str = ""
+
+    @classmethod
+    def of(cls, interrupt: Any, *, thread: str = "") -> "Pending":
+        """Read an interrupt with the payload of LangChain's human-in-the-loop middleware."""
+        value = interrupt.value if isinstance(interrupt.value, dict) else {}
+        allowed = {config["action_name"]: config["allowed_decisions"] for config in value.get("review_configs", [])}
+        return cls(interrupt.id, tuple(value.get("action_requests", ())), allowed, value.get("program"), thread)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Pending":
+        """Read what `to_json` wrote."""
+        program, thread = value.get("program"), value.get("thread", "")
+        return cls(value["id"], tuple(value["actions"]), dict(value["allowed"]), program, thread)
+
+    @property
+    def description(self) -> str:
+        """Everything that a person has to see of the calls, as text in sections."""
+        return "\n\n".join(str(action["description"]) for action in self.actions)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the pause as plain JSON, without its thread."""
+        program = {} if self.program is None else {"program": dict(self.program)}
+        return {"id": self.id, "actions": list(self.actions), "allowed": self.allowed, **program}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the whole value as plain JSON."""
+        return {**self.to_dict(), "thread": self.thread}
+
+    def allows(self, kind: str) -> bool:
+        """Return whether every action allows a decision of this kind."""
+        return all(kind in self.allowed.get(action["name"], [kind]) for action in self.actions)
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A call that is over, by its JSON form (`restgpt.calling.record`).
+
+    `thread` is the thread of a change; empty for a call that only read. The body of the answer is in the store; `body`
+    loads it.
+    """
+
+    record: "CallRecord"
+    thread: str = ""
+    _open: "Callable[[str], Body] | None" = field(default=None, repr=False, compare=False)
+
+    @property
+    def operation(self) -> str:
+        """The name of the operation."""
+        return self.record["operation"]
+
+    @property
+    def state(self) -> Literal["sent", "failed", "rejected", "held"]:
+        """What happened: an answer came, none came, somebody or a rule said no, or a dry run kept it back."""
+        return self.record["status"]  # type: ignore[return-value]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the API carried the call out."""
+        from restgpt.calling.call import succeeded
+
+        return succeeded(self.record)
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status of the answer; None if no answer came."""
+        found = self.record["response"].get("status")
+        return None if found is None else int(found)
+
+    @property
+    def note(self) -> str:
+        """Why no answer came, or what is to know about the answer; may be empty."""
+        return self.record["note"]
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What is to know about the answer, such as that a list is not whole."""
+        return tuple(self.record["response"].get("notices", ()))
+
+    @property
+    def provenance(self) -> "Sequence[Provenance]":
+        """The origin of each argument, where it was traced."""
+        return self.record.get("provenance", [])
+
+    @property
+    def handle(self) -> str:
+        """The handle of the body in the store; empty if there is none."""
+        return str(self.record["response"].get("handle") or "")
+
+    @property
+    def value(self) -> Any:
+        """The body: JSON as its value, other text as a string, binary data as bytes, no body as None.
+
+        Raises `UnknownHandleError` if the store does not have it any more.
+        """
+        return None if self._open is None or not self.handle else self._open(self.handle).value
+
+    @property
+    def body(self) -> "Body | None":
+        """The stored body of the answer; None if there is none. Raises `UnknownHandleError` as `value` does."""
+        return None if self._open is None or not self.handle else self._open(self.handle)
+
+    def to_json(self) -> "CallRecord":
+        """Return the call as plain JSON, without its body."""
+        return self.record
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """The reversal of a thread's changes: the calls that were made for it, newest change first."""
+
+    thread: str
+    calls: tuple[Called, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether all reversing calls succeeded."""
+        return all(call.ok for call in self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A program that is over, and the calls that it made.
+
+    With `end` "report", `text` is what it printed. Otherwise the program ended early, and `text` tells its writer why,
+    with the line, what was printed and the shapes of the answers. A corrected program in the same thread does not
+    repeat the changes that succeeded. `handle` names the text for `Client.body`.
+    """
+
+    thread: str
+    end: "ProgramEnd"
+    text: str
+    calls: tuple[Called, ...] = ()
+    handle: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the program ran to its end."""
+        return self.end == "report"
+
+
+Outcome = Pending | Called
+"""What comes of one call."""

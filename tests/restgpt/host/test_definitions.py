@@ -1,0 +1,181 @@
+"""Guards the definitions of tools: within the budget for any document, with every operation within reach."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from recipes import recipe
+
+from restgpt.host.definitions import BUDGET, Definition, definitions, size_of, tokens_of
+from restgpt.host.direct import MOST, TooManyToolsError, direct_definitions, direct_names
+from restgpt.specs import Api, Catalogue, SpecError, load_api
+from restgpt.specs.bundled import bundled_document
+
+SERVING = ["describe_operation", "read_result", "pending", "undo"]
+
+
+def bundled(name: str = "toy") -> Api:
+    return load_api(bundled_document(name).read_bytes())
+
+
+def made(count: int, *, title: str = "Zoo", name: str = "get_thing_", description: str = "", **more: Any) -> Api:
+    """Return an API with many operations."""
+    operation = {"description": description, "parameters": [{"in": "query", "name": "q", "schema": {"type": "string"}}]}
+    paths = {f"/things{n}": {"get": {**operation, **more, "operationId": f"{name}{n}"}} for n in range(count)}
+    info = {"title": title, "version": "1", "description": description}
+    return load_api({"openapi": "3.1.0", "info": info, "paths": paths}, base_url="http://[::1]")
+
+
+def names(found: list[Definition]) -> list[str]:
+    return [item.name for item in found]
+
+
+def sent(found: list[Definition]) -> int:
+    """Return the tokens of a list of definitions as a server sends it."""
+    text = json.dumps({"tools": [item.to_json() for item in found]}, ensure_ascii=False, separators=(",", ":"))
+    return -(-len(text) // 4)
+
+
+def test_few_tools_serve_every_operation() -> None:
+    found = definitions([bundled()])
+    assert names(found) == [
+        "find_operations",
+        "describe_operation",
+        "call_operation",
+        "read_result",
+        "run_program",
+        "pending",
+        "undo",
+    ]
+    assert "ask" in names(definitions([bundled()], has_model=True))
+    assert "team-board (11 operations): A small API to try things on" in found[0].description
+
+
+def test_every_schema_is_a_schema_and_nothing_in_it_approves_a_change() -> None:
+    for item in definitions([bundled()], has_model=True):
+        Draft202012Validator.check_schema(item.input_schema)
+        properties = item.input_schema["properties"]
+        assert set(item.input_schema.get("required", ())) <= properties.keys()
+        assert not {"approve", "approved", "confirm", "confirmed", "writes", "decision"} & properties.keys()
+
+
+def test_only_tools_that_send_nothing_say_that_they_only_read() -> None:
+    found = {item.name: item.annotations for item in definitions([bundled()], has_model=True)}
+    reading = {name for name, hints in found.items() if hints.get("readOnlyHint")}
+    assert reading == {"find_operations", "describe_operation", "read_result"}
+    assert found["call_operation"] == {}  # The protocol's defaults: it may change, destroy, and reach the world.
+
+
+@pytest.mark.parametrize("count", [1, 7, 300])
+def test_the_estimate_counts_what_is_sent(count: int) -> None:
+    found = definitions([made(3, title=f"Äpi {n}", description="So »gut« " * 50) for n in range(count)])
+    assert sent(found) == tokens_of(found) <= BUDGET
+    assert f"and {count - 5}" not in found[0].description or count > 5
+
+
+def test_long_names_and_texts_of_many_apis_do_not_break_the_budget() -> None:
+    found = definitions([made(2, title="T" * 5_000, description="D" * 90_000) for _ in range(40)], has_model=True)
+    assert sent(found) <= BUDGET
+    assert "more" in found[0].description
+
+
+def test_recipes_are_tools_as_far_as_the_budget_goes() -> None:
+    api = bundled()
+    few = [recipe(api, name=f"add-task-{n}") for n in range(3)]
+    assert names(definitions([api], recipes=few))[-3:] == ["add_task_0", "add_task_1", "add_task_2"]
+    many = [recipe(api, name=f"add-task-{n}", description="Adds a task. " * 30) for n in range(200)]
+    found = definitions([api], has_model=True, recipes=many)
+    assert sent(found) <= BUDGET
+    assert found[-1].name == "run_recipe"
+    kept = sum(name.startswith("add_task") for name in names(found))
+    assert 0 < kept < 200
+    assert f"add-task-{kept}," in found[-1].description
+    assert "and more" in found[-1].description
+
+
+def test_a_recipe_with_a_huge_schema_is_behind_run_recipe() -> None:
+    api = bundled()
+    inputs = {"type": "object", "properties": {f"input_{n}": {"type": "string"} for n in range(400)}}
+    huge = recipe(api, name="huge", inputs=inputs, program="print(1)")
+    found = definitions([api], has_model=True, recipes=[huge])
+    assert found[-1].description == "Run a saved recipe: huge"
+    assert sent(found) <= BUDGET
+
+
+@pytest.mark.parametrize("count", [1, 11, MOST])
+@pytest.mark.parametrize("name", ["get_thing_", "get_" + "very_long_name_" * 12])
+def test_direct_tools_fit_the_budget_with_unique_names(count: int, name: str) -> None:
+    api = made(count, name=name, summary="Get a thing. " * 40)
+    found = direct_definitions(Catalogue([api]), list(api.operations))
+    assert sent(found) <= BUDGET
+    assert len(set(names(found))) == len(found) == count + len(SERVING)
+    assert names(found)[-4:] == SERVING
+    assert all(len(item) <= 40 for item in names(found))
+
+
+def test_direct_tools_of_a_small_group_have_types_and_descriptions() -> None:
+    catalogue = Catalogue([bundled()])
+    found = {item.name: item for item in direct_definitions(catalogue, list(catalogue))}
+    schema = found["create_task"].input_schema
+    assert schema["required"] == ["path", "body"]
+    assert schema["properties"]["path"]["required"] == ["project_id"]
+    assert schema["properties"]["body"]["properties"]["hours"]["type"] == "integer"
+    assert found["list_projects"].annotations == {"readOnlyHint": True}
+    assert found["delete_task"].annotations == {"idempotentHint": True}
+    assert found["create_task"].annotations == {}
+    assert direct_names(catalogue, list(catalogue))["create_task"].path == "/projects/{project_id}/tasks"
+
+
+def test_direct_tools_of_a_large_group_say_at_least_method_and_path() -> None:
+    catalogue = Catalogue([bundled("spotify")])
+    found = direct_definitions(catalogue, list(catalogue)[:MOST])
+    assert sent(found) <= BUDGET
+    assert all(item.input_schema["type"] == "object" for item in found)
+    shown = [item for item in found if item.description]
+    assert len(shown) > 30
+
+
+def test_a_tool_of_the_api_does_not_take_the_name_of_another_tool() -> None:
+    api = load_api(
+        {
+            "openapi": "3.1.0",
+            "info": {"title": "Sly", "version": "1"},
+            "paths": {"/a": {"get": {"operationId": "undo"}}, "/b": {"get": {"operationId": "pending"}}},
+        },
+        base_url="http://[::1]",
+    )
+    assert names(direct_definitions(Catalogue([api]), list(api.operations))) == ["undo_2", "pending_2", *SERVING]
+
+
+def test_more_operations_than_a_host_takes_are_refused_with_the_way_out() -> None:
+    api = made(MOST + 1)
+    with pytest.raises(TooManyToolsError, match="Choose a group of them by tag"):
+        direct_definitions(Catalogue([api]), list(api.operations))
+
+
+def test_every_published_document_is_within_the_budget() -> None:
+    data = os.environ.get("RESTGPT_DATA")
+    if not data:
+        pytest.skip("RESTGPT_DATA names no folder with the published documents")
+    read = 0
+    for path in sorted((Path(data) / "openapi").iterdir()):
+        if path.suffix not in (".json", ".yaml"):
+            continue
+        try:
+            api = load_api(path.read_bytes(), name=path.stem)
+        except SpecError:
+            continue
+        read += 1
+        assert sent(definitions([api], has_model=True)) <= BUDGET
+        assert sent(direct_definitions(Catalogue([api]), list(api.operations)[:MOST])) <= BUDGET
+    assert read > 10
+
+
+def test_the_size_of_a_definition_is_that_of_its_json() -> None:
+    item = Definition("x", "é", {"type": "object"}, read_only=True)
+    assert size_of(item) == len(
+        '{"name":"x","description":"é","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},'
+    )

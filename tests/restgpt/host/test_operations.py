@@ -1,0 +1,82 @@
+"""Guards lists and descriptions of operations for a host's model: bounded, ranked, enough for a call or a program."""
+
+import re
+
+import pytest
+
+from restgpt.client import Client
+from restgpt.host.operations import DESCRIBED_BUDGET, FOUND_BUDGET, MOST_DESCRIBED, described_text, found_text
+from restgpt.specs import Api, Catalogue, load_api
+from restgpt.specs.bundled import bundled_document
+from restgpt.specs.problem import UnknownOperationError
+
+
+def bundled(name: str = "toy") -> Api:
+    return load_api(bundled_document(name).read_bytes())
+
+
+def lines(text: str) -> list[str]:
+    return re.findall(r"^(?:\[.*\] )?\w+: [A-Z]+ /.*$", text, re.MULTILINE)
+
+
+def test_a_list_is_ranked_and_says_how_many_there_are_and_how_to_narrow() -> None:
+    text = found_text(Catalogue([bundled()]), "delete a task", 3)
+    assert text.startswith("There are 11 operations. These 3 fit best:\n<document-")
+    assert lines(text)[0] == "delete_task: DELETE /tasks/{task_id}  Delete a task"
+    assert text.endswith("give a part of a path, such as /users.")
+
+
+def test_operations_of_several_apis_are_shown_with_their_api() -> None:
+    text = found_text(Catalogue([bundled(), bundled("tmdb")]), "search for films")
+    assert any(
+        line.startswith("[the-film-and-television-database] search_movie: GET /search/movie") for line in lines(text)
+    )
+
+
+def test_a_path_gives_that_part_of_the_map() -> None:
+    text = found_text(Catalogue([bundled()]), "/projects/{project_id}")
+    assert "below this path" in text
+    assert "/projects/{project_id}/tasks" in text
+
+
+def test_without_a_match_the_paths_are_shown() -> None:
+    assert "/projects" in found_text(Catalogue([bundled()]), "qqqq zzzz")
+
+
+@pytest.mark.parametrize("limit", [-1, 0, 1, 50, 10**6])
+def test_no_list_is_longer_than_its_budget(limit: int) -> None:
+    paths = {
+        f"/{'segment' * 60}/{number}": {"get": {"operationId": f"get_{'name' * 90}_{number}", "summary": "find " * 90}}
+        for number in range(200)
+    }
+    api = load_api({"openapi": "3.1.0", "info": {"title": "Long", "version": "1"}, "paths": paths})
+    for query in ("find", "/", "nothing fits"):
+        text = found_text(Catalogue([api]), query, limit)
+        assert len(text) <= FOUND_BUDGET * 4
+
+
+def test_a_description_has_the_function_the_places_and_an_example() -> None:
+    text = described_text(Catalogue([bundled()]), ["create_task"])
+    assert "# create_task  (changes something; a person is asked first)" in text
+    assert "In a program: create_task(project_id*: int, body*: {title*: str" in text
+    assert 'Smallest arguments: {"path": {"project_id": 1}, "body": {"title": ' in text
+    assert "path  project_id*  integer" in text
+    assert text.startswith("<document-")
+
+
+def test_several_operations_share_the_budget_and_only_so_many_are_shown() -> None:
+    catalogue = Catalogue([bundled("spotify")])
+    names = [catalogue.name_of(operation) for operation in catalogue][:20]
+    text = described_text(catalogue, names)
+    assert len(text) <= (DESCRIBED_BUDGET + 40) * 4
+    assert text.count("\n# ") == MOST_DESCRIBED
+    assert text.endswith("12 more were asked for; ask for at most 8 at once.")
+
+
+def test_an_unknown_operation_is_an_error_with_near_names() -> None:
+    with pytest.raises(UnknownOperationError, match="create_project"):
+        described_text(Catalogue([bundled()]), ["create_tsk"])
+
+
+def test_what_the_client_describes_is_enough_for_a_program() -> None:
+    assert "In a program: delete_task(task_id*: int)" in Client([bundled()]).describe("DELETE /tasks/{task_id}")

@@ -1,0 +1,46 @@
+"""Fixtures of the MCP tests: a served toy world, and servers on one home folder."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli import TOY, Cli
+
+from restgpt.commands.mcp import open_server
+from restgpt.commands.sources import Sources
+from restgpt.tools.settings import Settings
+from restgpt.worlds import CREDENTIAL, open_world
+from restgpt.worlds.server import WorldServer, serve
+
+Opener = Callable[..., AbstractContextManager[Any]]
+
+
+@pytest.fixture
+def toy() -> Iterator[WorldServer]:
+    with serve(open_world("toy")) as server:
+        yield server
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def opened(toy: WorldServer, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Opener:
+    """Open a server of the toy API in this process; a second one on the same home is the first one, restarted."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RESTGPT_AUTH_KEY", CREDENTIAL)
+
+    def start(options: Mapping[str, Any] = {}, **chosen: Any) -> AbstractContextManager[Any]:
+        return open_server(Settings.from_env(), Sources((), (TOY,), toy.url), options, **chosen)
+
+    return start
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, home: Path) -> Cli:
+    monkeypatch.setenv("RESTGPT_AUTH_KEY", CREDENTIAL)
+    return Cli(home=home)

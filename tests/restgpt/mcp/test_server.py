@@ -1,0 +1,231 @@
+"""Guards the MCP server in both eras: a change is asked about, sent once as decided, found again, and undone."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from cli import Cli
+from mcp import Client, types
+from mcp.shared.exceptions import MCPError
+from mcpserver import ERAS, MADE, MOSS, Person, changes, connected, facts_of, text_of
+
+from restgpt.worlds.server import WorldServer
+
+Opener = Callable[..., Any]
+
+pytestmark = pytest.mark.parametrize("era", ERAS)
+
+
+def with_client(
+    opened: Opener, era: str, use: Callable[[Client], Any], person: Person | None = None, **chosen: Any
+) -> Any:
+    """Use a client of a server in this process."""
+
+    async def run(server: Any) -> Any:
+        async with connected(server, era, person) as client:
+            return await use(client)
+
+    with opened(**chosen) as server:
+        return asyncio.run(run(server))
+
+
+async def refusal(request: Awaitable[Any]) -> MCPError:
+    """The error of the protocol that a request gets."""
+    with pytest.raises(MCPError) as error:
+        await request
+    return error.value
+
+
+def called(
+    opened: Opener, era: str, name: str, arguments: dict[str, Any], person: Person | None = None, **chosen: Any
+) -> types.CallToolResult:
+    """The result of one tool."""
+    return with_client(opened, era, lambda client: client.call_tool(name, arguments), person, **chosen)
+
+
+def test_a_read_is_sent_at_once(opened: Opener, era: str, toy: WorldServer) -> None:
+    result = called(opened, era, "call_operation", {"operation": "list_projects"})
+    assert not result.is_error
+    assert "items" in text_of(result)
+    assert facts_of(result)["status"] == "sent"
+
+
+def test_a_change_is_asked_about_by_its_description_and_sent_once(opened: Opener, era: str, toy: WorldServer) -> None:
+    person = Person()
+    result = called(opened, era, "call_operation", MOSS, person)
+    assert changes(toy) == [MADE]
+    (shown,) = person.shown
+    assert '{"title":"Moss"}' in shown
+    assert "body.title: the model wrote it" in shown
+    assert (result.is_error, facts_of(result)["http_status"]) == (False, 201)
+
+
+def test_the_person_sees_a_change_before_it_is_sent(opened: Opener, era: str, toy: WorldServer) -> None:
+    seen: list[list[str]] = []
+    called(opened, era, "call_operation", MOSS, Person(before=lambda: seen.append(changes(toy))))
+    assert seen == [[]]
+
+
+@pytest.mark.parametrize(
+    ("person", "said"),
+    [
+        (Person(content={"decision": "reject", "reason": "wrong project"}), "wrong project"),
+        (Person("decline", None), "The person declined."),
+    ],
+    ids=["rejected", "declined"],
+)
+def test_a_rejected_change_is_over_and_not_sent(
+    opened: Opener, era: str, toy: WorldServer, cli: Cli, person: Person, said: str
+) -> None:
+    result = called(opened, era, "call_operation", MOSS, person)
+    assert said in text_of(result)
+    assert (facts_of(result)["status"], changes(toy)) == ("rejected", [])
+    assert "No request waits" in cli("resume", facts_of(result)["thread"], "--approve").err
+    assert changes(toy) == []
+
+
+@pytest.mark.parametrize(
+    "person",
+    [
+        Person("cancel", None),
+        Person(content=None),
+        Person(content={}),
+        Person(content={"decision": "maybe"}),
+        Person(content={"decision": True}),
+        Person(content={"approve": "yes"}),
+        None,
+    ],
+    ids=["cancelled", "no content", "empty", "another choice", "no text", "another field", "cannot be asked"],
+)
+def test_what_decides_nothing_leaves_the_change_waiting_for_another_way(
+    opened: Opener, era: str, toy: WorldServer, cli: Cli, person: Person | None
+) -> None:
+    result = called(opened, era, "call_operation", MOSS, person)
+    facts = facts_of(result)
+    assert (result.is_error, facts["status"], changes(toy)) == (False, "pending", [])
+    assert f"restgpt resume {facts['thread']} --approve" in text_of(result)
+    assert '{"title":"Moss"}' in text_of(result)
+    assert cli("resume", facts["thread"], "--approve").code == 0
+    assert changes(toy) == [MADE]
+    after = called(opened, era, "pending", {"handle": facts["handle"]}, person)
+    assert (facts_of(after)["http_status"], changes(toy)) == (201, [MADE])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"approve": True}, {"confirmed": True}, {"writes": "allow"}, {"decision": "approve"}, {"only_reads": True}],
+)
+def test_nothing_that_a_model_can_set_approves(
+    opened: Opener, era: str, toy: WorldServer, more: dict[str, Any]
+) -> None:
+    for arguments in ({**MOSS, **more}, {**MOSS, "arguments": {**MOSS["arguments"], **more}}):
+        called(opened, era, "call_operation", arguments)
+    assert changes(toy) == []
+
+
+def test_a_change_is_undone_by_its_handle_and_asked_about(opened: Opener, era: str, toy: WorldServer) -> None:
+    made = called(opened, era, "call_operation", MOSS, Person())
+    person = Person()
+    undone = called(opened, era, "undo", {"handle": facts_of(made)["handle"]}, person)
+    assert "DELETE" in person.shown[0]
+    assert changes(toy) == [MADE, "DELETE /tasks/{task_id} 204"]
+    again = called(opened, era, "undo", {"handle": facts_of(made)["handle"]}, person)
+    assert (facts_of(undone)["status"], "nothing that can be undone" in text_of(again)) == ("undone", True)
+
+
+def test_an_undo_that_waits_is_decided_by_the_command(opened: Opener, era: str, toy: WorldServer, cli: Cli) -> None:
+    made = called(opened, era, "call_operation", MOSS, Person())
+    waiting = called(opened, era, "undo", {"handle": facts_of(made)["handle"]})
+    assert f"restgpt undo {facts_of(made)['thread']}" in text_of(waiting)
+    assert cli("undo", facts_of(made)["thread"], "--yes").code == 0
+    after = called(opened, era, "pending", {"handle": facts_of(waiting)["handle"]})
+    assert (facts_of(after)["status"], changes(toy)[1:]) == ("undone", ["DELETE /tasks/{task_id} 204"])
+
+
+def test_an_equal_call_joins_the_one_that_waits(opened: Opener, era: str, toy: WorldServer, cli: Cli) -> None:
+    first = facts_of(called(opened, era, "call_operation", MOSS))
+    second = called(opened, era, "call_operation", MOSS)
+    assert facts_of(second)["thread"] == first["thread"]
+    assert "no second one was made" in text_of(second)
+    assert cli("resume", first["thread"], "--approve").code == 0
+    third = called(opened, era, "call_operation", MOSS)
+    assert (facts_of(third)["thread"], changes(toy)) == (first["thread"], [MADE])
+    fourth = called(opened, era, "call_operation", MOSS, Person())
+    assert (facts_of(fourth)["thread"] != first["thread"], changes(toy)) == (True, [MADE, MADE])
+
+
+def test_pending_without_a_handle_lists_what_waits_and_what_was_decided(
+    opened: Opener, era: str, toy: WorldServer, cli: Cli
+) -> None:
+    assert "Nothing waits" in text_of(called(opened, era, "pending", {}))
+    waiting = facts_of(called(opened, era, "call_operation", MOSS))
+    listed = called(opened, era, "pending", {})
+    assert [item["thread"] for item in facts_of(listed)["threads"]] == [waiting["thread"]]
+    assert cli("resume", waiting["thread"], "--reject", "not now").code == 1
+    assert "not now" in text_of(called(opened, era, "pending", {}))
+    assert "Nothing waits" in text_of(called(opened, era, "pending", {}))
+
+
+def test_the_command_line_lists_shows_edits_and_deletes_a_waiting_call(
+    opened: Opener, era: str, toy: WorldServer, cli: Cli
+) -> None:
+    thread = facts_of(called(opened, era, "call_operation", MOSS))["thread"]
+    assert f"{thread} paused" in cli("threads").out
+    assert f"restgpt resume {thread} --approve" in cli("threads", thread).err
+    assert '{"title":"Moss"}' in cli("threads", thread, "--request", "1").out
+    edited = '{"path": {"project_id": 1}, "body": {"title": "Fern"}}'
+    ran = cli("resume", thread, "--edit", edited, "--json")
+    assert (ran.code, ran.document["response"]["body"]["title"]) == (0, "Fern")
+    assert cli("threads", "--delete", thread, "--yes").code == 0
+    assert thread not in cli("threads").out
+
+
+def test_bad_arguments_are_a_result_that_a_model_can_repair(opened: Opener, era: str, toy: WorldServer) -> None:
+    cases: list[tuple[str, dict[str, Any], str]] = [
+        ("call_operation", {"operation": "create_task", "arguments": {"body": {"tytle": 1}}}, "/path/project_id"),
+        ("call_operation", {"operation": "create_tusk"}, "create_task"),
+        ("call_operation", {}, "'operation' is a required property"),
+        ("find_operations", {"query": 7}, "query: 7 is not of type 'string'"),
+        ("describe_operation", {"operations": ["create_tusk"]}, "create_task"),
+    ]
+    for name, arguments, said in cases:
+        result = called(opened, era, name, arguments)
+        assert (result.is_error, said in text_of(result)) == (True, True), text_of(result)
+    assert changes(toy) == []
+
+
+def test_an_unknown_tool_is_an_error_of_the_protocol_with_near_names(opened: Opener, era: str) -> None:
+    error = with_client(opened, era, lambda client: refusal(client.call_tool("call_operations", MOSS)))
+    assert (error.error.code, "call_operation," in error.error.message) == (types.INVALID_PARAMS, True)
+
+
+def test_a_missing_credential_names_the_variable(
+    opened: Opener, era: str, toy: WorldServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RESTGPT_AUTH_KEY")
+    monkeypatch.setattr(toy.world, "credential", "x", raising=False)
+    result = called(opened, era, "call_operation", {"operation": "list_projects"})
+    assert (result.is_error, "RESTGPT_AUTH_KEY" in text_of(result)) == (True, True)
+
+
+@pytest.mark.parametrize("tool", ["pending", "undo", "read_result"])
+@pytest.mark.parametrize("handle", ["", "x", "s1.a.b.c", "call-1"])
+def test_a_forged_handle_is_refused_in_one_sentence(opened: Opener, era: str, tool: str, handle: str) -> None:
+    if tool == "pending" and not handle:
+        handle = "s1"
+    result = called(opened, era, tool, {"handle": handle})
+    assert (result.is_error, "not valid here" in text_of(result)) == (True, True)
+
+
+def test_handles_of_one_purpose_are_not_handles_of_another(opened: Opener, era: str, toy: WorldServer) -> None:
+    waiting = facts_of(called(opened, era, "call_operation", MOSS))["handle"]
+    assert called(opened, era, "undo", {"handle": waiting}).is_error
+    assert called(opened, era, "read_result", {"handle": waiting}).is_error
+
+
+def test_a_handle_expires(opened: Opener, era: str, toy: WorldServer) -> None:
+    waiting = facts_of(called(opened, era, "call_operation", MOSS, clock=lambda: 1_000.0, lifetime=60.0))["handle"]
+    still = called(opened, era, "pending", {"handle": waiting}, clock=lambda: 1_059.0, lifetime=60.0)
+    late = called(opened, era, "pending", {"handle": waiting}, clock=lambda: 1_061.0, lifetime=60.0)
+    assert (still.is_error, late.is_error, "expired" in text_of(late)) == (False, True, True)

@@ -1,0 +1,195 @@
+"""Guards `Client`: calls without a model are decided, sent once, kept as values, and undone."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from board import Board, served_board
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from pair import SECRET, Pair, served_pair
+
+from restgpt.calling.journal import Journal
+from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
+from restgpt.nodes.resources import Resources
+from restgpt.outcome import Called, Pending, Undone
+from restgpt.specs import load_api
+from restgpt.specs.bundled import bundled_document
+from restgpt.specs.problem import UnknownOperationError
+from restgpt.tools.errors import ArgumentError, MissingCredentialError
+from restgpt.tools.settings import Settings
+
+DELETE = ("delete_task", {"path": {"task_id": 102}})
+
+
+@pytest.fixture
+def board() -> Iterator[Board]:
+    with served_board() as served:
+        yield served
+
+
+@pytest.fixture
+def client(board: Board) -> Client:
+    return Client([board.api])
+
+
+def pending(client: Client, *call: Any, **options: Any) -> Pending:
+    outcome = client.call(*call or DELETE, **options)
+    assert isinstance(outcome, Pending)
+    return outcome
+
+
+def test_operations_are_found_and_described(client: Client) -> None:
+    assert "delete_task" in [operation.name for operation in client.find("remove a task", limit=3)]
+    assert "task_id" in client.describe("DELETE /tasks/{task_id}")
+    with pytest.raises(UnknownOperationError, match="delete_task"):
+        client.describe("delete_tusk")
+
+
+def test_a_read_is_sent_at_once_and_has_a_value(client: Client, board: Board) -> None:
+    called = client.call("list_projects")
+    assert isinstance(called, Called)
+    assert (called.state, called.ok, called.status, called.thread) == ("sent", True, 200, "")
+    assert len(called.value["items"]) == 4
+    assert board.calls() == ["GET /projects 200"]
+
+
+def test_a_change_waits_for_a_person_and_is_sent_once(client: Client, board: Board) -> None:
+    waiting = pending(client)
+    assert "DELETE" in waiting.description
+    assert "102" in board.tasks()
+    called = client.decide(waiting, "approve")
+    assert (called.ok, called.status, called.thread) == (True, 204, waiting.thread)
+    assert "102" not in board.tasks()
+    with pytest.raises(OutdatedDecisionError, match="answered already"):
+        client.decide(waiting, "approve")
+    assert client.standing(waiting.thread) == called
+    assert [line for line in board.calls() if line.startswith("DELETE")] == ["DELETE /tasks/{task_id} 204"]
+
+
+def test_a_pending_call_is_a_value_that_another_client_can_decide(board: Board) -> None:
+    saver, store = InMemorySaver(), InMemoryStore()
+    kept = json.dumps(pending(Client([board.api], checkpointer=saver, store=store)).to_json())
+    other = Client([board.api], checkpointer=saver, store=store)
+    assert other.decide(Pending.from_json(json.loads(kept)), "approve").ok
+    assert "102" not in board.tasks()
+
+
+def test_a_rejected_call_is_not_sent(client: Client, board: Board) -> None:
+    called = client.decide(pending(client), {"type": "reject", "message": "Keep it."})
+    assert (called.state, called.ok, called.status) == ("rejected", False, None)
+    assert "Keep it." in called.note
+    assert "102" in board.tasks()
+
+
+def test_an_edited_call_is_sent_as_edited(client: Client, board: Board) -> None:
+    waiting = pending(client)
+    edited = {"name": "delete_task", "args": {"path": {"task_id": 103}}}
+    assert client.decide(waiting, {"type": "edit", "edited_action": edited}).ok
+    assert "103" not in board.tasks()
+    assert "102" in board.tasks()
+
+
+def test_a_decision_that_is_none_asks_again(client: Client, board: Board) -> None:
+    again = client.decide(pending(client), {"type": "whatever"})
+    assert isinstance(again, Pending)
+    assert "whatever" in again.description
+    assert client.decide(again, "approve").ok
+
+
+@pytest.mark.parametrize(("writes", "state"), [("allow", "sent"), ("deny", "rejected"), ("dry-run", "held")])
+def test_the_rules_decide_without_a_person(board: Board, writes: str, state: str) -> None:
+    called = Client([board.api], context={"writes": writes}).call(*DELETE)
+    assert isinstance(called, Called)
+    assert called.state == state
+    assert ("102" in board.tasks()) == (writes != "allow")
+
+
+def test_bad_arguments_and_unknown_threads_are_clear_errors(client: Client, board: Board) -> None:
+    with pytest.raises(ArgumentError, match="task_id"):
+        client.call("delete_task", {"path": {"task_id": "none"}})
+    with pytest.raises(UnknownThreadError, match="no thread nothing"):
+        client.standing("nothing")
+    assert board.calls() == []
+
+
+def test_a_missing_credential_is_told_before_a_question(board: Board) -> None:
+    api = load_api(bundled_document("toy").read_bytes(), base_url=board.server.url)
+    with pytest.raises(MissingCredentialError):
+        Client([api]).call(*DELETE)
+
+
+def test_a_change_is_undone_after_a_question(client: Client, board: Board) -> None:
+    gone = dict(board.tasks()["102"])
+    waiting = pending(client)
+    client.decide(waiting, "approve")
+    asked = client.undo(waiting.thread)
+    assert isinstance(asked, Pending)
+    undone = client.decide(asked, "approve")
+    assert isinstance(undone, Undone)
+    assert (undone.ok, undone.thread, len(undone.calls)) == (True, waiting.thread, 1)
+    assert [task for task in board.tasks().values() if task["title"] == gone["title"]]
+    assert client.undo(waiting.thread) == Undone(waiting.thread, ())
+
+
+def test_an_undo_asks_even_where_changes_are_allowed(board: Board) -> None:
+    client = Client([board.api], context={"writes": "allow"})
+    called = client.call(*DELETE)
+    assert isinstance(called, Called)
+    assert isinstance(client.undo(called.thread), Pending)
+
+
+def test_a_durable_client_finds_what_another_process_left(board: Board, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home")
+    with Client.durable([board.api], settings=settings) as client:
+        waiting = pending(client)
+    with Client.durable([board.api], settings=settings) as client:
+        assert client.standing(waiting.thread) == waiting
+        assert client.decide(waiting, "approve").ok
+    assert "102" not in board.tasks()
+
+
+def test_a_change_of_unknown_outcome_is_asked_about_and_not_sent_again(board: Board) -> None:
+    store = InMemoryStore()
+    client = Client([board.api], checkpointer=InMemorySaver(), store=store)
+    waiting = pending(client)
+    made = client._graph.get_state({"configurable": {"thread_id": waiting.thread}}).values["requests"][0]
+    Journal(store, waiting.thread).intend(made["id"], made["fingerprint"], {"method": "DELETE", "url": "…"})
+    again = client.decide(waiting, "approve")
+    assert isinstance(again, Pending)
+    assert "may or may not" in again.description
+    assert not again.allows("edit")
+    assert "102" in board.tasks()
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    with served_pair() as served:
+        yield served
+
+
+def both(pair: Pair) -> Client:
+    return Client(resources=Resources([pair.crm, pair.collector], settings=pair.settings()))
+
+
+def test_a_value_of_another_api_is_asked_about_if_a_model_wrote_the_call(pair: Pair) -> None:
+    client = both(pair)
+    assert isinstance(client.call("get_customer", {"path": {"customer": 7}}, conversation="host"), Called)
+    stolen = {"path": {"what": SECRET}}
+    waiting = client.call("get_drop", stolen, conversation="host")
+    assert isinstance(waiting, Pending)
+    assert SECRET not in pair.log
+    assert isinstance(client.call("get_drop", stolen), Called)
+
+
+def test_an_answer_that_a_person_gave_for_two_apis_holds_for_the_conversation(pair: Pair) -> None:
+    client = both(pair)
+    client.call("get_customer", {"path": {"customer": 7}}, conversation="host")
+    waiting = client.call("get_drop", {"path": {"what": "Turin"}}, conversation="host")
+    assert isinstance(waiting, Pending)
+    assert client.decide(waiting, "approve").ok
+    assert isinstance(client.call("get_drop", {"path": {"what": "Lyon"}}, conversation="host"), Called)
+    other = client.call("get_drop", {"path": {"what": "Turin"}}, conversation="another")
+    assert isinstance(other, Called)

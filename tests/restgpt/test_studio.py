@@ -1,0 +1,110 @@
+"""Guards `restgpt studio`: a newcomer without APIs gets a simulated one, and is told what else is missing."""
+
+import json
+import signal
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import requests
+from boardscript import READ, board_script
+from chatserver import ChatServer
+from cli import Cli
+from langgraphserver import PATIENCE_S, ROOT, Platform, running_server
+
+from restgpt.commands.studio import MODEL, model_variables
+from restgpt.commands.terminal import Terminal
+from restgpt.tools.served_graph import ServedGraph
+from restgpt.tools.settings import Settings
+
+BASELINES = {"react", "offline", "deps", "reflexion"}
+
+
+def graphs_of(config: str) -> dict[str, dict[str, str]]:
+    return json.loads((ROOT / config).read_text(encoding="utf-8"))["graphs"]  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """A server in a folder without apis.yaml, with the baselines."""
+    with (
+        ChatServer(board_script) as chat,
+        running_server(tmp_path_factory.mktemp("newcomer"), chat.url, "--baselines") as platform,
+    ):
+        yield platform
+
+
+@pytest.mark.slow
+def test_without_an_api_the_server_works_on_the_simulated_board_and_says_so(newcomer: Platform) -> None:
+    assert "No API is configured, so the server works on the API board" in newcomer.log.read_text()
+    assert newcomer.schemas()["context_schema"]["properties"]["apis"]["items"]["enum"] == ["board"]
+    done = newcomer.run(newcomer.new_thread(), input={"instruction": READ})
+    assert done["answer"] == "There are 24 tasks."
+
+
+@pytest.mark.slow
+def test_the_baselines_are_served_on_request(newcomer: Platform) -> None:
+    assert newcomer.served().keys() == {"restgpt", "openfunctions"} | BASELINES
+    done = newcomer.client.assistants.get_graph("reflexion")
+    assert "judge" in {node["id"] for node in done["nodes"]}
+
+
+@pytest.mark.slow
+def test_the_folder_gets_no_file_that_describes_the_board(newcomer: Platform) -> None:
+    assert list(newcomer.log.parent.rglob("apis.yaml")) == []
+
+
+@pytest.mark.slow
+def test_the_server_ends_with_the_command(tmp_path: Path) -> None:
+    with ChatServer(board_script) as chat, running_server(tmp_path, chat.url) as platform:
+        platform.process.send_signal(signal.SIGINT)
+        assert platform.process.wait(PATIENCE_S) == 0
+        with pytest.raises(requests.ConnectionError):
+            requests.get(f"{platform.url}/ok", timeout=PATIENCE_S)
+
+
+def test_the_list_with_the_baselines_has_all_of_the_default_list() -> None:
+    default, everything = graphs_of("langgraph.json"), graphs_of("langgraph.baselines.json")
+    assert default.keys() == {"restgpt", "openfunctions"}
+    assert {name: everything[name] for name in default} == default
+    assert everything.keys() - default.keys() == BASELINES
+
+
+@pytest.mark.parametrize("name", sorted(graphs_of("langgraph.baselines.json")))
+def test_each_graph_of_the_lists_can_be_loaded(name: str) -> None:
+    module, _, variable = graphs_of("langgraph.baselines.json")[name]["path"].partition(":")
+    graph = getattr(import_module(module), variable)
+    assert isinstance(graph, ServedGraph)
+    assert graph.checkpointer is None
+
+
+def test_a_folder_without_the_configuration_is_a_usage_error(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = cli("studio")
+    assert ran.code == 2
+    assert "This folder has no langgraph.json." in ran.err
+
+
+def test_a_user_with_an_openai_key_only_gets_a_model(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = Settings.from_env({"OPENAI_API_KEY": "sk-secret"})
+    assert model_variables(settings, Terminal()) == {"RESTGPT_MODEL": MODEL}
+    said = capsys.readouterr().err
+    assert f"the server uses {MODEL} with your OPENAI_API_KEY" in said
+    assert "sk-secret" not in said
+
+
+def test_a_user_without_a_model_is_told_the_variables(capsys: pytest.CaptureFixture[str]) -> None:
+    # A local server has models of its own names, so its address is not enough.
+    for values in ({}, {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://localhost:11434/v1"}):
+        assert model_variables(Settings.from_env(values), Terminal()) == {}
+        said = capsys.readouterr().err
+        assert "RESTGPT_MODEL" in said
+        assert "OPENAI_API_KEY" in said
+
+
+def test_a_user_with_a_model_is_told_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert model_variables(Settings.from_env({"RESTGPT_MODEL": "openai:gpt-5"}), Terminal()) == {}
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,103 @@
+"""An MCP server in a test: `restgpt mcp` in a process of its own, or the same server in this one."""
+
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cli import at
+from mcp import Client, types
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from restgpt.worlds import CREDENTIAL
+from restgpt.worlds.server import WorldServer
+
+ERAS = ("legacy", "2026-07-28")
+"""The two eras of the protocol, as the SDK's client names them: a handshake and a session, or neither."""
+
+MOSS = {"operation": "create_task", "arguments": {"path": {"project_id": 1}, "body": {"title": "Moss"}}}
+MADE = "POST /projects/{project_id}/tasks 201"
+
+
+@dataclass
+class Person:
+    """A person at a client, who answers each question in the same way; keeps what was shown."""
+
+    action: str = "accept"
+    content: Mapping[str, Any] | None = field(default_factory=lambda: {"decision": "approve"})
+    shown: list[str] = field(default_factory=list)
+    before: Callable[[], None] = lambda: None
+    """What happens while the question is shown."""
+
+    async def __call__(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        self.shown.append(params.message)
+        self.before()
+        return types.ElicitResult(action=self.action, content=self.content)  # type: ignore[arg-type]
+
+
+def changes(world: WorldServer) -> list[str]:
+    """The changes that a world has carried out."""
+    return [f"{entry.method} {entry.template} {entry.status}" for entry in world.world.log if entry.method != "GET"]
+
+
+def environment(home: Path, more: Mapping[str, str] = {}) -> dict[str, str]:
+    """The environment of a server."""
+    return {**os.environ, "RESTGPT_HOME": str(home), "RESTGPT_AUTH_KEY": CREDENTIAL, **more}
+
+
+def stdio(world: WorldServer, home: Path, *options: str, env: Mapping[str, str] = {}) -> StdioServerParameters:
+    """The command of a server for a client over stdio."""
+    arguments = ["-m", "restgpt", "mcp", *at(world), *options]
+    return StdioServerParameters(command=sys.executable, args=arguments, env=environment(home, env))
+
+
+@asynccontextmanager
+async def connected(server: Any, era: str, person: Person | None = None, **options: Any) -> AsyncIterator[Client]:
+    """A client of the SDK in an era of the protocol; it can ask a person if there is one."""
+    async with Client(server, mode=era, elicitation_callback=person, **options) as client:
+        yield client
+
+
+@contextmanager
+def http_server(
+    arguments: Sequence[str], home: Path, *options: str, env: Mapping[str, str] = {}
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Start `restgpt mcp --http` on a free port; gives its URL and its process."""
+    command = [sys.executable, "-m", "restgpt", "mcp", *arguments, "--http", "--port", "0", *options]
+    process = subprocess.Popen(command, text=True, env=environment(home, env), stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    try:
+        line = process.stderr.readline()
+        assert "MCP server at" in line, line + process.stderr.read()
+        yield line.rpartition(" ")[2].strip(), process
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+@asynccontextmanager
+async def over_http(url: str, token: str = "") -> AsyncIterator[Any]:
+    """The transport to a server over HTTP, with a bearer token."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    async with (
+        create_mcp_http_client(headers=headers) as http,
+        streamable_http_client(url, http_client=http) as streams,
+    ):
+        yield streams
+
+
+def text_of(result: types.CallToolResult) -> str:
+    """The text of a result."""
+    return "\n".join(part.text for part in result.content if isinstance(part, types.TextContent))
+
+
+def facts_of(result: types.CallToolResult) -> dict[str, Any]:
+    """What a result tells programs."""
+    return dict((result.meta or {}).get("restgpt", {}))

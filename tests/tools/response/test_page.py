@@ -1,0 +1,136 @@
+"""Guards pages of bodies: every part can be read, each page is bounded, errors name what is there."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from restgpt.tools.response.content import read_content
+from restgpt.tools.response.page import ITEMS, MOST_ITEMS, NoSuchPartError, Page, read_page
+from restgpt.tools.response.store import Body
+
+ITEM = {"id": 7, "name": "Ada", "text": "long " * 400, "tags": ["a", "b"]}
+
+
+def body(value: Any, media_type: str = "application/json") -> Body:
+    data = value if isinstance(value, bytes) else json.dumps(value).encode()
+    content = read_content(data, media_type)
+    return Body(content.data, media_type, content.kind)
+
+
+def pages(given: Body, pointer: str = "", **options: Any) -> list[Page]:
+    found = [read_page(given, pointer, 1, **options)]
+    while (number := found[-1].next) is not None:
+        found.append(read_page(given, pointer, number, **options))
+    return found
+
+
+@pytest.mark.parametrize("count", [0, 1, ITEMS, ITEMS + 1, 5_000])
+def test_the_pages_of_a_list_hold_each_item_once(count: int) -> None:
+    found = pages(body({"items": list(range(count))}), "/items")
+    assert [item for page in found for item in json.loads(page.content)] == list(range(count))
+    assert found[0].previous is None
+    assert found[0].total == count
+
+
+def test_the_pages_of_an_object_hold_each_field_once() -> None:
+    value = {f"name {number}": number for number in range(50)}
+    found = pages(body(value))
+    assert {name: item for page in found for name, item in json.loads(page.content).items()} == value
+    assert len(found) == 3
+
+
+def test_the_pages_of_a_long_string_join_to_the_string() -> None:
+    text = "Grüße an 😀 Ada " * 5_000
+    found = pages(body({"a": [{"b": text}]}), "/a/0/b")
+    assert "".join(page.content for page in found) == text
+    assert all(len(page.content) <= 8_000 for page in found)
+
+
+def test_the_pages_of_a_text_and_of_binary_data_join_to_the_body() -> None:
+    text = "a line\n" * 9_000
+    assert "".join(page.content for page in pages(body(text.encode(), "text/plain"))) == text
+    data = bytes(range(256)) * 100
+    found = pages(body(data, "application/octet-stream"), room=1_000)
+    assert b"".join(base64.b64decode(page.content) for page in found) == data
+
+
+def test_an_item_that_does_not_fit_is_marked_and_its_pointer_gives_it_whole() -> None:
+    given = body([ITEM] * 40)
+    page = read_page(given, "", 2)
+    assert page.is_cut
+    assert not page.is_json
+    assert len(page.content) <= 8_000
+    assert page.content.startswith('20: {"id": 7, "name": "Ada", "text": "long ')
+    assert "more characters" in page.content
+    assert json.loads(read_page(given, "/39").content) == ITEM
+    assert read_page(given, "/39/text").content == ITEM["text"]
+
+
+@pytest.mark.parametrize("pointer", ["/a~1b/c~0d/1", "a~1b/c~0d/1"])
+def test_a_pointer_is_unescaped_as_rfc_6901_says(pointer: str) -> None:
+    assert read_page(body({"a/b": {"c~d": [1, 2]}}), pointer).content == "2"
+
+
+def test_a_large_body_is_read_in_parts_like_a_small_one() -> None:
+    value = {"rows": [{**ITEM, "id": number} for number in range(2_000)], "é": None, "huge": 10**400}
+    given = body(value)
+    assert given.size > 4_000_000
+    assert json.loads(read_page(given, "/rows/1999").content) == value["rows"][1999]  # type: ignore[index]
+    assert read_page(given, "/é").content == "null"
+    assert json.loads(read_page(given, "/huge").content) == 10**400
+    assert "value" not in vars(given)
+
+
+def test_json_lines_are_read_as_a_list() -> None:
+    lines = b"\n".join(json.dumps({"id": number}).encode() for number in range(30))
+    given = body(lines, "application/x-ndjson")
+    assert json.loads(read_page(given, "/29").content) == {"id": 29}
+    assert read_page(given).total == 30
+
+
+def test_an_empty_body_has_one_page_without_content() -> None:
+    assert read_page(body(b"")).kind == "empty"
+
+
+@pytest.mark.parametrize(
+    ("pointer", "page", "told"),
+    [
+        ("/items/4", 1, "/items is a list of 4 items, counted from 0: no '4'"),
+        ("/items/-1", 1, "no '-1'"),
+        ("/items/²", 1, "no '²'"),
+        ("/items/99999999999999999999", 1, "counted from 0"),
+        ("/nope", 1, 'the body has no field \'nope\'. It has "items", "n".'),
+        ("/n/0", 1, "/n is no object and no list"),
+        ("/items", 2, "/items has 1 page, no page 2"),
+        ("/items", 0, "no page 0"),
+        ("", -3, "no page -3"),
+    ],
+)
+def test_a_wrong_place_is_an_error_that_says_what_is_there(pointer: str, page: int, told: str) -> None:
+    with pytest.raises(NoSuchPartError, match=r".*") as caught:
+        read_page(body({"items": [1, 2, 3, 4], "n": 5}), pointer, page)
+    assert told in str(caught.value)
+
+
+def test_the_error_about_a_field_is_bounded_whatever_the_names_are() -> None:
+    with pytest.raises(NoSuchPartError) as caught:
+        read_page(body({f"{'n' * 5_000}{number}": 1 for number in range(100)}), "/" + "x" * 10_000)
+    assert len(str(caught.value)) < 1_000
+    with pytest.raises(NoSuchPartError, match="read it without a pointer"):
+        read_page(body(b"plain", "text/plain"), "/a")
+
+
+@pytest.mark.parametrize("size", [-5, 0, 1, 3, 10**9])
+def test_a_page_has_at_most_the_size_and_never_more_than_its_room(size: int) -> None:
+    page = read_page(body(list(range(100_000))), size=size)
+    assert 1 <= page.stop - page.start <= MOST_ITEMS
+    assert len(page.content) <= 8_000
+    assert len(read_page(body(b"x" * 50_000, "text/plain"), size=size).content) <= 8_000
+
+
+@pytest.mark.parametrize("value", [[["x" * 300] * 30] * 30, [{f"{'k' * 400}{n}": n for n in range(99)}] * 50])
+@pytest.mark.parametrize("room", [200, 1_000, 8_000])
+def test_no_page_is_longer_than_its_room(value: Any, room: int) -> None:
+    assert all(len(page.content) <= room for page in pages(body(value), room=room))
