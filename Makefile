@@ -9,6 +9,7 @@ WORKERS ?= 3
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+ROOMS := restgpt bench calling functions graph nodes prompts specs tools worlds
 # A target says how its tests go to workers. Quick tests: an idle worker takes some of the busiest one's (worksteal).
 # The whole suite: a file stays with one worker, or each worker would start the file's server (loadfile).
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
@@ -30,6 +31,8 @@ $(READY): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it with PYTHON=/path/to/python3"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --constraint constraints.txt
+	@# pip compiles an installed package, but not an editable one; without this, some environments compile at each start.
+	$(BIN)/python -m compileall -q -j 2 $(ROOMS)
 	@touch $(READY)
 
 .PHONY: demo

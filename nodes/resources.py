@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import partial
 from threading import Lock, Thread
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -28,7 +28,6 @@ from restgpt.calling.claim import Claim, LostClaimError
 from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.journal import Journal
 from restgpt.calling.policy import Rules
-from restgpt.calling.recipes.book import RecipeBook, RecipeFileError
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.session import Session, Watch, unwatched
 from restgpt.calling.shapes import Shapes
@@ -58,6 +57,9 @@ from restgpt.tools.sandbox.result import Limits
 from restgpt.tools.sandbox.waiting import WaitingPrograms
 from restgpt.tools.settings import Settings
 from restgpt.tools.tracing.content import redacted_with
+
+if TYPE_CHECKING:
+    from restgpt.calling.recipes.book import RecipeBook
 
 log = logging.getLogger("restgpt.recipes")
 
@@ -109,7 +111,7 @@ class Resources:
         http: HttpClient | None = None,
         settings: Settings | None = None,
         examples: Mapping[str, str] | None = None,
-        recipes: RecipeBook | Sequence[Recipe] | None = None,
+        recipes: "RecipeBook | Sequence[Recipe] | None" = None,
         clock: Callable[[], float] = time.monotonic,
         today: Callable[[], date] = date.today,
         now: Callable[[], float] = time.time,
@@ -235,6 +237,9 @@ class Resources:
 
     def recipes(self) -> Sequence[Recipe]:
         """Return the recipes that runs can use: those given, or those in the folder of the settings as they are now."""
+        # Late, because it reads YAML, which most programs do not need.
+        from restgpt.calling.recipes.book import RecipeBook, RecipeFileError
+
         given = self._recipes
         if given is not None and not isinstance(given, RecipeBook):
             return given

@@ -28,6 +28,11 @@ NAMES = frozenset(
     "clientassertion signature sig subscriptionkey ocpapimsubscriptionkey xamzsecuritytoken xgoogapikey sessionid "
     "sessiontoken xsubscriptiontoken appkey apptoken accesskey codeverifier".replace("_", "").split()
 )
+PUBLIC_HEADERS = frozenset(
+    {"accept", "accept-charset", "accept-encoding", "accept-language", "content-type", "prefer", "user-agent"}
+)
+"""Headers with no secrets (RFC 9110, RFC 7240): to hide "application/json" would break every answer."""
+
 _RARE = tuple(bytes([sign]) for sign in b"~^`|;@#$*!?<>()&%+=")
 _LETTERS = re.compile(r"[^a-z0-9]")
 # The bound on a name keeps the search linear in text that consists of question marks.
@@ -40,6 +45,11 @@ _HTML_ESCAPE = re.compile(rb"&#[xX]?[0-9a-fA-F]+;|&[a-z]+;")
 def is_secret_name(name: str) -> bool:
     """Tell whether a header, parameter or key of this name holds a secret, whatever its case and punctuation."""
     return _LETTERS.sub("", name.lower()) in NAMES
+
+
+def is_public_header(name: str) -> bool:
+    """Tell whether a header says what form of answer, or which version of the API, a client wants."""
+    return name.lower() in PUBLIC_HEADERS or name.lower().endswith("-version")
 
 
 class Redactor:

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
-import yaml
-
 from restgpt.specs.api import MOST_NOTES, Api, load_api, slug
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.download import public_url
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.model.role import ROLES
+from restgpt.tools.redaction import is_public_header
 
 AUTH_PREFIX = "RESTGPT_AUTH_"
 APIS_FILE = "apis.yaml"
@@ -179,6 +178,11 @@ class ApiEntry:
             effects=tuple(rule for rule in self.effects if rule.effect == "change"),
         )
 
+    def secrets(self) -> list[Secret]:
+        """All values that must be redacted: not those of headers that are public by their name, such as Accept."""
+        headers = [value for name, value in self.headers.items() if not is_public_header(name)]
+        return [*self.auth.values(), *headers, *self.query.values(), *self.cookies.values()]
+
     def credentials(self) -> dict[str, str]:
         """The credentials by scheme as plain text, for `load_api(auth=…)`."""
         return {scheme: secret.reveal() for scheme, secret in self.auth.items()}
@@ -335,8 +339,7 @@ class Settings:
         """All configured secrets, for redaction."""
         found = list(self.auth.values())
         for entry in self.apis.values():
-            for group in (entry.auth, entry.headers, entry.query, entry.cookies):
-                found += group.values()
+            found += entry.secrets()
         if self.database_url is not None:
             found.append(self.database_url)
         return [secret.reveal() for secret in found]
@@ -452,6 +455,8 @@ def _reason(error: Exception) -> str:
         return str(error.strerror)
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8 text"
+    import yaml
+
     mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
     return "it is not YAML" + (f"; see line {mark.line + 1}, column {mark.column + 1}" if mark else "")
 
@@ -481,6 +486,9 @@ def load_apis(path: Path | None, environ: Mapping[str, str]) -> Mapping[str, Api
     """
     if path is None:
         return {}
+    # Late, because most programs have no such file and the import takes long.
+    import yaml
+
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:

@@ -3,16 +3,16 @@
 import json
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
-
-from jsonschema.exceptions import ValidationError
-from referencing.exceptions import Unresolvable
+from typing import TYPE_CHECKING, Any
 
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.specs.problem import TooComplex
 from restgpt.specs.schemas.validation import errors_of
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.quotation import quoted
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 _WORDS = {
     "string": "a text",
@@ -125,6 +125,8 @@ def _missing(name: str, schema: Mapping[str, Any]) -> str:
 
 def _fault(recipe: Recipe, schema: Mapping[str, Any], value: Any) -> str:
     """Return what is wrong with the value of an input, or nothing."""
+    from referencing.exceptions import Unresolvable
+
     definitions = {key: recipe.inputs[key] for key in ("$defs",) if key in recipe.inputs}
     try:
         errors = errors_of(value, {**schema, **definitions}, most=1)
@@ -137,7 +139,7 @@ def _fault(recipe: Recipe, schema: Mapping[str, Any], value: Any) -> str:
     return _told(errors[0]) if errors else ""
 
 
-def _told(error: ValidationError) -> str:
+def _told(error: "ValidationError") -> str:
     place = "".join(f"[{part!r}]" for part in error.absolute_path)
     at = f" at {place}" if place else ""
     wanted: Any = error.validator_value

@@ -3,9 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
-
 from restgpt.calling.recipes.recipe import JsonType
 from restgpt.tools.quotation import quoted
 
@@ -25,8 +22,11 @@ def schema_fault(schema: Mapping[str, Any]) -> tuple[Place, str] | None:
     # Lists of recipes, prompts and terminals show a name on one line.
     if odd := [name for name in properties if not name.isprintable() or not 0 < len(name) <= MOST_NAME]:
         return ("inputs", "properties", odd[0]), f"must have a name of 1 to {MOST_NAME} characters on one line"
-    # The whole check takes milliseconds, which the inputs of a saved run do not need.
+    # The import and the whole check take milliseconds, which the inputs of a saved run do not need.
     if not all(map(_is_plain, properties.values())):
+        from jsonschema import Draft202012Validator
+        from jsonschema.exceptions import best_match
+
         check = Draft202012Validator(Draft202012Validator.META_SCHEMA)
         if error := best_match(check.iter_errors(schema)):
             return ("inputs", *error.absolute_path), f"is no JSON Schema: {error.message[:200]}"

@@ -299,7 +299,7 @@ def _operation_problems(operation: "Operation") -> "list[Problem]":
 
 
 def _lint(found: "Api") -> "list[Problem]":
-    """Return the problems of every operation, and the schema errors if `openapi-spec-validator` is installed."""
+    """Return the problems of every operation, and the schema errors if the extra `lint` is installed."""
     from restgpt.specs import Problem
 
     problems = [problem for operation in found.operations for problem in _operation_problems(operation)]
@@ -308,7 +308,7 @@ def _lint(found: "Api") -> "list[Problem]":
     except ImportError:
         return [
             *problems,
-            Problem("", "The document was not validated. Install the validator: pip install openapi-spec-validator"),
+            Problem("", "The document was not validated. Install the validator: pip install 'restgpt[lint]'"),
         ]
     version = str(found.document.get(("openapi",)) or found.document.get(("swagger",)) or "")
     validators = {"2.": OpenAPIV2SpecValidator, "3.0": OpenAPIV30SpecValidator, "3.1": OpenAPIV31SpecValidator}

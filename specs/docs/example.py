@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 from restgpt.specs.content import MediaType
 from restgpt.specs.effort import can_spend, spend, within
 from restgpt.specs.operation import Operation
@@ -329,6 +327,8 @@ def _implied_kind(flat: Schema) -> str:
 
 def _number(flat: Schema, kind: str) -> int | float:
     """Pick the plainest number within the bounds."""
+    from jsonschema import Draft202012Validator
+
     validator = Draft202012Validator({key: value for key, value in flat.items() if key in NUMBER_KEYS or key == "type"})
     bounds = [flat[key] for key in NUMBER_KEYS if key in flat and key != "multipleOf"]
     step = flat.get("multipleOf", 1)

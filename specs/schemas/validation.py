@@ -1,21 +1,21 @@
 """JSON Schema validation for untrusted schemas: it fetches no reference, and it ends.
 
 It tries no pattern that takes too long, and gives up after a number of steps: `anyOf` that refers to `anyOf` twice
-would take 2^n of them.
+would take 2^n of them. `jsonschema` is imported with the first validation, because it takes longer to import than most
+of this package.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from itertools import islice
-from typing import Any
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
-from jsonschema.validators import extend
-from referencing import Registry
+from typing import TYPE_CHECKING, Any
 
 from restgpt.specs.effort import spend, within
 from restgpt.specs.problem import TooComplex
 from restgpt.specs.schemas.pattern import is_found
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 # How many steps one validation may take: a step is a keyword that is applied to a value, or one of several parts of it.
 # The size of the value decides, in which each part may be validated by some alternatives.
@@ -25,11 +25,13 @@ REFERENCE_STEPS = 4
 # How many characters of a message are written, and how many parts of a keyword are looked at, in one step.
 STEP_CHARACTERS, STEP_PARTS = 32, 16
 
-Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError] | None]
+Keyword = Callable[[Any, Any, Any, Any], "Iterator[ValidationError] | None"]
 
 
-def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> "Iterator[ValidationError]":
     """Refuse a text in which a pattern is not found; accept it if the search might take too long."""
+    from jsonschema.exceptions import ValidationError
+
     if validator.is_type(instance, "string") and is_found(pattern, instance) is False:
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
@@ -37,7 +39,7 @@ def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterat
 def _counted(keyword: Keyword, steps: int) -> Keyword:
     """Return a keyword that spends steps when it is applied, and for each error."""
 
-    def apply(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    def apply(validator: Any, value: Any, instance: Any, schema: Any) -> "Iterator[ValidationError]":
         spend(steps + (len(value) // STEP_PARTS if isinstance(value, dict | list | str) else 0))
         for error in keyword(validator, value, instance, schema) or ():
             spend(len(error.message) // STEP_CHARACTERS)
@@ -49,7 +51,7 @@ def _counted(keyword: Keyword, steps: int) -> Keyword:
 def _counted_by_pairs(keyword: Keyword) -> Keyword:
     """Return a keyword that spends as many steps as there are pairs of its parts and of the parts of the value."""
 
-    def apply(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    def apply(validator: Any, value: Any, instance: Any, schema: Any) -> "Iterator[ValidationError]":
         parts = len(value) if isinstance(value, dict) else len(instance) if isinstance(instance, list) else 0
         spend(1 + parts * (len(instance) if isinstance(instance, dict | list) else 0))
         yield from keyword(validator, value, instance, schema) or ()
@@ -57,18 +59,21 @@ def _counted_by_pairs(keyword: Keyword) -> Keyword:
     return apply
 
 
-def _keywords() -> dict[str, Keyword]:
+@cache
+def _validator_class() -> Any:
+    """Return the class of JSON Schema 2020-12 whose keywords spend steps."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
     known: dict[str, Keyword] = {**Draft202012Validator.VALIDATORS, "pattern": _pattern}
     pairs = ("patternProperties", "uniqueItems")
-    return {
+    counted = {
         name: _counted_by_pairs(keyword)
         if name in pairs
         else _counted(keyword, REFERENCE_STEPS if name == "$ref" else 1)
         for name, keyword in known.items()
     }
-
-
-_Validator: Any = extend(Draft202012Validator, _keywords())  # type: ignore[no-untyped-call]
+    return extend(Draft202012Validator, counted)  # type: ignore[no-untyped-call]
 
 
 def allowed_steps(value: Any) -> int:
@@ -82,14 +87,16 @@ def allowed_steps(value: Any) -> int:
     return min(VALIDATED_MOST, VALIDATED_LEAST + VALIDATED_PART * parts)
 
 
-def errors_of(value: Any, schema: Mapping[str, Any], *, most: int | None = None) -> list[ValidationError]:
+def errors_of(value: Any, schema: Mapping[str, Any], *, most: int | None = None) -> "list[ValidationError]":
     """Return the errors of a value by JSON Schema 2020-12, at most `most` if it is given.
 
     Raises TooComplex after too many steps, and the errors of jsonschema for a broken schema.
     """
+    from referencing import Registry
+
     with within(allowed_steps(value)):
         # With an empty registry, a reference to another document is not fetched.
-        return list(islice(_Validator(schema, registry=Registry()).iter_errors(value), most))
+        return list(islice(_validator_class()(schema, registry=Registry()).iter_errors(value), most))
 
 
 def first_fault(value: Any, schema: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import grimp
@@ -13,6 +14,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ROOMS = {"bench", "calling", "functions", "graph", "nodes", "prompts", "specs", "tools", "worlds"}
+LATE = frozenset(
+    {
+        *("aiohttp", "authlib", "dotenv", "jsonschema", "langchain", "langchain_classic", "langchain_community"),
+        *("langchain_openai", "numpy", "openai", "psycopg", "referencing", "ryaml", "tiktoken", "typer", "yaml"),
+    }
+)
+"""Packages that are imported when they are first needed, so that `from restgpt import build_graph` stays light."""
+
 WATCHED = """
 import json, sys
 seen = []
@@ -54,6 +63,18 @@ def test_the_default_server_loads_no_baseline_and_touches_nothing(tmp_path: Path
 def test_importing_the_package_is_light(tmp_path: Path) -> None:
     modules = imported("import restgpt", tmp_path)["modules"]
     assert [name for name in ("langgraph", "langchain_core", "openai", "requests", "rich") if name in modules] == []
+
+
+def test_importing_build_graph_loads_no_heavy_package(tmp_path: Path) -> None:
+    program = "from restgpt import build_graph\nassert build_graph.__module__ == 'restgpt.graph.build'"
+    loaded = {name.partition(".")[0] for name in imported(program, tmp_path)["modules"]}
+    assert "langgraph" in loaded
+    assert sorted(loaded & LATE) == []
+
+
+def test_each_package_that_loads_late_is_installed_here() -> None:
+    """Otherwise the test above could not fail for it."""
+    assert sorted(name for name in LATE if find_spec(name) is None) == []
 
 
 @pytest.mark.slow

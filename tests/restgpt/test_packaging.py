@@ -1,5 +1,6 @@
 """Guards the installed package: all dependencies are declared, it installs only `restgpt`, its versions match."""
 
+import ast
 import os
 import re
 import shutil
@@ -8,10 +9,13 @@ import sys
 import sysconfig
 import tomllib
 import zipfile
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
@@ -21,6 +25,44 @@ NOT_SHIPPED = ("bench/rigs", "bench/real")
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 DATA = {".md", ".yaml", ".json", ".jsonl", ".typed"}
+
+EXTRA_OF = {
+    "bench/mcp/": "dev",
+    "calling/claim.py": "postgres",
+    "graph/persistence.py": "postgres",
+    "restgpt/commands/api.py": "lint",
+    "restgpt/commands/mcp.py": "mcp",
+    "restgpt/mcp/": "mcp",
+    "specs/search/vectors.py": "embeddings",
+    "tools/sandbox/monty.py": "sandbox-monty",
+    "tools/sandbox/wasi.py": "sandbox-wasi",
+}
+"""The extra that a module, or those of a folder, need; they say so without it."""
+
+SHARED = {
+    "fastmcp": "fastmcp",
+    "langgraph": "langgraph",
+    "langgraph.checkpoint": "langgraph-checkpoint",
+    "langgraph.checkpoint.postgres": "langgraph-checkpoint-postgres",
+    "langgraph.checkpoint.sqlite": "langgraph-checkpoint-sqlite",
+    "langgraph.prebuilt": "langgraph-prebuilt",
+    "langgraph.store": "langgraph-checkpoint",
+    "langgraph.store.postgres": "langgraph-checkpoint-postgres",
+    "langgraph.store.sqlite": "langgraph-checkpoint-sqlite",
+    "pydantic_monty": "pydantic-monty",
+}
+"""The distributions of the modules of a package that several distributions share, by the longest name that fits."""
+
+NEEDED = ("langgraph", "langchain-openai", "langchain-community", "requests", "pyyaml", "pytest")
+"""What has to be there after `make setup`."""
+
+
+def names_of(requirements: list[str]) -> set[str]:
+    return {canonicalize_name(Requirement(text).name) for text in requirements}
+
+
+CORE = names_of(PROJECT["project"]["dependencies"])
+EXTRAS = {name: names_of(listed) for name, listed in PROJECT["project"]["optional-dependencies"].items()}
 
 
 def is_left_out(path: Path) -> bool:
@@ -56,6 +98,11 @@ def test_the_contract_about_the_rigs_holds_for_all_that_is_shipped() -> None:
     assert set(contract["source_modules"]) == {name for name in shipped if not name.endswith(".__init__")}
 
 
+def test_the_set_up_compiles_every_room() -> None:
+    [listed] = re.findall(r"^ROOMS := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed.split()) == sorted([*ROOMS, "restgpt"])
+
+
 def test_every_room_is_linked_into_the_package_by_a_relative_link() -> None:
     links = {path.name: os.readlink(path) for path in (ROOT / "restgpt").iterdir() if path.is_symlink()}
     assert links == {room: f"../{room}" for room in ROOMS}
@@ -77,6 +124,78 @@ def test_lower_bounds_admit_the_tested_versions() -> None:
     names = {requirement.name.lower().replace("_", "-"): requirement for requirement in wanted}
     assert names.keys() - tested.keys() == set()
     assert [str(names[name]) for name in names if Version(tested[name]) not in names[name].specifier] == []
+
+
+def shipped_modules() -> Iterator[Path]:
+    """All modules of the wheel, by their path in the repository."""
+    for room in (*ROOMS, "restgpt"):
+        for path in (ROOT / room).rglob("*.py"):
+            found = path.relative_to(ROOT)
+            if not is_left_out(found) and not (room == "restgpt" and found.parts[1] in ROOMS):
+                yield found
+
+
+def imported_modules(path: Path) -> Iterator[str]:
+    """The modules of other distributions that a file imports anywhere in it."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        else:
+            continue
+        own = {*sys.stdlib_module_names, "restgpt"}
+        yield from (name for name in names if name.partition(".")[0] not in own)
+
+
+def distribution_of(module: str, installed: dict[str, list[str]]) -> str:
+    parts = module.split(".")
+    prefixes = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
+    shared = next((SHARED[prefix] for prefix in prefixes if prefix in SHARED), None)
+    # A package of an extra that is not installed here has the name of its distribution.
+    return shared or canonicalize_name(installed.get(parts[0], parts)[0])
+
+
+def used_distributions() -> dict[str, set[str]]:
+    """The distributions that the shipped modules import, with the modules that do."""
+    installed = {name: list(found) for name, found in packages_distributions().items()}
+    used: dict[str, set[str]] = {}
+    for path in shipped_modules():
+        for module in imported_modules(path):
+            used.setdefault(distribution_of(module, installed), set()).add(path.as_posix())
+    return used
+
+
+def extra_packages(path: str) -> set[str]:
+    return {name for part, extra in EXTRA_OF.items() if path.startswith(part) for name in EXTRAS[extra]}
+
+
+def test_every_imported_distribution_is_declared_in_the_core_or_in_the_extra_of_its_module() -> None:
+    undeclared = {
+        (name, path)
+        for name, paths in used_distributions().items()
+        for path in paths
+        if name not in CORE | extra_packages(path)
+    }
+    assert undeclared == set()
+
+
+def test_every_dependency_of_the_core_is_imported_by_some_module() -> None:
+    assert CORE - used_distributions().keys() == set()
+
+
+def test_every_extra_is_one_and_its_modules_need_it() -> None:
+    used = used_distributions()
+    idle = [
+        part
+        for part, extra in EXTRA_OF.items()
+        if not any(path.startswith(part) for name in EXTRAS[extra] for path in used.get(name, ()))
+    ]
+    assert idle == []
+
+
+def test_the_set_up_installs_what_the_project_needs() -> None:
+    assert set(NEEDED) - CORE - EXTRAS["dev"] == set()
 
 
 @pytest.fixture(scope="module")

@@ -133,6 +133,12 @@ def test_apis_are_read_with_their_secrets_and_rules(tmp_path: Path) -> None:
     assert "hush" not in repr(apis)
 
 
+def test_headers_that_are_public_by_their_name_are_no_secrets(tmp_path: Path) -> None:
+    headers = "{Accept: application/json, X-Api-Version: '2022-11-28', User-Agent: board/1, X-Key: hush-hush}"
+    apis = load_apis(write(tmp_path, f"a: {{spec: x, headers: {headers}, query: {{accept: hush}}}}"), {})
+    assert Settings(apis=apis).secrets() == ["hush-hush", "hush"]
+
+
 def test_the_first_fitting_rule_says_the_effect_by_the_criteria_of_policies(tmp_path: Path) -> None:
     path = write(
         tmp_path,

@@ -279,7 +279,7 @@ def _extras(entry: ApiEntry) -> RequestAuth:
             if _UNFIT.search(value):
                 raise SettingsError(f"{entry.name}.{name} in apis.yaml holds a line break or another control character")
     headers, query, cookies = groups
-    return RequestAuth(headers, query, cookies, frozenset(value for group in groups for value in group.values()))
+    return RequestAuth(headers, query, cookies, frozenset(secret.reveal() for secret in entry.secrets()))
 
 
 def _groups(entry: ApiEntry) -> tuple[Mapping[str, Secret], ...]:

@@ -10,28 +10,21 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
-
-import jsonschema
-from jsonschema.exceptions import ValidationError, best_match
-from referencing.exceptions import Unresolvable
+from typing import TYPE_CHECKING, Any
 
 from restgpt.specs.problem import TooComplex
 from restgpt.specs.schemas.validation import errors_of
 from restgpt.tools.errors import ArgumentProblem
 from restgpt.tools.request.files import Blob, BlobText
 
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+
 MOST_PROBLEMS = 8
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", list: "array"}
-# The exceptions of invalid schemas: bad patterns and references, keywords of the wrong type, recursion without end, and
-# too many steps.
-_BROKEN_SCHEMA = (
-    *(re.error, Unresolvable, TypeError, ValueError, AttributeError, RecursionError, jsonschema.SchemaError),
-    TooComplex,
-)
 
 Schema = Mapping[str, Any]
 
@@ -193,10 +186,17 @@ def validate(value: Any, schema: Schema, pointer: str) -> list[ArgumentProblem]:
 
     Such a value is sent, because the author of the schema could just as well have accepted every value.
     """
+    # With the first validation, because the import takes long.
+    from jsonschema.exceptions import SchemaError, best_match
+    from referencing.exceptions import Unresolvable
+
+    # The exceptions of invalid schemas: bad patterns and references, keywords of the wrong type, recursion without end,
+    # and too many steps.
+    builtin = (re.error, TypeError, ValueError, AttributeError, RecursionError)
     try:
         errors = sorted(errors_of(_for_validation(value), schema), key=lambda error: [str(part) for part in error.path])
         chosen = [best_match([error]) for error in errors[:MOST_PROBLEMS]]
-    except _BROKEN_SCHEMA:
+    except (*builtin, Unresolvable, SchemaError, TooComplex):
         return []
     found = [_problem(error, pointer) for error in chosen if not isinstance(error.instance, BlobText)]
     return list(dict.fromkeys(found))
@@ -212,7 +212,7 @@ def _for_validation(value: Any) -> Any:
     return value
 
 
-def _problem(error: ValidationError, pointer: str) -> ArgumentProblem:
+def _problem(error: "ValidationError", pointer: str) -> ArgumentProblem:
     place = pointer + "".join(f"/{pointer_part(str(part))}" for part in error.absolute_path)
     keyword, limit = error.validator, error.validator_value
     instance = error.instance

@@ -5,6 +5,7 @@ import binascii
 import mimetypes
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,12 @@ CONTENT_KEYS = ("@file", "@bytes")
 FILE_KEYS = (*CONTENT_KEYS, "filename", "content_type")
 """All keys of a file argument."""
 
-# Only the built-in table, so that the Content-Type does not depend on the MIME types of the machine.
-_TYPES = mimetypes.MimeTypes(filenames=())
+
+@cache
+def _types() -> mimetypes.MimeTypes:
+    """Return the built-in table only, so that the Content-Type does not depend on the MIME types of the machine."""
+    # The first table of a process reads the MIME types of the machine all the same, so none is made at import.
+    return mimetypes.MimeTypes(filenames=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,7 @@ def _read_file(value: Mapping[str, Any], policy: FilePolicy | None) -> Blob:
 
 def guess_type(filename: str | None) -> str:
     """Guess a media type from a file name; the result is the same on every machine."""
-    return (filename and _TYPES.guess_type(filename)[0]) or OCTETS
+    return (filename and _types().guess_type(filename)[0]) or OCTETS
 
 
 def _decode(text: Any) -> bytes:

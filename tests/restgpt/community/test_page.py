@@ -1,0 +1,139 @@
+"""Guards the page for users of langchain-community: every block runs, and old and new give the same answer."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from board import Board, served_board
+from langchain_core.messages import AIMessage
+from roles import by_role, program
+from scripted import Reply, ScriptedModel
+
+from restgpt.specs.bundled import bundled_document
+from restgpt.worlds import CREDENTIAL
+
+pytest.importorskip("langchain_community", reason="langchain-community, of the extra `community`, is not installed")
+pytest.importorskip("openapi_pydantic", reason="openapi-pydantic, of the extra `dev`, is not installed")
+
+PAGE = Path(__file__).parents[3] / "docs" / "from-langchain-community.md"
+BLOCKS = dict(
+    re.findall(r"<!-- ((?:old|new): \w+) -->\n```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+)
+NAME = "Winter timetable"
+GET = "GET /projects/{project_id} 200"
+READ = "print(get_project(project_id=1)['name'])"
+LISTED = "GET /projects 200"
+
+
+def old_planner(url: str) -> list[Reply]:
+    request = f'{{"url": "{url}/projects/1", "params": {{}}, "output_instructions": "the name"}}'
+    return [
+        "Action: api_planner\nAction Input: Which is project 1?",
+        "1. GET /projects/{project_id} to read it",
+        "Action: api_controller\nAction Input: 1. GET /projects/1 to read it",
+        f"Action: requests_get\nAction Input: {request}",
+        NAME,
+        f"Final Answer: {NAME}",
+        f"Final Answer: {NAME}",
+    ]
+
+
+def old_requests(url: str) -> list[Reply]:
+    call = {"name": "requests_get", "args": {"url": f"{url}/projects/1"}, "id": "1", "type": "tool_call"}
+    return [AIMessage("", tool_calls=[call]), NAME]
+
+
+def old_toolkit(url: str) -> list[Reply]:
+    return [f"Action: requests_get\nAction Input: {url}/projects/1", f"Final Answer: {NAME}"]
+
+
+def old_nla(url: str) -> list[Reply]:
+    return ["ARGS: ```json\n{}\n```", f'```json\n{{"response": "{NAME} and others"}}\n```']
+
+
+def old_chain(url: str) -> list[Reply]:
+    asked = {"name": "get_project", "arguments": '{"path_params": {"project_id": 1}}'}
+    return [AIMessage("", additional_kwargs={"function_call": asked})]
+
+
+OLD: dict[str, tuple[Callable[[str], list[Reply]], str, list[str]]] = {
+    "planner": (old_planner, NAME, [GET]),
+    "requests": (old_requests, NAME, [GET]),
+    "toolkit": (old_toolkit, NAME, [GET]),
+    "nla": (old_nla, f"{NAME} and others", [LISTED]),
+    "chain": (old_chain, NAME, [GET]),
+}
+"""The replies of the model, the answer and the requests of each old block."""
+
+NEW = {
+    "planner": ("print(get_projects_by_project_id(project_id=1)['name'])", NAME, [GET]),
+    "document": (READ, NAME, [GET]),
+    "approval": ("print(create_project(body={'name': 'Roof garden'})['name'])", "Roof garden", ["POST /projects 201"]),
+    "requests": (READ, NAME, [GET]),
+    "toolkit": (READ, NAME, [GET]),
+    "nla": ("print(rows(list_projects())[0]['name'], 'and others')", f"{NAME} and others", [LISTED]),
+    "chain": (READ, NAME, [GET]),
+}
+"""The program of the model, the answer and the requests of each new block."""
+
+
+MADE = '{"url": "URL/projects", "data": {"name": "Roof garden"}, "output_instructions": "the name"}'
+OLD_CHANGE: list[Reply] = [
+    "Action: api_controller\nAction Input: 1. POST /projects to make it",
+    f"Action: requests_post\nAction Input: {MADE}",
+    "Roof garden",
+    "Final Answer: Roof garden",
+    "Final Answer: Roof garden",
+]
+
+
+@pytest.fixture
+def board() -> Iterator[Board]:
+    with served_board() as found:
+        yield found
+
+
+def run(block: str, board: Board, llm: Any) -> Any:
+    spec = yaml.safe_load(bundled_document("toy").read_text(encoding="utf-8"))
+    names: dict[str, Any] = {
+        "SPEC": {**spec, "servers": [{"url": board.server.url}]},
+        "URL": board.server.url,
+        "TOKEN": CREDENTIAL,
+        "llm": llm,
+    }
+    exec(compile(BLOCKS[block], f"{PAGE.name}, {block}", "exec"), names)
+    return names["answer"]
+
+
+def test_every_block_of_the_page_is_run() -> None:
+    assert BLOCKS.keys() == {f"old: {name}" for name in OLD} | {f"new: {name}" for name in NEW}
+    assert PAGE.read_text(encoding="utf-8").count("```python") == len(BLOCKS)
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_the_old_call_answers(name: str, board: Board) -> None:
+    replies, answer, requests = OLD[name]
+    assert run(f"old: {name}", board, ScriptedModel(replies(board.server.url))) == answer
+    assert board.calls() == requests
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_the_new_call_answers_the_same(name: str, board: Board) -> None:
+    code, answer, requests = NEW[name]
+    llm = by_role({"express": [program(code)]})
+    assert run(f"new: {name}", board, llm) == answer
+    assert board.calls() == requests
+    assert name not in OLD or OLD[name][1:] == (answer, requests)
+    assert [text for text in llm.texts if CREDENTIAL in text] == []
+
+
+def test_of_a_change_the_old_agent_asks_nobody_and_the_new_one_does(board: Board) -> None:
+    replies = [reply.replace("URL", board.server.url) for reply in OLD_CHANGE if isinstance(reply, str)]
+    assert run("old: planner", board, ScriptedModel(replies)) == "Roof garden"
+    assert board.calls() == ["POST /projects 201"]
+    code = "post_projects(body={'name': 'Tool shed'})"
+    assert "The request was not sent." in run("new: planner", board, by_role({"express": [program(code)]}))
+    assert board.calls() == ["POST /projects 201"]
