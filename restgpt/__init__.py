@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from restgpt.api_tools import as_tools
     from restgpt.client import Client
     from restgpt.graph.build import build_graph
     from restgpt.graph.recipes.build import build_recipe
@@ -22,6 +23,7 @@ __all__ = [
     "Ran",
     "Undone",
     "__version__",
+    "as_tools",
     "build_graph",
     "build_recipe",
     "load_api",
@@ -37,6 +39,7 @@ MODULES = {
     "Pending": "outcome",
     "Ran": "outcome",
     "Undone": "outcome",
+    "as_tools": "api_tools",
     "build_graph": "graph.build",
     "build_recipe": "graph.recipes.build",
     "load_recipes": "graph.recipes.tools",

@@ -200,7 +200,7 @@ class Client:
 
     def carry_out(self, made: Draft, *, conversation: str | None = None, thread: str | None = None) -> Outcome:
         """Decide on a drafted call by the rules, and carry it out where no person has to be asked, as `call` does."""
-        if read := self._read(made, conversation):
+        if read := self.read(made, conversation=conversation):
             return read
         thread = thread or new_thread()
         self._graph.invoke(
@@ -212,8 +212,8 @@ class Client:
             self.earlier.expect(thread, conversation)
         return cast("Outcome", self._noted(self._outcome(thread)))
 
-    def _read(self, made: Draft, conversation: str | None) -> Called | None:
-        """Send a call that only reads and that no person is asked about; None for any other."""
+    def read(self, made: Draft, *, conversation: str | None = None) -> Called | None:
+        """Send a drafted call that only reads and that no person is asked about; None for any other, unsent."""
         if not made.effect.is_read:
             return None
         run = self._run("")
@@ -252,16 +252,24 @@ class Client:
             thread = as_thread or new_program()
         else:
             self._check_ended(thread)
+        given = self.program_input(code, operations=operations, conversation=conversation)
+        if conversation is not None:
+            self.earlier.expect(thread, conversation)
+        self._programs.invoke(given, _config(thread), context=self._context(thread))
+        return cast("Pending | Ran", self._noted(self._outcome(thread)))
+
+    def program_input(
+        self, code: str, *, operations: Sequence[str] | None = None, conversation: str | None = None
+    ) -> ProgramInput:
+        """Return the input of the graph that runs a program; the arguments are those of `run`."""
         given: ProgramInput = {"code": code}
         if operations is not None:
             given["operations"] = [self._catalogue.name_of(self.operation(name)) for name in operations]
         if conversation is not None:
-            self.earlier.expect(thread, conversation)
             state = self.earlier.state(conversation)
             if seen := answered_apis(self._catalogue, state["steps"], state["requests"]):
                 given["messages"] = [seen_message(seen)]
-        self._programs.invoke(given, _config(thread), context=self._context(thread))
-        return cast("Pending | Ran", self._noted(self._outcome(thread)))
+        return given
 
     def _check_ended(self, thread: str) -> None:
         if not thread.startswith(PROGRAM):

@@ -91,13 +91,20 @@ def definitions(
     `ask` is there only if a model is configured. Recipes are tools of their own as far as the budget goes; the others
     are behind `run_recipe`.
     """
-    found = [*_fixed(apis), *([_ask()] if has_model else []), *waiting_definitions()]
+    found = [*calling_definitions(apis), *([_ask()] if has_model else []), *waiting_definitions()]
     room = budget * TOKEN - ENVELOPE - sum(map(size_of, found))
     return [*found, *_of_recipes(recipes, room)]
 
 
-def _fixed(apis: Sequence[Api]) -> list[Definition]:
+def calling_definitions(apis: Sequence[Api], *, has_threads: bool = True) -> list[Definition]:
+    """Return the definitions that find, describe and call operations, run programs, and read results.
+
+    With `has_threads` a program can be corrected in its thread.
+    """
     operation, code = _TEXT, _TEXT
+    after_error = render("tool_program_in_thread" if has_threads else "tool_program_alone").strip()
+    program = render("tool_run_program", after_error=after_error)
+    thread = {"thread": _TEXT} if has_threads else {}
     return [
         Definition(
             "find_operations",
@@ -115,7 +122,7 @@ def _fixed(apis: Sequence[Api]) -> list[Definition]:
             ),
         ),
         reading_definition(),
-        Definition("run_program", render("tool_run_program"), _object({"code": code, "thread": _TEXT}, "code")),
+        Definition("run_program", program, _object({"code": code, **thread}, "code")),
     ]
 
 

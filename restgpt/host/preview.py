@@ -67,9 +67,10 @@ def preview_ran(ran: Ran, *, budget: int = BUDGET, handle: str = "") -> Preview:
     lines = ["The program reported:" if ran.ok else f"The program ended without a report ({ran.end})."]
     if counted:
         lines.insert(0, f"Calls: {', '.join(counted)}{more}."[:NOTES])
-    if not ran.ok and ran.end != "unknown":
+    if not ran.ok and ran.end != "unknown" and ran.thread:
         lines.append(f"Correct it with thread={ran.thread}: changes that were made are not repeated.")
-    structured = {"ok": ran.ok, "end": ran.end, "thread": ran.thread, "calls": len(made)}
+    thread = {"thread": ran.thread} if ran.thread else {}
+    structured = {"ok": ran.ok, "end": ran.end, **thread, "calls": len(made)}
     left = max(1, budget - AROUND - sum(map(len, lines)) // TOKEN)
     return _with(lines, preview_text(ran.text, budget=left), structured, handle or ran.handle, "report")
 

@@ -38,6 +38,13 @@ def test_a_client_calls_and_undoes_what_a_person_approved() -> None:
     assert "/tasks/103" in shown
 
 
+def test_operations_are_tools_whose_pause_is_that_of_the_agent() -> None:
+    shown, *_, sent, answer = result_of("api_tools.py")
+    assert "/tasks/110" in shown
+    assert "HTTP 204" in sent
+    assert answer == "Done: task 110 is gone."
+
+
 def test_every_example_is_run_by_a_test() -> None:
     tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
     assert [path.name for path in EXAMPLES.glob("*.py") if f'"{path.name}"' not in tests] == []

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 from board import Board, served_board
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
 from pair import Pair, served_pair
 
-from restgpt.client import Client, UnknownThreadError
+from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
 from restgpt.nodes.client_program import UnfinishedProgramError
 from restgpt.nodes.resources import Resources
 from restgpt.outcome import Called, Pending, Ran, Undone
@@ -132,3 +134,15 @@ def test_a_call_of_a_conversation_may_not_send_on_what_a_program_read(pair: Pair
 def pair() -> Iterator[Pair]:
     with served_pair() as served:
         yield served
+
+
+def test_another_process_can_decide_and_go_on(board: Board) -> None:
+    saver, store = InMemorySaver(), InMemoryStore()
+    question = waiting(Client([board.api], checkpointer=saver, store=store).run(f"{ADD}print(made['title'])"))
+    other = Client([board.api], checkpointer=saver, store=store)
+    assert other.standing(question.thread) == question
+    done = ran(other.decide(Pending.from_json(question.to_json()), "approve"))
+    assert (done.text, other.body(done.handle).text()) == ("Buy soil", "Buy soil")
+    with pytest.raises(OutdatedDecisionError):
+        other.decide(question, "approve")
+    assert board.calls() == ["POST /projects/{project_id}/tasks 201"]

@@ -1,0 +1,223 @@
+"""Operations of APIs as tools of LangChain, for any agent; a pause for approval is a pause of the agent's graph."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+from uuid import uuid4
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
+from langchain_core.tools import StructuredTool, ToolException
+from langgraph.runtime import get_runtime
+from langgraph.store.base import BaseStore
+from pydantic import ValidationError, validate_call
+
+from restgpt.calling.call import Draft
+from restgpt.client import Client
+from restgpt.graph.build import make_resources
+from restgpt.graph.calls import build_calls, calls_input
+from restgpt.graph.program import ProgramInput, build_program, ended
+from restgpt.host.definitions import Definition, calling_definitions
+from restgpt.host.direct import direct_definitions
+from restgpt.host.operations import FOUND, described_text, found_text
+from restgpt.host.preview import preview, preview_ran
+from restgpt.host.reading import read
+from restgpt.nodes.context import Context
+from restgpt.nodes.resources import Resources
+from restgpt.outcome import Called, Ran
+from restgpt.specs import Api, Catalogue, Operation, UnknownOperationError
+from restgpt.specs.docs.keyword import GROUPS
+from restgpt.tools.errors import RepairableError, StoppingError
+from restgpt.tools.response.memory_store import BoundedMemory
+from restgpt.tools.response.store import UnknownHandleError
+from restgpt.tools.thread_pool import SHARED
+
+STATE = ["requests", "steps", "program", "answer"]
+"""The keys of a subgraph's state that tell what came of its calls."""
+
+
+class UnapprovedCallError(StoppingError):
+    """A call waits for a person, and whoever called the tool cannot ask one."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A call wants to change something and waits for a person's approval, but its tool was called where nobody "
+            "can be asked. Call it in a node of a graph with a checkpointer, such as create_agent(…, checkpointer=…), "
+            'whose run pauses then, or make the tools with context={"writes": "allow"}. The call was not sent.'
+        )
+
+
+def as_tools(
+    apis: Sequence[Api] | None = None,
+    *,
+    direct: Sequence[str] | bool = False,
+    context: Context | Mapping[str, Any] | None = None,
+    store: BaseStore | None = None,
+    resources: Resources | None = None,
+) -> list[StructuredTool]:
+    """Return a few tools for all operations of `apis`: find, describe and call operations, run programs, read results.
+
+    With `direct` each operation is a tool instead, at most 40; a list of operation names chooses them. The other
+    arguments are those of `Client`; without `store`, the tools use the store of the graph that calls them. In a node of
+    a LangGraph graph, a call that needs approval pauses the graph with the payload of LangChain's human-in-the-loop
+    middleware, and the graph is resumed with its decisions. Raises `SettingsError` if there is no API, and for too many
+    direct tools.
+    """
+    resources = make_resources(apis, model=None, models=None, context=context, store=store, resources=resources)
+    return _Toolset(resources, store).direct(direct) if direct else _Toolset(resources, store).few()
+
+
+class _Toolset:
+    """The tools of some APIs, which share their connections, and what models have read in each thread of the host."""
+
+    def __init__(self, resources: Resources, store: BaseStore | None) -> None:
+        self._resources = resources
+        self._own = store or BoundedMemory()
+        self._given = store
+        self._calls = build_calls(resources)
+        self._programs = build_program(resources=resources)
+        self._clients: dict[int, Client] = {}
+
+    def few(self) -> list[StructuredTool]:
+        """Return the tools that serve every operation."""
+        functions: dict[str, tuple[Callable[..., Any], bool]] = {
+            "find_operations": (self._find, False),
+            "describe_operation": (self._describe, False),
+            "call_operation": (self._call, True),
+            "run_program": (self._run, True),
+            "read_result": (self._read, False),
+        }
+        apis = self._catalogue.apis
+        return [self._tool(item, *functions[item.name]) for item in calling_definitions(apis, has_threads=False)]
+
+    def direct(self, chosen: Sequence[str] | bool) -> list[StructuredTool]:
+        """Return a tool for each operation, and those that describe operations and read results."""
+        catalogue = self._catalogue
+        operations = list(catalogue) if chosen is True else [catalogue.operation(key) for key in chosen or ()]
+        found = direct_definitions(catalogue, operations)
+        own = [self._tool(found[number], self._caller(operation), True) for number, operation in enumerate(operations)]
+        more: dict[str, Callable[..., Any]] = {"describe_operation": self._describe, "read_result": self._read}
+        rest = {item.name: item for item in found[len(operations) :]}
+        return [*own, *(self._tool(rest[name], function, False) for name, function in more.items())]
+
+    @property
+    def _catalogue(self) -> Catalogue:
+        return self._resources.catalogue(self._resources.defaults.apis)
+
+    def _tool(self, definition: Definition, function: Callable[..., Any], sends: bool) -> StructuredTool:
+        checked = validate_call(function)
+
+        def run(**given: Any) -> str:
+            made = _answered(definition.name, checked, given)
+            return self._finished(made, self._sent(made)) if sends else str(made)
+
+        async def arun(**given: Any) -> str:
+            made = await SHARED.run(_answered, definition.name, checked, given)
+            if not sends:
+                return str(made)
+            return await SHARED.run(self._finished, made, await self._asent(made))
+
+        return StructuredTool(
+            name=definition.name,
+            description=definition.description or definition.name,
+            args_schema=dict(definition.input_schema),
+            func=run,
+            coroutine=arun,
+            handle_tool_error=True,
+        )
+
+    def _find(self, query: str, limit: int = FOUND) -> str:
+        return found_text(self._catalogue, query, limit)
+
+    def _describe(self, operations: list[str]) -> str:
+        return described_text(self._catalogue, operations)
+
+    def _read(self, handle: str, pointer: str = "", page: int = 1) -> str:
+        return read(self._client().body, handle, pointer, page).text
+
+    def _call(self, operation: str, arguments: dict[str, Any] | None = None, pages: int = 1) -> Draft | Called:
+        """Draft a call, and send it at once if it only reads."""
+        client = self._client()
+        made = client.draft(operation, arguments or {}, pages=pages, conversation=_thread())
+        return client.read(made, conversation=_thread()) or made
+
+    def _caller(self, operation: Operation) -> Callable[..., Draft | Called]:
+        name = self._catalogue.name_of(operation)
+
+        def call(**arguments: Any) -> Draft | Called:
+            return self._call(name, {place: value for place, value in arguments.items() if place in GROUPS.values()})
+
+        return call
+
+    def _run(self, code: str) -> ProgramInput:
+        return self._client().program_input(code, conversation=_thread())
+
+    def _sent(self, made: Any) -> Mapping[str, Any]:
+        if isinstance(made, Called):
+            return {}
+        graph, given = self._given_to(made)
+        return cast("Mapping[str, Any]", graph.invoke(given, _config(), output_keys=STATE))
+
+    async def _asent(self, made: Any) -> Mapping[str, Any]:
+        if isinstance(made, Called):
+            return {}
+        graph, given = self._given_to(made)
+        return cast("Mapping[str, Any]", await graph.ainvoke(given, _config(), output_keys=STATE))
+
+    def _given_to(self, made: Any) -> tuple[Any, Any]:
+        if isinstance(made, Draft):
+            return self._calls, calls_input([made], earlier=self._client().earlier.flows(_thread()))
+        return self._programs, made
+
+    def _finished(self, made: Any, output: Mapping[str, Any]) -> str:
+        """Return what the model is told; raises `UnapprovedCallError` where nobody can be asked."""
+        if isinstance(made, Called):
+            return preview(made).text
+        if output.get("__interrupt__"):
+            raise UnapprovedCallError
+        client = self._client()
+        if isinstance(made, Draft):
+            called = Called(output["requests"][0], _open=client.body)
+            client.earlier.add(_thread(), called.record)
+            return preview(called).text
+        found = ended(output)
+        assert found is not None, "a graph ends when its program has ended"
+        calls = tuple(Called(request, _open=client.body) for request in found.requests)
+        for call in calls:
+            client.earlier.add(_thread(), call.record)
+        return preview_ran(Ran("", found.end, found.text, calls)).text
+
+    def _client(self) -> Client:
+        """Return the client over the store of the host's graph, or over the tools' own where there is none."""
+        store = self._given or _host_store() or self._own
+        if id(store) not in self._clients:
+            self._clients[id(store)] = Client(resources=self._resources, store=store)
+        return self._clients[id(store)]
+
+
+def _answered(name: str, function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """Call a function with the arguments of a model; what the model can repair becomes the result of its tool."""
+    try:
+        return function(**given)
+    except ValidationError as error:
+        problems = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False)]
+        raise ToolException(f"{name} was not called. {'; '.join(problems)}") from None
+    except (RepairableError, UnknownOperationError, UnknownHandleError) as error:
+        raise ToolException(str(error)) from None
+
+
+def _host_store() -> BaseStore | None:
+    try:
+        runtime: Any = get_runtime()
+    except (KeyError, RuntimeError):
+        # Outside of any graph.
+        return None
+    return cast("BaseStore | None", getattr(runtime, "store", None))
+
+
+def _thread() -> str:
+    return str(ensure_config().get("configurable", {}).get("thread_id") or "")
+
+
+def _config() -> RunnableConfig | None:
+    """Return the config of a call outside of any graph: a thread of its own, for the journal."""
+    return None if _thread() else {"configurable": {"thread_id": uuid4().hex}}

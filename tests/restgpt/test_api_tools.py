@@ -1,0 +1,216 @@
+"""Guards `as_tools`: operations as tools of any agent of LangChain, whose approvals pause the agent's graph."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from board import Board, served_board
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
+from pair import SECRET, Pair, served_pair
+from scripted import ScriptedModel
+
+from restgpt import Client, as_tools
+from restgpt.api_tools import UnapprovedCallError
+from restgpt.host.definitions import BUDGET
+from restgpt.nodes.resources import Resources
+from restgpt.outcome import Pending
+from restgpt.tools.errors import SettingsError
+
+CONFIG: Any = {"configurable": {"thread_id": "host"}}
+DELETE = {"operation": "delete_task", "arguments": {"path": {"task_id": 102}}}
+NAMES = ["find_operations", "describe_operation", "call_operation", "read_result", "run_program"]
+
+
+@pytest.fixture
+def board() -> Iterator[Board]:
+    with served_board() as served:
+        yield served
+
+
+def tool(board: Board, name: str, **options: Any) -> Any:
+    return {item.name: item for item in as_tools([board.api], **options)}[name]
+
+
+def calls(*wanted: tuple[str, dict[str, Any]]) -> AIMessage:
+    made = [{"name": name, "args": args, "id": f"call-{number}"} for number, (name, args) in enumerate(wanted)]
+    return AIMessage("", tool_calls=made)
+
+
+def host(board: Board, *replies: Any, store: InMemoryStore | None = None, **options: Any) -> Any:
+    model = ScriptedModel([*replies, "Done."])
+    return create_agent(model, as_tools([board.api]), checkpointer=InMemorySaver(), store=store, **options)
+
+
+def results(state: dict[str, Any]) -> list[str]:
+    return [str(message.text) for message in state["messages"] if message.type == "tool"]
+
+
+def approve(count: int = 1) -> Any:
+    return Command(resume={"decisions": [{"type": "approve"}] * count})
+
+
+def test_there_are_few_tools_within_the_budget(board: Board) -> None:
+    tools = as_tools([board.api])
+    assert [item.name for item in tools] == NAMES
+    assert sum(len(item.description) + len(str(item.args_schema)) for item in tools) / 4 < BUDGET
+    assert "thread" not in tool(board, "run_program").args
+
+
+def test_operations_are_found_described_and_read(board: Board) -> None:
+    assert "delete_task" in tool(board, "find_operations").invoke({"query": "remove a task"})
+    assert "task_id" in tool(board, "describe_operation").invoke({"operations": ["delete_task"]})
+    text = tool(board, "call_operation").invoke({"operation": "get_task", "arguments": {"path": {"task_id": 103}}})
+    assert "HTTP 200" in text
+    assert "Paint the maps" in text
+
+
+def test_a_long_result_is_read_on_by_its_handle(board: Board) -> None:
+    tools = {item.name: item for item in as_tools([board.api])}
+    board.world.call("PATCH /tasks/{task_id}", path={"task_id": 103}, body={"notes": "x" * 20_000})
+    given = {"operation": "get_task", "arguments": {"path": {"task_id": 103}}}
+    shown = tools["call_operation"].invoke(given)
+    handle = shown.partition("handle=")[2].partition(",")[0]
+    assert len(shown) < 5000
+    assert "xxx" in tools["read_result"].invoke({"handle": handle, "pointer": "/notes"})
+
+
+def test_a_mistake_of_the_model_is_the_result_of_the_tool(board: Board) -> None:
+    call = tool(board, "call_operation")
+    assert "delete_task" in call.invoke({"operation": "delete_tusk"})
+    assert "task_id" in call.invoke({"operation": "delete_task", "arguments": {"path": {"task_id": "none"}}})
+    assert "was not called" in call.invoke({"operations": "delete_task"})
+    assert "was not called" in call.invoke({"operation": 7, "pages": "many"})
+    assert "no response is kept" in tool(board, "read_result").invoke({"handle": "body-0"})
+    assert board.calls() == []
+
+
+def test_a_change_pauses_the_agent_and_is_sent_once(board: Board) -> None:
+    agent = host(board, calls(("call_operation", DELETE)))
+    [pause] = agent.invoke({"messages": [("user", "Delete task 102")]}, CONFIG)["__interrupt__"]
+    assert "DELETE" in pause.value["action_requests"][0]["description"]
+    assert "102" in board.tasks()
+    assert "HTTP 204" in results(agent.invoke(approve(), CONFIG))[0]
+    assert [line for line in board.calls() if line.startswith("DELETE")] == ["DELETE /tasks/{task_id} 204"]
+
+
+def test_a_rejected_change_is_told_to_the_model(board: Board) -> None:
+    agent = host(board, calls(("call_operation", DELETE)))
+    agent.invoke({"messages": [("user", "Delete task 102")]}, CONFIG)
+    told = results(agent.invoke(Command(resume={"decisions": [{"type": "reject", "message": "Keep it."}]}), CONFIG))
+    assert "not sent" in told[0]
+    assert "Keep it." in told[0]
+    assert "102" in board.tasks()
+
+
+def test_an_asynchronous_agent_pauses_too(board: Board) -> None:
+    agent = host(board, calls(("call_operation", DELETE)))
+
+    async def run() -> dict[str, Any]:
+        paused = await agent.ainvoke({"messages": [("user", "Delete task 102")]}, CONFIG)
+        assert paused["__interrupt__"]
+        done: dict[str, Any] = await agent.ainvoke(approve(), CONFIG)
+        return done
+
+    assert "HTTP 204" in results(asyncio.run(run()))[0]
+    assert "102" not in board.tasks()
+
+
+def test_changes_of_one_reply_are_asked_about_each_for_itself(board: Board) -> None:
+    other = {"operation": "delete_task", "arguments": {"path": {"task_id": 103}}}
+    agent = host(board, calls(("call_operation", DELETE), ("call_operation", other)))
+    pauses = agent.invoke({"messages": [("user", "Delete 102 and 103")]}, CONFIG)["__interrupt__"]
+    assert len(pauses) == 2
+    kinds = {pause.id: "approve" if "/tasks/102" in str(pause.value) else "reject" for pause in pauses}
+    agent.invoke(Command(resume={key: {"decisions": [{"type": kind}]} for key, kind in kinds.items()}), CONFIG)
+    assert ("102" in board.tasks(), "103" in board.tasks()) == (False, True)
+
+
+def test_the_middleware_of_the_host_and_the_tools_ask_in_one_form(board: Board) -> None:
+    """A host that already shows the questions of the middleware shows these too."""
+    middleware = HumanInTheLoopMiddleware(interrupt_on={"call_operation": True})
+    agent = host(board, calls(("call_operation", DELETE)), middleware=[middleware])
+    [of_host] = agent.invoke({"messages": [("user", "Delete task 102")]}, CONFIG)["__interrupt__"]
+    [of_tool] = agent.invoke(approve(), CONFIG)["__interrupt__"]
+    assert of_host.value.keys() <= of_tool.value.keys()
+    assert of_host.value["action_requests"][0].keys() <= of_tool.value["action_requests"][0].keys()
+    assert "HTTP 204" in results(agent.invoke(approve(), CONFIG))[0]
+
+
+def test_a_program_pauses_the_agent_and_goes_on(board: Board) -> None:
+    code = "for number in (102, 103):\n    delete_task(task_id=number)\nprint(len(rows(find_tasks(pages=9))))"
+    agent = host(board, calls(("run_program", {"code": code})))
+    left = len(board.tasks()) - 2
+    state = agent.invoke({"messages": [("user", "Delete 102 and 103")]}, CONFIG)
+    while state.get("__interrupt__"):
+        state = agent.invoke(approve(), CONFIG)
+    assert f"{left}" in results(state)[0]
+    assert not {"102", "103"} & board.tasks().keys()
+
+
+def test_a_program_with_an_error_is_told_to_the_model(board: Board) -> None:
+    text = tool(board, "run_program").invoke({"code": "print(len(rows(list_projects())))\n1 / 0"})
+    assert "ZeroDivisionError" in text
+    assert "thread=" not in text
+
+
+def test_a_change_is_not_sent_where_nobody_can_be_asked(board: Board) -> None:
+    with pytest.raises(UnapprovedCallError, match="create_agent"):
+        tool(board, "call_operation").invoke(DELETE)
+    with pytest.raises(UnapprovedCallError):
+        asyncio.run(tool(board, "run_program").ainvoke({"code": "delete_task(task_id=102)"}))
+    assert "102" in board.tasks()
+
+
+def test_changes_are_sent_where_the_settings_allow_them(board: Board) -> None:
+    assert "HTTP 204" in tool(board, "call_operation", context={"writes": "allow"}).invoke(DELETE)
+    assert "102" not in board.tasks()
+
+
+def test_a_change_of_an_agent_is_undone_by_a_client(board: Board) -> None:
+    store = InMemoryStore()
+    agent = host(board, calls(("call_operation", DELETE)), store=store)
+    agent.invoke({"messages": [("user", "Delete task 102")]}, CONFIG)
+    agent.invoke(approve(), CONFIG)
+    client = Client([board.api], store=store)
+    waiting = client.undo("host")
+    assert isinstance(waiting, Pending)
+    assert client.decide(waiting, "approve").ok
+
+
+def test_operations_are_direct_tools_on_request(board: Board) -> None:
+    tools = as_tools([board.api], direct=["get_task", "delete_task"])
+    assert [item.name for item in tools] == ["get_task", "delete_task", "describe_operation", "read_result"]
+    assert "Paint the maps" in tools[0].invoke({"path": {"task_id": 103}})
+    with pytest.raises(UnapprovedCallError):
+        tools[1].invoke({"path": {"task_id": 103}})
+    assert len(as_tools([board.api], direct=True)) == len(board.api.operations) + 2
+
+
+def test_too_many_direct_tools_are_refused() -> None:
+    from restgpt import load_api
+    from restgpt.specs.bundled import bundled_document
+
+    with pytest.raises(SettingsError, match="at most 40"):
+        as_tools([load_api(bundled_document("tmdb").read_bytes())], direct=True)
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    with served_pair() as served:
+        yield served
+
+
+def test_a_value_of_another_api_pauses_the_agent_even_for_a_read(pair: Pair) -> None:
+    resources = Resources([pair.crm, pair.collector], settings=pair.settings())
+    read = ("call_operation", {"operation": "get_customer", "arguments": {"path": {"customer": 7}}})
+    drop = ("call_operation", {"operation": "get_drop", "arguments": {"path": {"what": SECRET}}})
+    model = ScriptedModel([calls(read), calls(drop), "Done."])
+    agent: Any = create_agent(model, as_tools(resources=resources), checkpointer=InMemorySaver())
+    assert agent.invoke({"messages": [("user", "Go")]}, CONFIG)["__interrupt__"]
+    assert pair.paths == []
