@@ -7,6 +7,7 @@ the call once more, with the answer. Either way the question is in a checkpoint,
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib.metadata import version
 from threading import Event
 from typing import Any, TypeVar
 
@@ -19,7 +20,6 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
-import restgpt
 from restgpt.host.definitions import Definition
 from restgpt.host.reading import TEMPLATE
 from restgpt.mcp.elicitation import KEY, decision_of, elicitation, is_asked_by_form
@@ -53,7 +53,7 @@ def make_server(service: Service, seals: Seals, principal: Principal) -> Server[
     return Server(
         NAME,
         title="RestGPT",
-        version=restgpt.__version__,
+        version=version(NAME),
         description="Calls REST APIs by their OpenAPI documents, each change approved by a person and made once.",
         instructions=INSTRUCTIONS,
         on_list_tools=handlers.list_tools,
