@@ -89,6 +89,15 @@ $(AEGRA): bench/rigs/aegra.txt | $(READY)
 scale-test: $(READY) $(AEGRA) ## kill and stop servers on one PostgreSQL during 500 runs: no change lost, none made twice unasked
 	$(BIN)/python -m restgpt.bench.rigs.scale
 
+CLIENTS := tests/support/javascript/node_modules/.ready
+
+.PHONY: javascript
+javascript: $(CLIENTS) ## install LangGraph's JavaScript clients, with which slow tests read a server's streams (needs Node.js)
+
+$(CLIENTS): tests/support/javascript/package-lock.json
+	cd $(dir $<) && npm ci --no-audit --no-fund --silent
+	@touch $@
+
 REQUIRE ?= langgraph kinto
 
 .PHONY: real
@@ -135,7 +144,7 @@ constraints: $(READY) ## write constraints.txt from the packages installed in .v
 
 .PHONY: clean
 clean: ## remove .venv, build output and caches
-	rm -rf $(VENV) .kinto .aegra build dist *.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .kinto .aegra tests/support/javascript/node_modules build dist *.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 METHOD ?= restgpt

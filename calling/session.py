@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from restgpt.calling.journal import Journal
 from restgpt.calling.policy import Rules
@@ -33,12 +34,29 @@ UNREACHABLE = (ConnectFault, ResolveFault)
 
 
 @dataclass(slots=True)
+class Exchange:
+    """One request while it is sent; `status` is set when its response is there."""
+
+    status: int | None = None
+
+
+Watch: TypeAlias = Callable[["Session", PreparedRequest, Operation], AbstractContextManager[Exchange]]
+"""A function that is told of each request: it returns a context manager around the sending."""
+
+
+def unwatched(session: "Session", request: PreparedRequest, operation: Operation) -> AbstractContextManager[Exchange]:
+    """Tell nobody of a request."""
+    return nullcontext(Exchange())
+
+
+@dataclass(slots=True)
 class Session:
     """Everything outside that the calls of one thread use, and the number of requests they sent.
 
     `keep_earlier` has the target of a change read before the change is made, so that it can be undone. `compares` has
     answers compared with their documented schemas, which gives notices for a reader of the answers. Seam: `clock`,
-    in seconds, which is the HTTP client's. `deadline` is the moment of that clock by which all requests end.
+    in seconds, which is the HTTP client's. `deadline` is the moment of that clock by which all requests end. `watch` is
+    told of each request right before it is sent, and of its end.
     """
 
     catalogue: Catalogue
@@ -51,6 +69,7 @@ class Session:
     clock: Callable[[], float] = time.monotonic
     requests: int = 0
     deadline: float | None = None
+    watch: Watch = unwatched
 
     def send(
         self,
@@ -65,7 +84,9 @@ class Session:
         self.requests += 1
         moments = [moment for moment in (deadline, self.deadline) if moment is not None]
         until = min(moments, default=None)
-        reply = self.http.send(request, operation, deadline=until, is_read=is_read, before_send=before_send)
+        with self.watch(self, request, operation) as exchange:
+            reply = self.http.send(request, operation, deadline=until, is_read=is_read, before_send=before_send)
+            exchange.status = reply.status
         if refused := refused_credential(operation, reply, self.http.credentials):
             raise refused
         return reply

@@ -8,10 +8,12 @@ import ast
 import re
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from restgpt.graph.agent import graph
 from restgpt.nodes.context import Context
+from restgpt.nodes.progress import ProgressEvent
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -20,6 +22,7 @@ PAGES = (
     "docs/client.md",
     "docs/embedding.md",
     "docs/recipes.md",
+    "docs/streaming.md",
     "docs/studio.md",
 )
 EXAMPLES = {
@@ -29,6 +32,8 @@ EXAMPLES = {
     "tool": "tool_in_agent.py",
     "remote": "remote_graph.py",
     "recipe": "recipe.py",
+    "streaming": "streaming.py",
+    "javascript": "streaming.mjs",
 }
 ROOMS = ("restgpt", "bench", "worlds", "functions", "graph", "nodes", "calling", "tools", "specs", "prompts")
 OTHERS = {"tests/": "One folder per room.", "docs/": "One page per subject; decisions/ explains the choices."}
@@ -75,9 +80,34 @@ def _purpose(path: Path) -> str:
     return docstring.partition("\n\n")[0].replace("\n", " ")
 
 
+def events() -> str:
+    """Return the progress events as a table: the type, what happened, the other fields with their JSON types."""
+    rows = []
+    for event in get_args(ProgressEvent):
+        kind, *fields = get_type_hints(event).items()
+        told = " ".join((event.__doc__ or "").split())
+        listed = ", ".join(f"`{name}` ({_json_type(of)})" for name, of in fields)
+        rows.append(f"| `{get_args(kind[1])[0]}` | {told} | {listed} |")
+    return "\n".join(["| `type` | what happened | other fields |", "|---|---|---|", *rows]) + "\n"
+
+
+def _json_type(of: Any) -> str:
+    """Return the JSON type of an annotation in words."""
+    if of in (int, float, str, NoneType):
+        return {int: "number", float: "number", str: "text", NoneType: "null"}[of]
+    if get_origin(of) is list:
+        return f"list of {_json_type(get_args(of)[0])}"
+    if get_origin(of) is Literal:
+        return " or ".join(f"`{value}`" for value in get_args(of))
+    if hints := getattr(of, "__annotations__", None):
+        return "{" + ", ".join(f"`{name}`" for name in hints) + "}"
+    return " or ".join(map(_json_type, get_args(of)))
+
+
 def example(name: str) -> str:
     """Return the program of that name in docs/examples as a code block."""
-    return f"```python\n{(ROOT / 'docs' / 'examples' / name).read_text(encoding='utf-8')}```\n"
+    language = "python" if name.endswith(".py") else "javascript"
+    return f"```{language}\n{(ROOT / 'docs' / 'examples' / name).read_text(encoding='utf-8')}```\n"
 
 
 def blocks() -> dict[str, str]:
@@ -86,6 +116,7 @@ def blocks() -> dict[str, str]:
         "graph": f"```mermaid\n{picture()}```\n",
         "settings": settings(),
         "tree": tree(),
+        "events": events(),
         **{name: example(file) for name, file in EXAMPLES.items()},
     }
 

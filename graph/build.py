@@ -9,7 +9,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
-from restgpt.graph.fence import fenced
+from restgpt.graph.node import node_of
 from restgpt.graph.routes import (
     after_approval,
     after_caller,
@@ -32,7 +32,6 @@ from restgpt.nodes.selector import make_selector
 from restgpt.nodes.sender import make_sender
 from restgpt.specs import Api
 from restgpt.tools.durable_graph import DurableGraph
-from restgpt.tools.telemetry import observed
 from restgpt.tools.thread_pool import run_in_threads
 
 Graph = CompiledStateGraph[State, Context, InputState, OutputState]
@@ -70,17 +69,17 @@ def build_graph(
     builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
     builder.add_node(
         "intake",
-        observed("intake", fenced(lambda state, runtime, config: intake(state), resources)),
+        node_of("intake", lambda state, runtime, config: intake(state), resources),
         metadata=_about("Opens a turn with the instruction."),
     )
     builder.add_node(
         "planner",
-        observed("planner", fenced(make_planner(resources), resources)),
+        node_of("planner", make_planner(resources), resources),
         metadata=_about("Writes a program, or decides the next sub-task or the answer."),
     )
     builder.add_node(
         "selector",
-        observed("selector", fenced(make_selector(resources), resources)),
+        node_of("selector", make_selector(resources), resources),
         metadata=_about("Chooses operations for the sub-task."),
     )
     add_executor(builder, resources)
@@ -135,7 +134,7 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources, 
     """
     builder.add_node(
         "caller",
-        observed("caller", fenced(make_caller(resources, programs=programs), resources)),
+        node_of("caller", make_caller(resources, programs=programs), resources),
         metadata=_about("Writes a program that makes the planned calls, or their arguments."),
     )
     add_sending(builder, resources, after="parser")
@@ -166,17 +165,17 @@ def add_sending(builder: StateGraph[Any, Any, Any, Any], resources: Resources, *
 
 def approval_node(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the node approval of a graph: fenced, with an event and a span for each of its runs."""
-    return observed("approval", fenced(make_approval(resources), resources))
+    return node_of("approval", make_approval(resources), resources)
 
 
 def sender_node(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the node sender of a graph: fenced, with events and spans; several senders may run in one step."""
-    return observed("sender", fenced(make_sender(resources), resources, parallel=True))
+    return node_of("sender", make_sender(resources), resources, parallel=True)
 
 
 def parser_node(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the node parser of a graph: fenced, with events and spans."""
-    return observed("parser", fenced(make_parser(resources), resources))
+    return node_of("parser", make_parser(resources), resources)
 
 
 def recursion_limit(max_steps: int) -> int:

@@ -20,7 +20,7 @@ from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
 from restgpt.graph.build import add_sending, make_resources, recursion_limit
-from restgpt.graph.fence import fenced
+from restgpt.graph.node import node_of
 from restgpt.graph.recipes.running import make_running
 from restgpt.graph.state import OutputState, State
 from restgpt.nodes.client_program import client_update, corrected
@@ -31,7 +31,6 @@ from restgpt.nodes.records import ProgramEnd, Request, Step
 from restgpt.nodes.resources import Resources, check_store
 from restgpt.specs import Api
 from restgpt.tools.durable_graph import DurableGraph
-from restgpt.tools.telemetry import observed
 from restgpt.tools.thread_pool import on_loop, run_in_threads
 
 
@@ -118,7 +117,7 @@ def build_program(
     )
     builder.add_node(
         "open",
-        observed("open", fenced(make_opening(resources), resources)),
+        node_of("open", make_opening(resources), resources),
         metadata={"description": "Opens a run of the given program."},
     )
     builder.add_node(

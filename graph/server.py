@@ -1,6 +1,6 @@
-"""The agent as a LangGraph server loads it; see `ServedGraph`."""
+"""The agent as a LangGraph server loads it; see `ServedAgent`."""
 
 from restgpt.graph import agent
-from restgpt.tools.served_graph import ServedGraph
+from restgpt.graph.served_agent import ServedAgent
 
-restgpt = ServedGraph.of(agent.graph)
+restgpt = ServedAgent.of(agent.graph)

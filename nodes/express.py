@@ -107,7 +107,7 @@ def ask_express(
     schema = recipes.schema if recipes else ExpressReply
     for look in range(MAX_LOOKS + 1):
         checks = [*([recipes.check] if recipes else []), *([_check] if look == MAX_LOOKS else [])]
-        reply = run.ask("planner", prompt, schema, check=_all(checks) if checks else None)
+        reply = run.ask("planner", prompt, schema, check=_all(checks) if checks else None, callbacks=[run.answer])
         if reply.decision != "functions":
             return reply
         functions = _looked(run, reply.text, state["instruction"])

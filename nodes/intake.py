@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 from uuid import uuid4
 
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
 from restgpt.nodes.recipes.record import GivenRecipe, begun, instruction_of
@@ -47,9 +47,10 @@ def intake(state: IntakeState) -> dict[str, Any]:
     instruction = given.strip() or (instruction_of(recipe) if recipe else "")
     if not instruction:
         raise EmptyInstructionError()
-    added = [] if message else [HumanMessage(instruction, id=uuid4().hex)]
-    opened = opened_turn(state, instruction=instruction)
-    return {**opened, "messages": added, "asked": (message or added[0]).id, "recipe": recipe}
+    # A dict, because LangGraph's stream mode `messages` would show a new message object beside the answer.
+    added = [] if message else [{"type": "human", "content": instruction, "id": uuid4().hex}]
+    asked = message.id if message else added[0]["id"]
+    return {**opened_turn(state, instruction=instruction), "messages": added, "asked": asked, "recipe": recipe}
 
 
 def opened_turn(state: IntakeState, *, instruction: str = "") -> dict[str, Any]:

@@ -72,24 +72,30 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
         over = used_up(run.context, len(steps), spent) or stuck
         if over and not allows_a_last_question(run.context, spent):
             return ended(run, state, steps, _partial(over, steps), fulfilled=False)
-        schema = ProgramPlannerReply if uses_programs(run, state) else PlannerReply
         try:
-            if not over and is_open(run, state, steps):
-                return _express(run, state, steps)
-            reply = run.ask("planner", _prompt(run, state, steps, over), schema)
+            with run.answer:
+                return _decision(run, state, steps, over, is_stuck=bool(stuck))
         except OutOfTimeError:
             over = f"{run.context.max_seconds:g} seconds"
             return ended(run, state, steps, _partial(over, steps), fulfilled=False)
-        if reply.decision == "end":
-            return ended(run, state, steps, reply.text, fulfilled=reply.fulfilled and not stuck)
-        if over:
-            return ended(run, state, steps, _partial(over, steps), fulfilled=False)
-        if reply.decision == "continue" and steps:
-            kind: Decision = {"kind": "continue", "text": reply.text, "thought": reply.thought, "last": reply.is_last}
-            return _decided(run, kind)
-        return _planned(run, state, reply.text, reply.thought, is_last=reply.is_last)
 
     return planner
+
+
+def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *, is_stuck: bool) -> dict[str, Any]:
+    """Return the update of the planner's decision; `over` is the budget that is used up, so that it has to end."""
+    if not over and is_open(run, state, steps):
+        return _express(run, state, steps)
+    schema = ProgramPlannerReply if uses_programs(run, state) else PlannerReply
+    reply = run.ask("planner", _prompt(run, state, steps, over), schema, callbacks=[run.answer])
+    if reply.decision == "end":
+        return ended(run, state, steps, reply.text, fulfilled=reply.fulfilled and not is_stuck)
+    if over:
+        return ended(run, state, steps, _partial(over, steps), fulfilled=False)
+    if reply.decision == "continue" and steps:
+        kind: Decision = {"kind": "continue", "text": reply.text, "thought": reply.thought, "last": reply.is_last}
+        return _decided(run, kind)
+    return _planned(run, state, reply.text, reply.thought, is_last=reply.is_last)
 
 
 def _express(run: Run, state: PlannerState, steps: Sequence[Step]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from threading import Lock, Thread
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -29,9 +30,11 @@ from restgpt.calling.journal import Journal
 from restgpt.calling.policy import Rules
 from restgpt.calling.recipes.book import RecipeBook, RecipeFileError
 from restgpt.calling.recipes.recipe import Recipe
-from restgpt.calling.session import Session
+from restgpt.calling.session import Session, Watch, unwatched
 from restgpt.calling.shapes import Shapes
+from restgpt.nodes.answer_stream import AnswerStream
 from restgpt.nodes.context import Context
+from restgpt.nodes.progress import RequestReporter
 from restgpt.nodes.recipes.record import has_reader, stricter
 from restgpt.nodes.records import Request, Usage
 from restgpt.nodes.role_models import RoleModels
@@ -170,6 +173,7 @@ class Resources:
             spent=spent,
             claim=claim,
             has_reader=has_reader(state or {}),
+            watch=RequestReporter(runtime.stream_writer),
         )
 
     def _store_of(self, runtime: Runtime[Context]) -> BaseStore:
@@ -256,7 +260,8 @@ class Resources:
 class Run:
     """The resources of one node run, and a count of the model calls, tokens and requests that it uses.
 
-    `has_reader` says whether a model may read the answers of this turn.
+    `has_reader` says whether a model may read the answers of this turn. `answer` shows the answer while it is written,
+    `watch` the requests while they are sent.
     """
 
     resources: Resources
@@ -267,6 +272,8 @@ class Run:
     spent: float | None = None
     claim: Claim | None = None
     has_reader: bool = True
+    watch: Watch = unwatched
+    answer: AnswerStream = field(default_factory=AnswerStream)
     _spent: dict[str, ModelUsage] = field(default_factory=dict)
     _session: Session | None = None
 
@@ -297,6 +304,7 @@ class Run:
                 rules=self.rules,
                 keep_earlier=self.context.undo,
                 compares=self.has_reader,
+                watch=self.watch,
             )
             if self.spent is not None:
                 self._session.deadline = self._session.clock() + self.left()
@@ -341,12 +349,20 @@ class Run:
         schema: type[Answer],
         *,
         check: Callable[[Answer], None] | None = None,
+        callbacks: Sequence[BaseCallbackHandler] = (),
     ) -> Answer:
         """Ask a role's model for a reply of the type `schema`; raises `ModelError`."""
         model = self.resources.model(role, self.context)
         try:
             asked = self._in_time(
-                lambda: ask(model, prompt, schema, method=self.context.structured_output, check=check)
+                lambda: ask(
+                    model,
+                    prompt,
+                    schema,
+                    method=self.context.structured_output,
+                    check=check,
+                    callbacks=callbacks,
+                )
             )
         except ModelReplyError as error:
             self._note(role, error.usage)

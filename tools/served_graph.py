@@ -2,10 +2,12 @@
 
 A server silently leaves out settings that a graph does not have. It calls a graph that is callable first, as a factory:
 for a run with all its settings, and for each look at the schemas, so that no file is read before somebody asks.
+The streams `values` and `updates` of a run show only the output, unless the graph says more.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, ClassVar
 
 from langgraph.types import Durability
 from langgraph_sdk.runtime import ServerRuntime
@@ -18,7 +20,12 @@ from restgpt.tools.thread_pool import SHARED
 
 
 class ServedGraph(DurableGraph):
-    """A compiled graph that is its own factory; its context schema is a pydantic model."""
+    """A compiled graph that is its own factory; its context schema is a pydantic model.
+
+    `shown` are the keys of the state that runs stream besides the output.
+    """
+
+    shown: ClassVar[Sequence[str]] = ()
 
     async def __call__(self, runtime: ServerRuntime[Any]) -> "ServedGraph":
         """Give the graph for one request of the server; raises `SettingsError` if a run's settings cannot be used."""
@@ -30,6 +37,16 @@ class ServedGraph(DurableGraph):
         if runtime.access_context == "assistants.read":
             return self.copy({"context_schema": offering_apis(schema, await _configured_apis())})
         return self
+
+    async def astream(
+        self, input: Any, config: Any = None, *, output_keys: Any = None, **options: Any
+    ) -> AsyncIterator[Any]:
+        """Run the graph as `DurableGraph.astream` does, with the shown keys where the server asks for the output."""
+        if output_keys == self.output_channels:
+            output_keys = [*self.output_channels, *self.shown]
+        async with aclosing(super().astream(input, config, output_keys=output_keys, **options)) as parts:  # type: ignore[type-var]
+            async for part in parts:
+                yield part
 
     def _durability(self, given: Durability | None, config: Mapping[str, Any] | None) -> Durability | None:
         # LangGraph's server passes `async` for a client that chose nothing.

@@ -34,7 +34,7 @@ READS = ("GET", "HEAD", "OPTIONS")
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One task on one surface; `changes` were sent, `unapproved` are those that no person was asked about."""
+    """One task on one surface; `changes` were sent, `unapproved` are those that no question to a person showed."""
 
     surface: str
     suite: str
@@ -102,12 +102,13 @@ async def run(surface: str, suite: str, item: Item, model: Any) -> Result:
     world.reset(item.task.fixture)
     person = Person()
     with serve(world) as server:
-        async with SURFACES[surface](OWN[suite], server.url, person) as client:
+        url = server.url
+        async with SURFACES[surface](OWN[suite], url, person) as client:
             done = await attempt(client, model, item.instruction, today=TODAY.isoformat())
     verdict = item.task.check(world, world.log, done.answer)
-    changes = sum(entry.method not in READS for entry in world.log)
-    unapproved = max(0, changes - person.approved)
-    return Result(surface, suite, item.key, verdict.ok, verdict.why, changes, unapproved, done)
+    changes = [entry for entry in world.log if entry.method not in READS]
+    unapproved = sum(not person.saw(entry.method, f"{url}{entry.path}") for entry in changes)
+    return Result(surface, suite, item.key, verdict.ok, verdict.why, len(changes), unapproved, done)
 
 
 def table(results: Sequence[dict[str, Any]]) -> Iterator[str]:

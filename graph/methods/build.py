@@ -9,12 +9,12 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
 from restgpt.graph.build import Graph, add_executor, add_sending, build_graph, make_resources, recursion_limit
-from restgpt.graph.fence import fenced
 from restgpt.graph.methods.deps import make_deps
 from restgpt.graph.methods.offline import make_answer, make_offline
 from restgpt.graph.methods.react import make_react
 from restgpt.graph.methods.reflexion import make_judge
 from restgpt.graph.methods.tools import make_tools
+from restgpt.graph.node import node_of
 from restgpt.graph.routes import after_caller, after_parser
 from restgpt.graph.state import InputState, OutputState, State
 from restgpt.nodes.context import MAX_STEPS, Context
@@ -22,7 +22,6 @@ from restgpt.nodes.intake import intake
 from restgpt.nodes.resources import Resources, check_store
 from restgpt.specs import Api
 from restgpt.tools.durable_graph import DurableGraph
-from restgpt.tools.telemetry import observed
 from restgpt.tools.thread_pool import on_loop, run_in_threads
 
 Builder = StateGraph[State, Context, InputState, OutputState]
@@ -54,7 +53,7 @@ def build_method(
     if wire is None:
         return build_graph(checkpointer=checkpointer, store=store, resources=resources, concurrency=concurrency)
     builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
-    builder.add_node("intake", observed("intake", fenced(lambda state, runtime, config: intake(state), resources)))
+    builder.add_node("intake", node_of("intake", lambda state, runtime, config: intake(state), resources))
     builder.add_edge(START, "intake")
     wire(builder, resources)
     run_in_threads(builder, concurrency)
@@ -96,31 +95,31 @@ def _loop(builder: Builder, resources: Resources, node: str, *, at_end: str = EN
 
 
 def _react(builder: Builder, resources: Resources) -> None:
-    builder.add_node("react", observed("react", fenced(make_react(resources), resources)))
+    builder.add_node("react", node_of("react", make_react(resources), resources))
     _loop(builder, resources, "react")
 
 
 def _offline(builder: Builder, resources: Resources) -> None:
-    builder.add_node("offline", observed("offline", fenced(make_offline(resources), resources)))
-    builder.add_node("answer", observed("answer", fenced(make_answer(resources), resources)))
+    builder.add_node("offline", node_of("offline", make_offline(resources), resources))
+    builder.add_node("answer", node_of("answer", make_answer(resources), resources))
     _loop(builder, resources, "offline", at_result="answer")
     builder.add_edge("answer", END)
 
 
 def _deps(builder: Builder, resources: Resources) -> None:
-    builder.add_node("deps", observed("deps", fenced(make_deps(resources), resources)))
+    builder.add_node("deps", node_of("deps", make_deps(resources), resources))
     _loop(builder, resources, "deps")
 
 
 def _reflexion(builder: Builder, resources: Resources) -> None:
-    builder.add_node("react", observed("react", fenced(make_react(resources), resources)))
-    builder.add_node("judge", observed("judge", fenced(make_judge(resources), resources)))
+    builder.add_node("react", node_of("react", make_react(resources), resources))
+    builder.add_node("judge", node_of("judge", make_judge(resources), resources))
     _loop(builder, resources, "react", at_end="judge")
     builder.add_conditional_edges("judge", another_trial, {"another trial": "react", "end": END})
 
 
 def _tools(builder: Builder, resources: Resources) -> None:
-    builder.add_node("tools", observed("tools", fenced(make_tools(resources), resources)))
+    builder.add_node("tools", node_of("tools", make_tools(resources), resources))
     add_sending(builder, resources, after="tools")
     builder.add_edge("intake", "tools")
     builder.add_conditional_edges("tools", requests_or_end, {"requests": "approval", "no request": "tools", "end": END})

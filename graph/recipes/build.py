@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.graph.build import add_sending, make_resources, recursion_limit
-from restgpt.graph.fence import fenced
+from restgpt.graph.node import node_of
 from restgpt.graph.recipes.running import make_running
 from restgpt.graph.state import OutputState, State
 from restgpt.nodes.context import MAX_STEPS, Context
@@ -28,7 +28,6 @@ from restgpt.nodes.recipes.start import recipe_update
 from restgpt.nodes.resources import Resources, check_store
 from restgpt.specs import Api
 from restgpt.tools.durable_graph import DurableGraph
-from restgpt.tools.telemetry import observed
 from restgpt.tools.thread_pool import on_loop, run_in_threads
 
 
@@ -74,7 +73,7 @@ def build_recipe(
     )
     builder.add_node(
         "open",
-        observed("open", fenced(make_opening(recipe, resources, is_tool=is_tool), resources)),
+        node_of("open", make_opening(recipe, resources, is_tool=is_tool), resources),
         metadata={"description": "Opens a run of the recipe with its inputs."},
     )
     builder.add_node(

@@ -2,16 +2,16 @@
 
 from restgpt.calling.recipes.book import RecipeBook
 from restgpt.graph.recipes.build import build_recipe
-from restgpt.tools.served_graph import ServedGraph
+from restgpt.graph.served_agent import ServedAgent
 from restgpt.tools.settings import Settings
 
 
-def recipe_graph(name: str) -> ServedGraph:
+def recipe_graph(name: str) -> ServedAgent:
     """Return the graph of the newest version of a recipe, without a checkpointer, because a server adds its own.
 
     Raises `RecipeFileError` if the folder of the settings has no such recipe.
     """
-    return ServedGraph.of(build_recipe(RecipeBook(Settings.from_env().recipes).load(name)))
+    return ServedAgent.of(build_recipe(RecipeBook(Settings.from_env().recipes).load(name)))
 
 
 def graph_file_text(name: str) -> str:

@@ -11,6 +11,7 @@ from scripted import ScriptedModel
 
 from restgpt.bench.mcp.__main__ import main, run, table
 from restgpt.bench.mcp.loop import MOST_ROUNDS
+from restgpt.bench.mcp.surfaces import Person
 from restgpt.bench.restbench.suite import open_suite
 
 
@@ -28,6 +29,19 @@ def test_a_change_by_a_tool_counts_as_unapproved_where_nobody_is_asked() -> None
     assert (done.success, done.changes, done.unapproved) == (True, 1, 1)
     assert (done.attempt.model_calls, done.attempt.tool_calls, done.attempt.errors) == (2, 1, [])
     assert done.attempt.input_tokens > 1000 > done.attempt.output_tokens > 0
+
+
+def test_a_change_that_a_person_saw_is_approved() -> None:
+    call = called("call_operation", operation="delete_task", arguments={"path": {"task_id": 103}})
+    done = result("restgpt", call, "Task 103 is deleted.")
+    assert (done.success, done.changes, done.unapproved, done.attempt.errors) == (True, 1, 0, [])
+
+
+def test_a_person_has_seen_only_what_was_shown() -> None:
+    person = Person(["    │ DELETE http://127.0.0.1:1/v1/very/long/\n    ┆ tasks/103\n    │ Accept: */*"])
+    assert person.saw("DELETE", "http://127.0.0.1:1/v1/very/long/tasks/103")
+    assert not person.saw("DELETE", "http://127.0.0.1:1/v1/very/long/tasks/10")
+    assert not person.saw("POST", "http://127.0.0.1:1/v1/very/long/tasks/103")
 
 
 def test_code_that_calls_tools_is_run() -> None:

@@ -45,6 +45,18 @@ def test_operations_are_tools_whose_pause_is_that_of_the_agent() -> None:
     assert answer == "Done: task 110 is gone."
 
 
+def test_a_run_is_shown_line_by_line_with_its_question_and_one_answer() -> None:
+    shown = result_of("streaming.py")
+    assert shown == [
+        "Task: Create a project named Roof garden",
+        "A program of 3 lines",
+        "create_project?",
+        "POST create_project …",
+        "POST create_project: 201",
+        "The project Roof garden is on the board now.",
+    ]
+
+
 def test_every_example_is_run_by_a_test() -> None:
     tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
     assert [path.name for path in EXAMPLES.glob("*.py") if f'"{path.name}"' not in tests] == []

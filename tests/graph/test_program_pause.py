@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from board import Agent, Board
 from langchain.agents.middleware.human_in_the_loop import HITLRequest
+from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import TypeAdapter
 from question import unmarked
@@ -66,15 +67,8 @@ def test_the_lines_of_a_fenced_program_are_those_of_the_shown_code(board: Board)
 
 def test_a_program_in_fences_within_fences_is_kept_as_it_runs(board: Board) -> None:
     agent = board.agent(ScriptedModel([]))
-    run = Resources([board.api]).open(_Runtime(), agent.config)  # type: ignore[arg-type]
+    run = Resources([board.api]).open(Runtime(), agent.config)
     assert written(run, f"```\n```python\n{CODE}\n```\n```", writer="planner")["code"] == CODE
-
-
-class _Runtime:
-    """A runtime without a context and a store."""
-
-    context = None
-    store = None
 
 
 def test_the_payload_holds_no_credential_that_the_code_holds(board: Board) -> None:

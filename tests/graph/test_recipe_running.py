@@ -382,3 +382,15 @@ def test_a_cancelled_run_sends_no_further_read(board: Board) -> None:
 
     assert asyncio.run(run())["answer"] == "Winter timetable"
     assert board.calls() == [READS[0], *READS]
+
+
+def test_reads_that_the_node_sends_side_by_side_are_streamed_as_they_go(board: Board) -> None:
+    graph = kitchen(gathered(board), board).open()
+    given: Any = {"inputs": {"numbers": [1, 2, 3]}}
+    parts: list[Any] = list(graph.stream(given, {"configurable": {"thread_id": "1"}}, stream_mode="custom"))
+    assert [part["type"] for part in parts][:2] == ["task_started", "program_written"]
+    started = [part["id"] for part in parts if part["type"] == "request_started"]
+    finished = [part["id"] for part in parts if part["type"] == "request_finished"]
+    assert len(set(started)) == 3
+    assert sorted(started) == sorted(finished)
+    assert [part["end"] for part in parts if part["type"] == "step_finished"] == ["report"]

@@ -2,11 +2,13 @@
 
 import json
 import runpy
+from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
-from boardscript import FIND_PERSON, READ, WRITE
+from boardscript import ABLE, FIND_PERSON, READ, TALK, WRITE
+from javascriptrun import PACKAGES, install, run_javascript
 from langgraph_sdk.errors import BadRequestError
 from langgraphserver import APPROVE, PATIENCE_S, ROOT, Platform
 
@@ -177,3 +179,76 @@ def test_what_stops_a_run_is_told_to_the_client(platform: Platform) -> None:
         platform.run(platform.new_thread(), input={"instruction": READ}, context={"apis": ["nowhere"]})
     with pytest.raises(Exception, match="The input has no instruction"):
         platform.run(platform.new_thread(), input={"instruction": ""})
+
+
+def test_the_answer_is_streamed_as_one_message_and_an_unusable_one_is_withdrawn(platform: Platform) -> None:
+    thread = platform.new_thread()
+    modes: list[Any] = ["messages-tuple"]
+    parts = platform.client.runs.stream(thread, "restgpt", input={"instruction": TALK}, stream_mode=modes)
+    chunks = [part.data[0] for part in parts if part.event == "messages"]
+    [gone] = [chunk["id"] for chunk in chunks if chunk["type"] == "remove"]
+    kept = [chunk for chunk in chunks if chunk["id"] != gone]
+    assert len(kept) > 3
+    assert "".join(chunk["content"] for chunk in kept) == ABLE
+    [_, answer] = platform.client.threads.get_state(thread)["values"]["messages"]
+    assert {chunk["id"] for chunk in kept} == {answer["id"]}
+
+
+def test_the_older_stream_of_messages_survives_a_withdrawn_message(platform: Platform) -> None:
+    modes: list[Any] = ["messages"]
+    given: Any = {"instruction": TALK}
+    parts = list(platform.client.runs.stream(platform.new_thread(), "restgpt", input=given, stream_mode=modes))
+    assert not [part for part in parts if part.event == "error"]
+    assert parts[-1].data[0]["content"] == ABLE
+
+
+def test_the_server_streams_progress_and_the_plan_with_its_steps(platform: Platform) -> None:
+    modes: list[Any] = ["custom", "values"]
+    given: Any = {"instruction": READ}
+    context = {"execution": "calls"}
+    thread = platform.new_thread()
+    parts = list(platform.client.runs.stream(thread, "restgpt", input=given, context=context, stream_mode=modes))
+    types = [part.data["type"] for part in parts if part.event == "custom" and part.data["type"] != "usage"]
+    assert types == ["task_started", "operations_chosen", "request_started", "request_finished", "step_finished"]
+    values = [part.data for part in parts if part.event == "values"]
+    planned = next(number for number, value in enumerate(values) if value.get("plan"))
+    chosen = next(number for number, value in enumerate(values) if value.get("api_plan", {}).get("calls"))
+    finished = next(number for number, value in enumerate(values) if value.get("steps"))
+    assert planned < chosen < finished
+    assert "requests" not in values[-1]
+    assert CREDENTIAL not in str(parts)
+
+
+def test_the_javascript_example_shows_a_run(platform: Platform, tmp_path: Path) -> None:
+    install()
+    example = ROOT / "docs" / "examples" / "streaming.mjs"
+    shown = run_javascript(example, platform.url, WRITE, folder=tmp_path)
+    told = ["create_project?", "POST create_project …", "POST create_project: 201", '["It is created."]']
+    assert shown[0] == f"Task: {WRITE}"
+    assert [line for line in shown if line in told] == told
+    assert platform.changes() == ["POST 201"]
+
+
+def test_a_chat_page_shows_each_turn_with_one_answer(platform: Platform, tmp_path: Path) -> None:
+    install()
+    turns = [TALK, WRITE, READ]
+    lines = run_javascript(PACKAGES / "chat.mjs", platform.url, *turns, folder=tmp_path)
+    screens = [json.loads(line) for line in lines]
+    texts = [[message["content"] for message in screen["messages"]] for screen in screens]
+    assert texts[-1] == [TALK, ABLE, WRITE, "It is created.", READ, "There are 24 tasks."]
+    assert not [screen for screen in screens if screen["error"]]
+    ids = [[message["id"] for message in screen["messages"]] for screen in screens]
+    assert all(len(set(shown)) == len(shown) for shown in ids)
+
+    growing = [text[1] for text in texts if len(text) == 2]
+    assert "I can do many things.".startswith(growing[0])
+    assert len([text for text in growing if ABLE.startswith(text)]) > 1
+    assert [TALK] in texts[texts.index([TALK, growing[0]]) :]
+
+    asked = next(screen for screen in screens if screen["question"])
+    assert asked["question"]["action_requests"][0]["name"] == "create_project"
+    assert "approval_requested" in asked["events"]
+    assert "request_started" not in asked["events"]
+    assert {"task_started", "program_written", "request_finished", "step_finished"} <= set(screens[-1]["events"])
+    assert any(screen["plan"] == READ and screen["steps"] == 1 for screen in screens)
+    assert platform.changes() == ["POST 201"]

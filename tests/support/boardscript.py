@@ -1,10 +1,16 @@
-"""A script for the chat server with the replies of all roles to two instructions on the toy API: a read and a write."""
+"""A script for the chat server with the replies of all roles to instructions on the toy API: a read, a write, a talk.
+
+The first reply in the talk has an answer, but is no JSON.
+"""
 
 from chatserver import ChatRequest, Reply
 from roles import ROLES, call, end, plan, program, select
 
 READ = "How many tasks are there?"
 WRITE = "Create a project named Roof garden"
+TALK = "What can you do?"
+ABLE = "I call the operations of the board, and I ask before each change."
+BROKEN = '{"thought": "", "decision": "end", "text": "I can do many things.", "fulfilled": perhaps}'
 READS = "print('There are', find_tasks()['total'], 'tasks.')"
 WRITES = 'create_project(body={"name": "Roof garden"})\nprint("It is created.")'
 FIND_PERSON = {
@@ -22,6 +28,8 @@ def board_script(request: ChatRequest) -> Reply:
     writes = any(f"{opening}: {WRITE}" in request.text for opening in ("Instruction", "for context only"))
     role = next(role for opening, role in ROLES.items() if request.texts[0].startswith(opening))
     match role:
+        case "express" if f"Instruction: {TALK}" in request.text:
+            return end(ABLE) if "cannot be used" in request.texts[-1] else BROKEN
         case "express" if "<result-" in request.text:
             return end(_answer(request.texts[-1]))
         case "express":

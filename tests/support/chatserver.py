@@ -161,6 +161,9 @@ def _handler(chat: ChatServer) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
+PIECE = 7
+"""The number of characters of a chunk of a streamed reply."""
+
 USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 
 
@@ -172,16 +175,28 @@ def _completion(body: Mapping[str, Any], reply: str | Mapping[str, Any]) -> dict
 
 def _chunks(body: Mapping[str, Any], reply: str | Mapping[str, Any]) -> list[dict[str, Any]]:
     message, reason = _message(body, reply)
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
     if "tool_calls" in message:
-        message = {**message, "tool_calls": [{"index": 0, **call} for call in message["tool_calls"]]}
-    said = {"index": 0, "delta": {"role": "assistant", **message}, "finish_reason": None}
+        [call] = message["tool_calls"]
+        function = call["function"]
+        deltas.append({"tool_calls": [{"index": 0, **call, "function": {**function, "arguments": ""}}]})
+        pieces = _pieces(function["arguments"])
+        deltas += [{"tool_calls": [{"index": 0, "function": {"arguments": piece}}]} for piece in pieces]
+    else:
+        deltas += [{"content": piece} for piece in _pieces(message["content"])]
+    said = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     done = {"index": 0, "delta": {}, "finish_reason": reason}
     envelope = _envelope(body, "chat.completion.chunk")
+    is_counted = (body.get("stream_options") or {}).get("include_usage")
     return [
-        {**envelope, "choices": [said]},
-        {**envelope, "choices": [done]},
-        {**envelope, "choices": [], "usage": USAGE},
+        *({**envelope, "choices": [choice]} for choice in (*said, done)),
+        *([{**envelope, "choices": [], "usage": USAGE}] if is_counted else []),
     ]
+
+
+def _pieces(text: str) -> list[str]:
+    """Cut a text as a model's tokens would."""
+    return [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
 
 
 def _envelope(body: Mapping[str, Any], kind: str) -> dict[str, Any]:

@@ -36,7 +36,8 @@ def resolve_model(
     if temperature is not None:
         options["temperature"] = temperature
     if provider == "openai" and name:
-        options |= openai_options(Settings.from_env())
+        # For a server at another address than OpenAI's, LangChain leaves out the tokens of a reply that it streams.
+        options |= {"stream_usage": True, **openai_options(Settings.from_env())}
     try:
         chat_model: BaseChatModel = init_chat_model(model, **options)
     except ImportError as error:

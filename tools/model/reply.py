@@ -1,13 +1,20 @@
-"""The reply of a chat model: the message, the text in it without the model's thoughts, the JSON in that text."""
+"""The reply of a chat model: the message, the text in it without the model's thoughts, the JSON in that text.
+
+Replies are plans, code and JSON, which LangGraph's stream mode `messages` must not show as messages of the agent. So
+each model call has the tag that keeps it out of that mode.
+"""
 
 import json
 import re
 from collections.abc import Sequence
 from typing import Any
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.utils import convert_to_messages
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import ensure_config, merge_configs
+from langgraph.constants import TAG_NOSTREAM
 
 from restgpt.tools.model.errors import ModelUnavailableError
 from restgpt.tools.model.exceptions import provider_errors, unavailable
@@ -19,9 +26,17 @@ _THOUGHTS = re.compile(r"^<think>.*?</think>", re.DOTALL)
 def reply_to(model: Runnable[Any, Any], messages: Sequence[BaseMessage | tuple[str, str]]) -> AIMessage:
     """The reply of a model to some messages; raises `ModelUnavailableError` when the provider fails."""
     try:
-        return checked_message(model.invoke(convert_to_messages(list(messages))))
+        return checked_message(model.invoke(convert_to_messages(list(messages)), call_config()))
     except provider_errors() as error:
         raise unavailable(error) from None
+
+
+def call_config(callbacks: Sequence[BaseCallbackHandler] = ()) -> RunnableConfig:
+    """The config of a model call: that of the caller, with the tag for calls that `messages` does not show.
+
+    `callbacks` are called in addition to the caller's.
+    """
+    return merge_configs(ensure_config(), {"tags": [TAG_NOSTREAM], "callbacks": list(callbacks)})
 
 
 def checked_message(reply: object) -> AIMessage:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, Literal, TypeVar
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.messages.utils import convert_to_messages
@@ -19,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError
 from restgpt.tools.model.exceptions import provider_errors, refused, status_of, unavailable
-from restgpt.tools.model.reply import checked_message, json_in
+from restgpt.tools.model.reply import call_config, checked_message, json_in
 from restgpt.tools.model.usage import ModelUsage, usage_of
 
 Method = Literal["auto", "json_schema", "function_calling", "json"]
@@ -47,8 +48,9 @@ def ask(
     *,
     method: Method = "auto",
     check: Callable[[Answer], None] | None = None,
+    callbacks: Sequence[BaseCallbackHandler] = (),
 ) -> Asked[Answer]:
-    """Ask `model` for a `schema`.
+    """Ask `model` for a `schema`; `callbacks` see its replies as they come.
 
     A reply that does not fit, or for which `check` raises `ValueError`, is sent back with the reason, at most `REPAIRS`
     times. Raises `ModelReplyError` when none fits and `ModelUnavailableError` when the provider fails.
@@ -58,7 +60,7 @@ def ask(
     reason = ""
     methods = _methods(model, method)
     for _ in range(REPAIRS + 1):
-        raw, methods = _reply(model, conversation, schema, methods)
+        raw, methods = _reply(model, conversation, schema, methods, callbacks)
         used += usage_of(raw)
         try:
             value = _read(raw, schema)
@@ -91,13 +93,17 @@ def _is_openai(model: BaseChatModel) -> bool:
 
 
 def _reply(
-    model: BaseChatModel, conversation: list[BaseMessage], schema: type[BaseModel], methods: tuple[str, ...]
+    model: BaseChatModel,
+    conversation: list[BaseMessage],
+    schema: type[BaseModel],
+    methods: tuple[str, ...],
+    callbacks: Sequence[BaseCallbackHandler],
 ) -> tuple[AIMessage, tuple[str, ...]]:
     """One reply, with the methods that are still worth trying."""
     refusal: BaseException = NotImplementedError()
     while methods:
         try:
-            return _invoke(model, conversation, schema, methods[0]), methods
+            return _invoke(model, conversation, schema, methods[0], callbacks), methods
         except NotImplementedError as error:
             refusal, methods = error, methods[1:]
         except provider_errors() as error:
@@ -107,21 +113,28 @@ def _reply(
     raise refused(refusal, model)
 
 
-def _invoke(model: BaseChatModel, conversation: list[BaseMessage], schema: type[BaseModel], method: str) -> AIMessage:
+def _invoke(
+    model: BaseChatModel,
+    conversation: list[BaseMessage],
+    schema: type[BaseModel],
+    method: str,
+    callbacks: Sequence[BaseCallbackHandler],
+) -> AIMessage:
+    config = call_config(callbacks)
     if method == "json":
         wanted = json.dumps(_schema_of(schema), ensure_ascii=False)
         asked = [
             *conversation,
             HumanMessage(f"Reply with one JSON object and nothing else. It must fit this JSON Schema:\n{wanted}"),
         ]
-        return checked_message(model.invoke(asked))
+        return checked_message(model.invoke(asked, config))
     structured: Runnable[Any, Any] = model.with_structured_output(_schema_of(schema), method=method)
     if isinstance(structured, RunnableSequence):
         # Only the model, and no parser after it. LangChain's own way to the raw message, `include_raw`, starts two
         # threads for each call, and a thread that starts holds a lock on which every executor of the process waits.
-        return checked_message(structured.first.invoke(conversation))
+        return checked_message(structured.first.invoke(conversation, config))
     with_raw: Runnable[Any, Any] = model.with_structured_output(_schema_of(schema), method=method, include_raw=True)
-    return checked_message(with_raw.invoke(conversation)["raw"])
+    return checked_message(with_raw.invoke(conversation, config)["raw"])
 
 
 def _schema_of(schema: type[BaseModel]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError
 from restgpt.tools.model.exceptions import provider_errors, refused, status_of, unavailable
-from restgpt.tools.model.reply import checked_message, without_thoughts
+from restgpt.tools.model.reply import call_config, checked_message, without_thoughts
 from restgpt.tools.model.usage import ModelUsage, usage_of
 
 UNSUPPORTED = frozenset({400, 422})
@@ -45,7 +45,7 @@ def read_tool_calls(
 
 def _reply(model: BaseChatModel, conversation: list[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
     try:
-        return checked_message(model.bind_tools(list(tools)).invoke(conversation))
+        return checked_message(model.bind_tools(list(tools)).invoke(conversation, call_config()))
     except NotImplementedError as error:
         raise refused(error, model) from None
     except provider_errors() as error:

@@ -1,0 +1,217 @@
+"""Guards the stream mode `messages`: it shows the answer and nothing else; joined, it is the state's message."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from threading import Event
+from typing import Any
+
+import pytest
+from board import CALLS, Board
+from boardscript import READ, board_script
+from chatserver import ChatServer
+from langchain_core._api import LangChainBetaWarning
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from roles import call, end, plan, program, select
+from streaming import PIECE, ChatClient, StreamingModel
+
+from restgpt.graph.build import Graph, build_graph
+from restgpt.graph.methods.build import build_method
+from restgpt.tools.model.errors import ModelReplyError
+from restgpt.tools.model.provider import resolve_model
+
+THREAD: Any = {"configurable": {"thread_id": "1"}}
+PATIENCE_S = 60
+ANSWER = "There are 24 tasks, as the board says."
+COUNTING = [plan("Count"), select("find_tasks"), call({}), "print(data['total'])", end(ANSWER)]
+BROKEN = '{"thought": "", "decision": "end", "text": "There are 25 tasks.", "fulfilled": perhaps}'
+
+
+def graph_of(board: Board, model: Any, **context: Any) -> Graph:
+    given: Any = {"checkpointer": InMemorySaver(), "store": InMemoryStore(), "context": {**CALLS, **context}}
+    return build_graph([board.api], model=model, **given)
+
+
+def shown(graph: Graph, given: Any = None, client: ChatClient | None = None) -> ChatClient:
+    client = client or ChatClient()
+    for message, _ in graph.stream(given or {"instruction": READ}, THREAD, stream_mode="messages"):
+        client.add(message)  # type: ignore[arg-type]
+    return client
+
+
+async def awaited(graph: Graph) -> ChatClient:
+    client = ChatClient()
+    async for message, _ in graph.astream({"instruction": READ}, THREAD, stream_mode="messages"):
+        client.add(message)  # type: ignore[arg-type]
+    return client
+
+
+def answer_of(graph: Graph) -> Any:
+    return graph.get_state(THREAD).values["messages"][-1]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("method", ["auto", "json"])
+def test_the_joined_chunks_are_the_answer_of_the_state_and_nothing_else(
+    board: Board, method: str, is_async: bool
+) -> None:
+    replies = COUNTING if method == "auto" else [json.dumps(x) if isinstance(x, dict) else x for x in COUNTING]
+    graph = graph_of(board, StreamingModel(replies), structured_output=method)
+    client = asyncio.run(awaited(graph)) if is_async else shown(graph)
+    assert len(client.parts) > len(ANSWER) // PIECE
+    assert client.messages == [answer_of(graph)]
+    assert "".join(client.texts) == ANSWER
+
+
+@pytest.mark.parametrize("method", ["json_schema", "function_calling", "json"])
+def test_the_methods_of_a_provider_stream_alike(board: Board, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ChatServer(board_script) as chat:
+        monkeypatch.setenv("OPENAI_BASE_URL", chat.url)
+        graph = graph_of(board, resolve_model("openai:scripted"), structured_output=method)
+        client = shown(graph)
+    assert len(client.parts) > 2
+    assert client.messages == [answer_of(graph)]
+    used = graph.get_state(THREAD).values["usage"]["roles"].values()
+    # The tokens of streamed replies count as those of others do.
+    assert all(role["input_tokens"] == 10 * role["calls"] for role in used)
+
+
+def test_the_answer_is_shown_while_the_model_writes_it(board: Board) -> None:
+    seen = Event()
+
+    written: list[str] = []
+
+    def before(piece: str) -> None:
+        written.append(piece)
+        if "says" in "".join(written):
+            assert seen.wait(PATIENCE_S)
+
+    graph = graph_of(board, StreamingModel([end("The board says: 24.")], before=before))
+    texts = []
+    for message, _ in graph.stream({"instruction": READ}, THREAD, stream_mode="messages"):
+        texts.append(message.content)  # type: ignore[union-attr]
+        seen.set()
+    assert "".join(texts) == "The board says: 24."
+
+
+def test_an_unusable_answer_is_withdrawn_and_the_next_one_has_another_id(board: Board) -> None:
+    graph = graph_of(board, StreamingModel([*COUNTING[:-1], BROKEN, end(ANSWER)]))
+    client = shown(graph)
+    assert "25" in "".join(client.texts)
+    assert [part.type for part in client.parts].count("remove") == 1
+    assert len({part.id for part in client.parts}) == 2
+    assert client.messages == [answer_of(graph)]
+
+
+def test_nothing_stays_shown_of_a_run_without_a_usable_reply(board: Board) -> None:
+    graph = graph_of(board, StreamingModel([BROKEN, BROKEN, BROKEN]))
+    client = ChatClient()
+    with pytest.raises(ModelReplyError):
+        shown(graph, client=client)
+    assert client.parts
+    assert client.messages == []
+
+
+def test_an_answer_after_a_withdrawn_one_may_be_a_plan(board: Board) -> None:
+    graph = graph_of(board, StreamingModel([BROKEN, *COUNTING]))
+    client = shown(graph)
+    assert client.messages == [answer_of(graph)]
+    assert answer_of(graph).content == ANSWER
+
+
+def test_an_answer_that_comes_too_late_is_withdrawn_and_its_rest_is_ignored(board: Board) -> None:
+    is_over = Event()
+
+    written: list[str] = []
+
+    def before(piece: str) -> None:
+        written.append(piece)
+        if "says" in "".join(written):
+            is_over.wait(PATIENCE_S)
+
+    graph = graph_of(board, StreamingModel([end("Many tasks, says a late model.")], before=before))
+    client = ChatClient()
+    given: Any = {"max_seconds": 1}
+    for message, _ in graph.stream({"instruction": READ}, THREAD, context=given, stream_mode="messages"):
+        client.add(message)  # type: ignore[arg-type]
+    is_over.set()
+    assert client.texts[0] == "Many"
+    assert client.messages == [answer_of(graph)]
+    assert "budget" in answer_of(graph).content
+
+
+def test_what_is_added_to_an_answer_is_its_last_chunk(board: Board) -> None:
+    graph = graph_of(board, StreamingModel([end("Nothing to do. \n")]), writes="dry-run")
+    client = shown(graph)
+    assert client.texts[-1].endswith("was needed.")
+    assert client.messages == [answer_of(graph)]
+
+
+def test_the_report_of_a_program_is_one_whole_message(board: Board) -> None:
+    code = "print('There are', find_tasks()['total'], 'tasks.')"
+    graph = graph_of(board, StreamingModel([program(code)]), execution="program")
+    client = shown(graph)
+    assert client.parts == [answer_of(graph)]
+    assert type(client.parts[0]) is AIMessage
+
+
+def test_a_model_that_does_not_stream_gives_the_answer_as_one_message(board: Board) -> None:
+    graph = graph_of(board, StreamingModel(COUNTING, disable_streaming=True))
+    assert shown(graph).parts == [answer_of(graph)]
+
+
+def test_nobody_streams_so_the_model_does_not(board: Board) -> None:
+    pieces: list[str] = []
+    graph = graph_of(board, StreamingModel(COUNTING, before=pieces.append))
+    assert graph.invoke({"instruction": READ}, THREAD)["answer"] == ANSWER  # type: ignore[arg-type]
+    assert pieces == []
+
+
+def test_the_second_turn_shows_only_its_own_answer(board: Board) -> None:
+    graph = graph_of(board, StreamingModel([*COUNTING, end("Still 24.")]))
+    shown(graph)
+    client = shown(graph, {"messages": [HumanMessage("And now?")]})
+    assert client.messages == [answer_of(graph)]
+    assert answer_of(graph).content == "Still 24."
+
+
+def texts_of(parts: Sequence[Any]) -> list[str]:
+    return [str(part.content) for part in parts]
+
+
+@pytest.mark.parametrize("method", ["react", "deps"])
+def test_the_calls_of_a_baseline_are_not_shown_either(board: Board, method: str) -> None:
+    replies = [
+        {
+            "thought": "",
+            "calls": [],
+            "answer": "None.",
+            "decision": "end",
+            "text": "None.",
+            "description": "x",
+            "situation": "x",
+        }
+    ]
+    graph = build_method(method, [board.api], model=StreamingModel(replies), checkpointer=InMemorySaver())
+    assert texts_of(shown(graph).parts) == [answer_of(graph).content]
+
+
+def test_events_of_all_model_calls_have_the_tag_that_hides_them(board: Board) -> None:
+    async def tags() -> list[list[str]]:
+        graph = graph_of(board, StreamingModel(COUNTING))
+        events = graph.astream_events({"instruction": READ}, THREAD, version="v2")
+        return [event["tags"] async for event in events if event["event"] == "on_chat_model_start"]
+
+    found = asyncio.run(tags())
+    assert len(found) == len(COUNTING)
+    assert all("nostream" in names for names in found)
+
+
+def test_langgraphs_event_protocol_has_the_answer_whole_and_nothing_else(board: Board) -> None:
+    graph = graph_of(board, StreamingModel(COUNTING))
+    with pytest.warns(LangChainBetaWarning):
+        parts: Any = list(graph.stream_events({"instruction": READ}, THREAD, version="v3"))
+    shown_messages = [part["params"]["data"][0] for part in parts if part["method"] == "messages"]
+    assert shown_messages == [answer_of(graph)]
