@@ -18,7 +18,7 @@ from langgraph.store.base import BaseStore
 from restgpt.calling.reversal import undo_thread
 from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
 from restgpt.graph.persistence import Persistence
-from restgpt.mcp.runs import Answer, Run
+from restgpt.mcp.runs import Answer, CancelledRunError, Run
 from restgpt.mcp.seal import digest_of
 from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.tools.errors import RestgptError
@@ -245,6 +245,9 @@ class Threads:
             self._mark(begun, "running")
             try:
                 yield settle
+            except CancelledRunError:
+                self._mark(begun, "stopped")
+                raise
             except RestgptError:
                 self._mark(begun, "failed")
                 raise
