@@ -27,6 +27,8 @@ from restgpt.tools.http.pagination import follow_pages, is_unfollowed, merge_pag
 from restgpt.tools.request.build import PAGE, PreparedRequest, settle
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.storable import storable_value
+from restgpt.tools.tracing.content import MOST_CONTENT, set_content
+from restgpt.tools.tracing.span import Span, tool_span
 
 REFUSED = (RedirectFault, BoundFault)
 """The API answered in a way that is not followed: of a request that changes nothing, the planner is told."""
@@ -59,6 +61,28 @@ def carry_out(session: Session, ready: Ready, *, touched: set[str] | None = None
     compared, and the reader of what this call changes is added. Raises `HttpFault` where nothing that a model could say
     would help, and `StoppingError`; both leave the journal true.
     """
+    draft = ready.draft
+    with tool_span(draft.name, kind="extension", call_id=draft.id) as current:
+        set_content(current, "gen_ai.tool.call.arguments", lambda: draft.settled, session.redactor)
+        done = _carried_out(session, ready, touched)
+        _note(current, session, done)
+    return done
+
+
+def _note(current: Span, session: Session, done: Done | Ask | Held | Refused) -> None:
+    """Note on the span of a call what came of it."""
+    current.set({"restgpt.outcome": done.status if isinstance(done, Done) else type(done).__name__.lower()})
+    if not isinstance(done, Done):
+        return
+    if not done.succeeded:
+        current.fail(str(done.response.get("status") or "_OTHER"))
+    if (reply := done.reply) is not None:
+        # The client has redacted the body already, so a cut can leave no half of a secret.
+        body = reply.body[:MOST_CONTENT]
+        set_content(current, "gen_ai.tool.call.result", lambda: body.decode("utf-8", "replace"), session.redactor)
+
+
+def _carried_out(session: Session, ready: Ready, touched: set[str] | None) -> Done | Ask | Held | Refused:
     done: Done | Ask | Held | Refused
     ready = replace(ready, draft=replace(ready.draft, effect=session.rules.effect(ready.draft.operation)))
     if ready.as_read and not ready.draft.effect.is_read:

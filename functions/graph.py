@@ -18,7 +18,9 @@ from restgpt.functions.context import FunctionContext, FunctionInput, FunctionOu
 from restgpt.functions.docs.loading import Source, load_functions
 from restgpt.functions.nodes import FunctionResources, make_caller, make_emitter, make_follow_up, make_intake
 from restgpt.tools.served_graph import ServedGraph
+from restgpt.tools.telemetry import observed
 from restgpt.tools.thread_pool import on_loop, run_in_threads
+from restgpt.tools.tracing.traced_graph import TracedGraph
 
 FunctionGraph = CompiledStateGraph[FunctionState, FunctionContext, FunctionInput, FunctionOutput]
 
@@ -51,10 +53,18 @@ def build_functions_graph(
     builder = StateGraph(
         FunctionState, context_schema=FunctionContext, input_schema=FunctionInput, output_schema=FunctionOutput
     )
-    builder.add_node("intake", make_intake(resources), metadata=_about("Finds the prompt and likely functions."))
-    builder.add_node("caller", make_caller(resources), metadata=_about("Writes the calls and checks them."))
-    builder.add_node("follow_up", make_follow_up(resources), metadata=_about("Pauses for a missing value."))
-    builder.add_node("emitter", make_emitter(resources), metadata=_about("Gives calls, question or refusal."))
+    builder.add_node(
+        "intake", observed("intake", make_intake(resources)), metadata=_about("Finds the prompt and likely functions.")
+    )
+    builder.add_node(
+        "caller", observed("caller", make_caller(resources)), metadata=_about("Writes the calls and checks them.")
+    )
+    builder.add_node(
+        "follow_up", observed("follow_up", make_follow_up(resources)), metadata=_about("Pauses for a missing value.")
+    )
+    builder.add_node(
+        "emitter", observed("emitter", make_emitter(resources)), metadata=_about("Gives calls, question or refusal.")
+    )
     builder.add_edge(START, "intake")
     builder.add_edge("intake", "caller")
     builder.add_conditional_edges(
@@ -65,7 +75,7 @@ def build_functions_graph(
     )
     builder.add_edge("emitter", END)
     run_in_threads(builder, concurrency)
-    graph = builder.compile(checkpointer=checkpointer, name=name)
+    graph = TracedGraph.of(builder.compile(checkpointer=checkpointer, name=name))
     return graph.with_config(recursion_limit=10 + 2 * QUESTIONS)
 
 

@@ -28,7 +28,9 @@ from restgpt.tools.model.completion import PREFIX, resolve_completion_model
 from restgpt.tools.model.errors import ModelReplyError
 from restgpt.tools.model.provider import resolve_model
 from restgpt.tools.model.usage import ModelUsage
+from restgpt.tools.redaction import Redactor
 from restgpt.tools.settings import Settings
+from restgpt.tools.tracing.content import redacted_with
 
 Node = Callable[..., dict[str, Any]]
 
@@ -101,6 +103,12 @@ class FunctionResources:
                 )
             return self._resolved[key]
 
+    def redactor(self) -> Redactor:
+        """The redactor of all secrets of the settings."""
+        with self._lock:
+            self._settings = self._settings or Settings.from_env()
+            return Redactor(self._settings.secrets())
+
     def today(self, context: FunctionContext) -> str:
         """The day taken for today, as prompts name it."""
         return today_text(context.today, self._today)
@@ -154,7 +162,7 @@ def make_caller(resources: FunctionResources) -> Node:
         judge = _judge(context, functions, state["messages"])
         conversation = _conversation(state["messages"], partial)
         try:
-            spoken = speak(
+            spoken = redacted_with(resources.redactor, speak)(
                 resources.model(context),
                 conversation,
                 functions,

@@ -97,7 +97,8 @@ def build_calls(
     )
     builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": END})
     run_in_threads(builder)
-    return DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name=name))
+    compiled = builder.compile(checkpointer=checkpointer, store=store, name=name)
+    return DurableGraph.of(compiled, traced_as="workflow")
 
 
 @on_loop

@@ -57,6 +57,7 @@ from restgpt.tools.response.store import BodyCache, ResponseStore, UnknownHandle
 from restgpt.tools.sandbox.result import Limits
 from restgpt.tools.sandbox.waiting import WaitingPrograms
 from restgpt.tools.settings import Settings
+from restgpt.tools.tracing.content import redacted_with
 
 log = logging.getLogger("restgpt.recipes")
 
@@ -325,6 +326,7 @@ class Run:
 
     def _in_time(self, call: Callable[[], Result]) -> Result:
         """Return the result of a model call; raises `OutOfTimeError` at the deadline, without waiting for the model."""
+        call = redacted_with(lambda: self.session.redactor(), call)
         left = self.left()
         if left <= 0:
             raise OutOfTimeError(self.context.max_seconds)

@@ -25,6 +25,7 @@ from restgpt.commands.threads import threads
 from restgpt.commands.undo import undo
 from restgpt.commands.world import world
 from restgpt.tools.errors import SettingsError
+from restgpt.tools.tracing.export import export_traces
 
 log = logging.getLogger("restgpt.cli")
 
@@ -113,6 +114,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         _read_dotenv(Path(".env"))
+        export_traces()
         app()
     except SettingsError as error:
         sys.stderr.write(f"{error}\n")

@@ -123,7 +123,8 @@ class Client:
 
     def describe(self, key: str) -> str:
         """Return the documentation of an operation and its function for `run`, within `documentation_budget` tokens."""
-        return description(self._catalogue, [self.operation(key)], budget=self.resources.defaults.documentation_budget)
+        budget, effects = self.resources.defaults.documentation_budget, self._run("").rules.effect
+        return description(self._catalogue, [self.operation(key)], budget=budget, effects=effects)
 
     @property
     def _catalogue(self) -> Catalogue:

@@ -7,15 +7,15 @@ write checkpoints that count as old. Servers such as aegra pass no other durabil
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Durability
 
 from restgpt.tools.checkpoint_id import continue_after
+from restgpt.tools.tracing.traced_graph import TracedGraph
 
 
 class _Outside(NamedTuple):
@@ -25,16 +25,11 @@ class _Outside(NamedTuple):
     place: RunnableConfig
 
 
-class DurableGraph(CompiledStateGraph[Any, Any, Any, Any]):
+class DurableGraph(TracedGraph):
     """A compiled graph with a checkpointer of any kind; without one it runs as usual.
 
     Its default durability is `sync`, and its checkpoints get greater ids than those that the thread has.
     """
-
-    @classmethod
-    def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any]) -> Self:
-        """Return the same graph as one of this class."""
-        return cls(**{name: value for name, value in vars(graph).items() if name != "__orig_class__"})
 
     def stream(
         self, input: Any, config: Any = None, *, durability: Durability | None = None, **options: Any

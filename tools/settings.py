@@ -23,6 +23,10 @@ RECIPES_FOLDER = "recipes"
 """The folder of the recipes, beside the `apis.yaml` in use, unless `RESTGPT_RECIPES` is set."""
 CONCURRENCY = 256
 """The most nodes of one process that run at once under asyncio, unless `RESTGPT_CONCURRENCY` is set."""
+CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+"""The variable with which the user asks for the content of prompts, replies and calls in spans."""
+COLLECTOR = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+"""The variables with which the user names the collector that gets traces."""
 Decision = Literal["allow", "ask", "deny"]
 Kind = Literal["read", "change"]
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -347,6 +351,23 @@ def concurrency_from_env(environ: Mapping[str, str] | None = None) -> int:
     if not given.isdecimal() or int(given) < 1:
         raise SettingsError(f"RESTGPT_CONCURRENCY must be a whole number above zero, not {given!r}.")
     return int(given)
+
+
+def captures_content(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether spans may hold content: if the variable of OpenTelemetry's GenAI conventions says so for spans.
+
+    Not a part of `Settings.from_env`, because spans exist in processes that have no settings.
+    """
+    given = (os.environ if environ is None else environ).get(CAPTURE, "").strip().upper()
+    return given in ("SPAN_ONLY", "SPAN_AND_EVENT")
+
+
+def exports_traces(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether a variable of OpenTelemetry names a collector for traces, and none turns traces off."""
+    given = os.environ if environ is None else environ
+    if given.get("OTEL_SDK_DISABLED", "").strip().lower() == "true" or given.get("OTEL_TRACES_EXPORTER") == "none":
+        return False
+    return any(given.get(name) for name in COLLECTOR)
 
 
 def bearer_tokens(text: str) -> dict[str, Secret]:

@@ -1,15 +1,13 @@
-"""Observability of a run: one structured log event per node and request, and OpenTelemetry spans.
+"""Observability of a run: one structured log event per node and request, and a span per node.
 
-An event is the attribute `event` of a standard log record. Spans are created only if the process has set an
-OpenTelemetry provider (as `opentelemetry-instrument` does); this module does not import it. Events and spans contain no
-arguments, bodies, URLs or texts of errors.
+An event is the attribute `event` of a standard log record. Events contain no arguments, bodies, URLs or texts of
+errors.
 """
 
 import logging
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from types import MappingProxyType
@@ -17,6 +15,9 @@ from typing import Any, TypeVar
 
 from langchain_core.runnables.config import ensure_config
 from langgraph.errors import GraphBubbleUp
+
+from restgpt.tools.tracing.span import span
+from restgpt.tools.tracing.traced_graph import conversation, note_pause
 
 log = logging.getLogger("restgpt.nodes")
 
@@ -62,19 +63,19 @@ def _watching(name: str) -> Iterator[None]:
     started = time.monotonic()
     status, fault = "failed", ""
     try:
-        with span(f"restgpt.{name}", place) as current:
+        with span(f"restgpt.{name}", _attributes(place, config)) as current:
             try:
                 yield
                 status = "done"
             except GraphBubbleUp:
                 status = "paused"
+                note_pause()
                 raise
             except BaseException as error:
                 fault = type(error).__name__
                 raise
             finally:
-                for key, value in {"status": status, **facts}.items():
-                    current.set_attribute(f"restgpt.{key}", value)
+                current.set({f"restgpt.{key}": value for key, value in {"status": status, **facts}.items()})
     finally:
         _facts.reset(facts_token)
         _node_context.reset(token)
@@ -83,25 +84,9 @@ def _watching(name: str) -> Iterator[None]:
         log.info("node %s %s %s ms", name, status, ms, extra={"event": event})
 
 
-def span(name: str, attributes: Mapping[str, Any]) -> AbstractContextManager[Any]:
-    """An OpenTelemetry span around a block; a null span if the process does not use OpenTelemetry.
-
-    The span records no exception: its text may be confidential, and an interrupt is not an error.
-    """
-    trace = sys.modules.get("opentelemetry.trace")
-    # Other libraries load the API of OpenTelemetry too; without a provider, its spans have no effect.
-    if trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        return nullcontext(_NoSpan())
-    known = {f"restgpt.{key}": value for key, value in attributes.items() if value is not None}
-    tracer = trace.get_tracer("restgpt")
-    opened: AbstractContextManager[Any] = tracer.start_as_current_span(
-        name, attributes=known, record_exception=False, set_status_on_exception=False
-    )
-    return opened
-
-
-class _NoSpan:
-    """A null span."""
-
-    def set_attribute(self, name: str, value: Any) -> None:
-        """Do nothing."""
+def _attributes(place: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "gen_ai.conversation.id": conversation(config),
+        "restgpt.node": place["node"],
+        "restgpt.step": place["step"],
+    }

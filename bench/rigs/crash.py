@@ -1,12 +1,12 @@
 """Kills an agent in the middle of its changes, resumes it, and compares the world: nothing lost, nothing doubled.
 
 A child process carries out a task on a simulated API, its threads in SQLite or PostgreSQL: an errand with five changes
-call by call, a job by a program, or a recipe that was saved from one. The rig kills it with SIGKILL at random moments,
-after every node, and right before and after each request; then another child resumes the thread, in a part of the
-trials on a machine with another clock or another version. In other trials the rig stops the child with SIGSTOP, lets
-another one take over, and continues the first one, a zombie, afterwards; or it removes lock files, or the database,
-under a running child. The rig answers questions about changes of unknown outcome from the world's own log, or approves
-them all as a careless person would.
+call by call, a job by a program of the agent or of a client, or a recipe that was saved from one. The rig kills it with
+SIGKILL at random moments, after every node, and right before and after each request; then another child resumes the
+thread, in a part of the trials on a machine with another clock or another version. In other trials the rig stops the
+child with SIGSTOP, lets another one take over, and continues the first one, a zombie, afterwards; or it removes lock
+files, or the database, under a running child. The rig answers questions about changes of unknown outcome from the
+world's own log, or approves them all as a careless person would.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from langgraph.types import Command
 
 import restgpt
 from restgpt.bench.errand import DONE, Errand, ErrandModel, playlist_errand
-from restgpt.bench.rigs.job import Job, JobModel, make_jobs
+from restgpt.bench.rigs.job import ClientJob, Job, JobModel, make_jobs
 from restgpt.bench.rigs.ledger import Ledger, ledger
 from restgpt.bench.rigs.machine import DAY_S, HERE, HOUR_S, Machine, run_on
 from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
@@ -44,6 +44,7 @@ from restgpt.bench.rigs.repeat import Repeat, make_repeats
 from restgpt.calling.claim import LostClaimError, RemovedDatabaseError
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
+from restgpt.graph.program import build_program, ended
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
@@ -353,19 +354,32 @@ def carry_out(
 
 
 def _model(task: Task) -> ScriptedChatModel | None:
-    """Return the model of a task; a recipe has none."""
-    if isinstance(task, Repeat):
+    """Return the model of a task; a recipe and a client's program have none."""
+    if isinstance(task, Repeat | ClientJob):
         return None
     return JobModel.over(task) if isinstance(task, Job) else ErrandModel.over(task)
 
 
 def _graph(task: Task, **options: Any) -> Any:
+    if isinstance(task, ClientJob):
+        return build_program(**options)
     return build_recipe(task.recipe, **options) if isinstance(task, Repeat) else build_graph(**options)
 
 
 def _given(task: Task) -> dict[str, Any]:
     """Return the input of the graph that begins a task."""
+    if isinstance(task, ClientJob):
+        return {"code": task.code}
     return {"inputs": task.recipe.examples} if isinstance(task, Repeat) else {"instruction": task.instruction}
+
+
+def _answer(task: Task, values: Mapping[str, Any]) -> str:
+    """Return the answer of a task that has ended; empty before, and for a client's program that ended in an error."""
+    if not isinstance(task, ClientJob):
+        return str(values.get("answer") or "")
+    found = ended(values)
+    # Below the report of a program stands what it caught.
+    return found.text.partition("\n")[0] if found is not None and found.is_report else ""
 
 
 def _withholding(database: str | None) -> tuple[type[Exception], ...]:
@@ -394,8 +408,8 @@ def _drive(graph: Any, thread: str, trial: Trial, control_url: str, kill: Kill, 
     for pauses in range(1, MOST_QUESTIONS + 1):
         snapshot = graph.get_state(config)
         # `next` leaves out a task whose result was saved before the kill and whose checkpoint was not; `tasks` has it.
-        if not snapshot.tasks and snapshot.values.get("answer"):
-            told.send(("end", snapshot.values["answer"], nodes, restgpt.__version__))
+        if not snapshot.tasks and (answer := _answer(trial.task, snapshot.values)):
+            told.send(("end", answer, nodes, restgpt.__version__))
             return
         given: Any = None if snapshot.tasks else _given(trial.task)
         waiting: list[str] = []
@@ -752,11 +766,11 @@ def _program_trials(driver: Driver, jobs: Sequence[Job], given: argparse.Namespa
     yield from random_trials(driver, mine, count, seed=given.seed + lane)
 
 
-def _recipe_trials(driver: Driver, repeats: Sequence[Repeat], given: argparse.Namespace, lane: int) -> Iterator[Trial]:
-    """Yield the trials of one lane, which kills every nth recipe at every position."""
-    for repeat in repeats[lane :: given.lanes]:
-        found = driver.undisturbed(repeat)
-        yield from border_trials(repeat, found.nodes, found.requests)
+def _all_border_trials(driver: Driver, tasks: Sequence[Task], given: argparse.Namespace, lane: int) -> Iterator[Trial]:
+    """Yield the trials of one lane, which kills every nth recipe, or client's program, at every position."""
+    for task in tasks[lane :: given.lanes]:
+        found = driver.undisturbed(task)
+        yield from border_trials(task, found.nodes, found.requests)
 
 
 def _call_trials(driver: Driver, given: argparse.Namespace, lane: int) -> Iterator[Trial]:
@@ -790,8 +804,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     lane = partial(_program_trials, jobs=jobs)
                     wrong += _report(f"{name}, {writes}, {len(jobs)} programs", database, writes, given, lane)
                 if given.only in (None, "recipes"):
-                    lane = partial(_recipe_trials, repeats=repeats)
+                    lane = partial(_all_border_trials, tasks=repeats)
                     wrong += _report(f"{name}, {writes}, {len(repeats)} recipes", database, writes, given, lane)
+                if given.only in (None, "clients"):
+                    lane = partial(_all_border_trials, tasks=[ClientJob.of(job) for job in jobs[: given.clients]])
+                    wrong += _report(f"{name}, {writes}, programs of clients", database, writes, given, lane)
     return 1 if wrong else 0
 
 
@@ -804,10 +821,13 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument(
         "--recipes", type=int, default=20, help="how many different recipes, all killed at every position"
     )
+    parser.add_argument("--clients", type=int, default=4, help="how many programs of clients, killed at every position")
     parser.add_argument("--borders", type=int, default=2, help="how many programs are killed at every position")
     parser.add_argument("--pauses", type=int, default=10, help="how many are paused and resumed a day later")
     parser.add_argument("--stops", type=int, default=5, help="stop children at every nth position; 0 for none")
-    parser.add_argument("--only", choices=["calls", "programs", "recipes"], help="leave the other trials out")
+    parser.add_argument(
+        "--only", choices=["calls", "programs", "recipes", "clients"], help="leave the other trials out"
+    )
     parser.add_argument("--databases", nargs="+", default=["sqlite", "postgresql"], choices=["sqlite", "postgresql"])
     parser.add_argument("--writes", nargs="+", default=["ask", "allow"], choices=["ask", "allow"])
     parser.add_argument("--lanes", type=int, default=2, help="how many trials at a time")

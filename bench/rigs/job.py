@@ -137,6 +137,16 @@ class Job:
     changes: int
 
 
+@dataclass(frozen=True, slots=True)
+class ClientJob(Job):
+    """A job whose program a client gives, without a model; after an error the client gives it again."""
+
+    @classmethod
+    def of(cls, job: Job) -> "ClientJob":
+        """Return the job as that of a client."""
+        return cls(job.world, job.instruction, job.code, job.changes)
+
+
 class JobModel(ScriptedChatModel):
     """Writes the program of a job; after an error it writes the program again, and then ends with what it was told.
 

@@ -86,7 +86,8 @@ def build_recipe(
     builder.add_edge("open", "parser")
     builder.add_conditional_edges("parser", _after_parser, {"calls": "approval", "answer": END})
     run_in_threads(builder, concurrency)
-    graph = DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name=recipe.name))
+    compiled = builder.compile(checkpointer=checkpointer, store=store, name=recipe.name)
+    graph = DurableGraph.of(compiled, traced_as="workflow")
     return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
 
 

@@ -6,6 +6,7 @@ arguments, then schemas with types, and at last descriptions. `describe_operatio
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from restgpt.host.definitions import (
@@ -17,6 +18,7 @@ from restgpt.host.definitions import (
     size_of,
     waiting_definitions,
 )
+from restgpt.host.operations import Effects
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.keyword import GROUPS, body_shape
@@ -59,11 +61,12 @@ class TooManyToolsError(SettingsError):
 
 
 def direct_definitions(
-    catalogue: Catalogue, operations: Sequence[Operation], *, budget: int = BUDGET
+    catalogue: Catalogue, operations: Sequence[Operation], *, budget: int = BUDGET, effects: Effects = effect_of
 ) -> list[Definition]:
     """Return a tool for each operation in their order, then those that serve all, in at most `budget` tokens.
 
-    Raises `TooManyToolsError` for more than `MOST` operations.
+    `effects` are the rules by which a tool says that it only reads. Raises `TooManyToolsError` for more than `MOST`
+    operations.
     """
     if len(operations) > MOST:
         raise TooManyToolsError(len(operations))
@@ -71,7 +74,16 @@ def direct_definitions(
     room = budget * TOKEN - ENVELOPE - sum(map(size_of, serving))
     for longest in (NAME, SHORT_NAME):
         names = _names(catalogue, operations, longest)
-        found = [_definition(name, operation, _bare) for name, operation in zip(names, operations, strict=True)]
+        found = [
+            Definition(
+                name,
+                *_bare(operation),
+                read_only=effects(operation).is_read,
+                # RFC 9110, section 9.2.2; a POST may add only, but no document says so.
+                idempotent=operation.method in ("PUT", "DELETE"),
+            )
+            for name, operation in zip(names, operations, strict=True)
+        ]
         if sum(map(size_of, found)) <= room:
             break
     left = room - sum(map(size_of, found))
@@ -102,28 +114,20 @@ def _names(catalogue: Catalogue, operations: Sequence[Operation], longest: int) 
     return names
 
 
-def _definition(name: str, operation: Operation, level: _Level) -> Definition:
-    description, schema = level(operation)
-    effect = effect_of(operation)
-    return Definition(
-        name,
-        description,
-        schema,
-        read_only=effect.is_read,
-        # RFC 9110, section 9.2.2; a POST may add only, but no document says so.
-        idempotent=operation.method in ("PUT", "DELETE"),
-    )
-
-
 def _detailed(found: list[Definition], operations: Sequence[Operation], level: _Level, left: int) -> int:
     """Write tools at the next level while the room lasts, those first that grow least; return the room left."""
-    grown = [_definition(item.name, operation, level) for item, operation in zip(found, operations, strict=True)]
+    grown = [_at(level, item, operation) for item, operation in zip(found, operations, strict=True)]
     costs = [size_of(new) - size_of(old) for new, old in zip(grown, found, strict=True)]
     for number in sorted(range(len(found)), key=costs.__getitem__):
         if costs[number] <= left:
             left -= costs[number]
             found[number] = grown[number]
     return left
+
+
+def _at(level: _Level, item: Definition, operation: Operation) -> Definition:
+    description, schema = level(operation)
+    return replace(item, description=description, input_schema=schema)
 
 
 def _bare(operation: Operation) -> tuple[str, dict[str, Any]]:

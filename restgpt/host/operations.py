@@ -1,7 +1,7 @@
 """Operations in words: a ranked list for a query, and the documentation of a few with their functions and examples."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from restgpt.prompts import fenced
@@ -9,7 +9,7 @@ from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.documentation import TOKEN, documentation
 from restgpt.specs.docs.example import NoExample, minimal_arguments
 from restgpt.specs.docs.interface import interface
-from restgpt.specs.effect import effect_of
+from restgpt.specs.effect import Effect, effect_of
 
 FOUND, MOST_FOUND = 10, 50
 """How many operations a list has, and how many it can have."""
@@ -28,6 +28,10 @@ SIGNATURE_SHARE = 0.3
 
 EXAMPLE = 400
 """The most characters of an example; a longer one is left out."""
+
+
+Effects = Callable[[Operation], Effect]
+"""The effect of an operation: by its document, or by the rules of the user (`Rules.effect`)."""
 
 
 def found_text(catalogue: Catalogue, query: str, limit: int = FOUND) -> str:
@@ -70,31 +74,39 @@ def _line(catalogue: Catalogue, operation: Operation) -> str:
     return line if len(line) <= LINE else f"{line[: LINE - 1]}…"
 
 
-def described_text(catalogue: Catalogue, names: Sequence[str], *, budget: int = DESCRIBED_BUDGET) -> str:
+def described_text(
+    catalogue: Catalogue, names: Sequence[str], *, budget: int = DESCRIBED_BUDGET, effects: Effects = effect_of
+) -> str:
     """Return the documentation of up to `MOST_DESCRIBED` operations in `budget` tokens, fenced as data.
 
     Raises `UnknownOperationError` with near names.
     """
     operations = [catalogue.operation(name) for name in dict.fromkeys(names)]
     shown = operations[:MOST_DESCRIBED]
-    text = fenced("document", description(catalogue, shown, budget=budget - 40))
+    text = fenced("document", description(catalogue, shown, budget=budget - 40, effects=effects))
     left = len(operations) - len(shown)
     return f"{text}\n{left} more were asked for; ask for at most {MOST_DESCRIBED} at once." if left else text
 
 
-def description(catalogue: Catalogue, operations: Sequence[Operation], *, budget: int = DESCRIBED_BUDGET) -> str:
+def description(
+    catalogue: Catalogue,
+    operations: Sequence[Operation],
+    *,
+    budget: int = DESCRIBED_BUDGET,
+    effects: Effects = effect_of,
+) -> str:
     """Describe operations in `budget` tokens: effect, function in a program, example and places of the arguments."""
     each = max(1, budget // max(1, len(operations)))
-    return "\n\n".join(_described(catalogue, operation, each) for operation in operations)
+    return "\n\n".join(_described(catalogue, operation, each, effects(operation)) for operation in operations)
 
 
-def _described(catalogue: Catalogue, operation: Operation, budget: int) -> str:
+def _described(catalogue: Catalogue, operation: Operation, budget: int, effect: Effect) -> str:
     name, function = catalogue.name_of(operation), catalogue.function_name(operation)
-    signature = int(budget * SIGNATURE_SHARE)
-    lines = [
-        f"# {name}  ({_effect(operation)})",
-        f"In a program: {interface([operation], lambda _: function, budget=signature, most=signature)}",
-    ]
+    room = int(budget * SIGNATURE_SHARE)
+    signature = interface(
+        [operation], lambda _: function, budget=room, most=room, reads=lambda _: effect.kind == "read"
+    )
+    lines = [f"# {name}  ({_told(effect)})", f"In a program: {signature}"]
     if example := _example(operation):
         lines.append(f"Smallest arguments: {example}")
     text = "\n".join(lines)
@@ -103,8 +115,7 @@ def _described(catalogue: Catalogue, operation: Operation, budget: int) -> str:
     return whole[: budget * TOKEN]
 
 
-def _effect(operation: Operation) -> str:
-    effect = effect_of(operation)
+def _told(effect: Effect) -> str:
     if effect.is_read:
         return "reads"
     return (

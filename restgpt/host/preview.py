@@ -54,8 +54,9 @@ def preview(called: Called, *, budget: int = BUDGET, handle: str = "") -> Previe
     if body is None or not body.size:
         return Preview("\n".join([*lines, "No body."])[: budget * TOKEN], structured, is_whole=True)
     structured |= {"media_type": body.media_type, "bytes": body.size}
-    left = max(1, budget - AROUND - sum(map(len, lines)) // TOKEN)
-    return _with(lines, preview_body(body, budget=left), structured, handle or called.handle, "response")
+    handle = handle or called.handle
+    left = _left(budget, [*lines, handle])
+    return _with(lines, preview_body(body, budget=left), structured, handle, "response")
 
 
 def preview_ran(ran: Ran, *, budget: int = BUDGET, handle: str = "") -> Preview:
@@ -71,8 +72,14 @@ def preview_ran(ran: Ran, *, budget: int = BUDGET, handle: str = "") -> Preview:
         lines.append(f"Correct it with thread={ran.thread}: changes that were made are not repeated.")
     thread = {"thread": ran.thread} if ran.thread else {}
     structured = {"ok": ran.ok, "end": ran.end, **thread, "calls": len(made)}
-    left = max(1, budget - AROUND - sum(map(len, lines)) // TOKEN)
-    return _with(lines, preview_text(ran.text, budget=left), structured, handle or ran.handle, "report")
+    handle = handle or ran.handle
+    left = _left(budget, [*lines, handle])
+    return _with(lines, preview_text(ran.text, budget=left), structured, handle, "report")
+
+
+def _left(budget: int, lines: list[str]) -> int:
+    """Return the tokens that the lines around the data leave to it."""
+    return max(1, budget - AROUND - sum(len(line) + 1 for line in lines) // TOKEN)
 
 
 def _outcome(called: Called) -> str:

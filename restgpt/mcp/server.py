@@ -53,7 +53,7 @@ def make_server(service: Service, seals: Seals, principal: Principal) -> Server[
     return Server(
         NAME,
         title="RestGPT",
-        version=version(NAME),
+        version=version("restgpt"),
         description="Calls REST APIs by their OpenAPI documents, each change approved by a person and made once.",
         instructions=INSTRUCTIONS,
         on_list_tools=handlers.list_tools,

@@ -36,6 +36,7 @@ from restgpt.tools.network.addresses import (
 )
 from restgpt.tools.network.exceptions import fault_of
 from restgpt.tools.settings import Settings
+from restgpt.tools.tracing.span import answered, http_span
 
 if TYPE_CHECKING:
     from authlib.integrations.requests_client import OAuth2Session
@@ -411,10 +412,13 @@ class _BoundedAdapter(GuardedAdapter):
     def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:
         """Send a request and read the response; raises BoundFault."""
         request.headers["Accept-Encoding"] = "identity"
-        response = super().send(request, *args, **options)
+        origin = self.exchange.origin
+        with http_span(str(request.method), origin.host, origin.port) as current:
+            response = super().send(request, *args, **options)
+            answered(current, response.status_code)
         body = response.raw.read(MOST_BYTES + 1, decode_content=False)
         response.close()
         if len(body) > MOST_BYTES or response.headers.get("content-encoding", "identity") != "identity":
-            raise BoundFault(f"{self.exchange.origin} sent more than {MOST_BYTES:,} bytes, or compressed what it sent")
+            raise BoundFault(f"{origin} sent more than {MOST_BYTES:,} bytes, or compressed what it sent")
         response.raw = io.BytesIO(body)
         return response

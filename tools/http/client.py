@@ -57,7 +57,8 @@ from restgpt.tools.request.build import PreparedRequest
 from restgpt.tools.response.content import utf8_version
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.settings import Settings
-from restgpt.tools.telemetry import node_context, span
+from restgpt.tools.telemetry import node_context
+from restgpt.tools.tracing.span import answered, http_span
 
 log = logging.getLogger("restgpt.http")
 
@@ -147,9 +148,7 @@ class HttpClient:
         limit = min(limit, deadline) if deadline is not None else limit
         only_reads = operation.is_safe if is_read is None else is_read
         loop = _RetryLoop(self, request, operation, limit, is_read=only_reads, before_send=before_send)
-        with span("restgpt.request", {**node_context(), "api": request.api, "operation": request.operation}) as current:
-            outcome = loop.run()
-            current.set_attribute("restgpt.outcome", _outcome_of(outcome))
+        outcome = loop.run()
         _record(request, outcome)
         if isinstance(outcome, HttpFault):
             # Raised outside any `except` block, so that no exception with the full URL becomes its context.
@@ -203,6 +202,7 @@ class _RetryLoop:
         self._clock = client._clock
         self._started = self._clock()
         self._attempts = 0
+        self._resends = 0
         entry = client.credentials.entry(operation.api)
         self._policy = address_policy_of(
             operation, allow_private=bool(entry and entry.allow_private), hosts=entry.hosts if entry else ()
@@ -241,17 +241,18 @@ class _RetryLoop:
         if home not in self._policy.origins:
             raise AddressFault(f"{home} is not a server of this API; build the request again")
         request = self._auth.apply(self._request)
+        template = self._operation.path
         for _ in range(self._client.limits.redirects + 1):
             origin = origin_of(request.url)
             self._policy.check(origin)
-            answer = self._send_once(request, origin)
+            answer = self._send_once(request, origin, template)
             target = answer.headers.get("location")
             if answer.status not in REDIRECTS or not target:
                 return answer
             url = urljoin(request.url, target.replace(" ", "%20")).partition("#")[0]
             if request.method not in ("GET", "HEAD") and not self._may_move(home, answer.status, url):
                 return answer
-            request = self._redirected(home, origin, url)
+            request, template = self._redirected(home, origin, url), ""
         raise RedirectFault(f"{home} redirects more than {self._client.limits.redirects} times; check the URL")
 
     def _may_move(self, home: Origin, status: int, url: str) -> bool:
@@ -284,7 +285,15 @@ class _RetryLoop:
             return replace(moved, url=self._auth.stripped(url), headers=kept)
         raise RedirectFault(reason)
 
-    def _send_once(self, request: PreparedRequest, origin: Origin) -> _Response:
+    def _send_once(self, request: PreparedRequest, origin: Origin, template: str) -> _Response:
+        """Send one request under a span of its own; `template` is the path of the operation, empty for a redirect."""
+        resends, self._resends = self._resends, self._resends + 1
+        with http_span(request.method, origin.host, origin.port, template=template, resends=resends) as current:
+            answer = self._exchange(request, origin)
+            answered(current, answer.status)
+            return answer
+
+    def _exchange(self, request: PreparedRequest, origin: Origin) -> _Response:
         """Send one request and read its response; a timer aborts the exchange at the deadline."""
         exchange = Exchange(self._policy, origin, self._deadline, self._clock, self._before_send)
         left = exchange.remaining(float("inf"))
@@ -520,10 +529,6 @@ def _time_of(headers: Mapping[str, str]) -> float:
         return email.utils.parsedate_to_datetime(headers.get("date", "")).timestamp()
     except (ValueError, OverflowError):
         return time.time()
-
-
-def _outcome_of(outcome: Reply | HttpFault) -> str:
-    return type(outcome).__name__ if isinstance(outcome, HttpFault) else str(outcome.status)
 
 
 def _record(request: PreparedRequest, outcome: Reply | HttpFault) -> None:

@@ -16,6 +16,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 from langgraph.constants import TAG_NOSTREAM
 
+from restgpt.tools.model.chat_span import chat_span
 from restgpt.tools.model.errors import ModelUnavailableError
 from restgpt.tools.model.exceptions import provider_errors, unavailable
 from restgpt.tools.model.usage import ModelUsage, usage_of
@@ -23,6 +24,7 @@ from restgpt.tools.model.usage import ModelUsage, usage_of
 _THOUGHTS = re.compile(r"^<think>.*?</think>", re.DOTALL)
 
 
+@chat_span
 def reply_to(model: Runnable[Any, Any], messages: Sequence[BaseMessage | tuple[str, str]]) -> AIMessage:
     """The reply of a model to some messages; raises `ModelUnavailableError` when the provider fails."""
     try:

@@ -18,6 +18,7 @@ from langchain_core.messages.utils import convert_to_messages
 from langchain_core.runnables import Runnable, RunnableSequence
 from pydantic import BaseModel, ValidationError
 
+from restgpt.tools.model.chat_span import chat_span
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError
 from restgpt.tools.model.exceptions import provider_errors, refused, status_of, unavailable
 from restgpt.tools.model.reply import call_config, checked_message, json_in
@@ -113,6 +114,7 @@ def _reply(
     raise refused(refusal, model)
 
 
+@chat_span
 def _invoke(
     model: BaseChatModel,
     conversation: list[BaseMessage],

@@ -7,6 +7,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
+from restgpt.tools.model.chat_span import chat_span
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError
 from restgpt.tools.model.exceptions import provider_errors, refused, status_of, unavailable
 from restgpt.tools.model.reply import call_config, checked_message, without_thoughts
@@ -43,6 +44,7 @@ def read_tool_calls(
     raise ModelReplyError("tool call", reason, usage=used)
 
 
+@chat_span
 def _reply(model: BaseChatModel, conversation: list[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
     try:
         return checked_message(model.bind_tools(list(tools)).invoke(conversation, call_config()))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from restgpt.specs.reading.pointer import format_pointer
+from restgpt.tools.request.body import kind_of
 from restgpt.tools.response.content import UNREAD, Content
 from restgpt.tools.response.excerpt import excerpt
 from restgpt.tools.response.page import ITEMS
@@ -77,6 +78,8 @@ def _of_text(body: Body, room: int) -> BodyPreview:
     text = body.text()
     lines = text.count("\n") + (not text.endswith("\n"))
     head = f"table of {lines:,} lines\n" if body.kind == "csv" else f"{body.kind}, {lines:,} lines\n"
+    if body.kind in ("json", "json-lines") or kind_of(body.media_type) == "json":
+        head = "JSON with too many parts to count, read as text:\n"
     return _cut(text, len(text), room, head)
 
 

@@ -19,7 +19,7 @@ from restgpt.tools.sandbox.guest.replay import MOST_POSITION, SHOWN, SOURCE
 from restgpt.tools.sandbox.guest.trace import MOST_PATTERN, MOST_READS
 from restgpt.tools.sandbox.result import CodeError, Limits, SandboxResult, Status, printable
 from restgpt.tools.sandbox.result import Media as SandboxMedia
-from restgpt.tools.sandbox.runner import run_python
+from restgpt.tools.sandbox.runner import run_python, traced_run
 from restgpt.tools.sandbox.waiting import WaitingProgram, WaitingPrograms
 
 Given = Literal["answer", "error", "rejected", "held"]
@@ -182,7 +182,8 @@ def _gone_on(
     new = [entry for entry, mark in zip(entries, marks, strict=True) if mark not in program.given]
     result = None
     if new and all(entry.position for entry in new) and program.given.issubset(marks):
-        result = program.process.go_on(_data({"most": most}, new), limits=limits)
+        data = _data({"most": most}, new)
+        result = traced_run(lambda: program.process.go_on(data, limits=limits))
     if result is None or not (result.status in USABLE or _is_spent(limits, result)):
         program.process.end()
         return None

@@ -14,10 +14,13 @@ import importlib
 import json
 import os
 import threading
+from collections.abc import Callable
+from typing import TypeVar
 
 from restgpt.tools.sandbox.backend import SandboxBackend, SandboxUnavailableError
 from restgpt.tools.sandbox.code import clean_code
 from restgpt.tools.sandbox.result import STANDARD, CodeError, Limits, Media, SandboxResult, Status
+from restgpt.tools.tracing.span import tool_span
 
 __all__ = [
     "STANDARD",
@@ -31,6 +34,8 @@ __all__ = [
     "open_backend",
     "run_python",
 ]
+
+Result = TypeVar("Result", SandboxResult, SandboxResult | None)
 
 # Modules are imported when needed: the extras may not be installed, and each platform needs one backend.
 _BACKENDS = {
@@ -55,6 +60,23 @@ def run_python(
     object is dumped to JSON first. With `may_wait`, a program may wait in its process for an answer; the caller then
     continues or ends the process of the result. Thread-safe; the default `backend` is that of the platform.
     """
+    return traced_run(lambda: _result(code, data, media, limits, may_wait, backend))
+
+
+def traced_run(run: Callable[[], Result]) -> Result:
+    """Run code, or continue a program in its process, under a span; the span has neither the code nor its output."""
+    with tool_span("python", kind="function") as current:
+        result = run()
+        if result is not None:
+            current.set({"restgpt.sandbox.status": result.status.value})
+            if result.status not in (Status.OK, Status.NO_OUTPUT, Status.PAUSED):
+                current.fail(result.status.value)
+        return result
+
+
+def _result(
+    code: str, data: object, media: Media, limits: Limits, may_wait: bool, backend: SandboxBackend | None
+) -> SandboxResult:
     size = len(code.encode("utf-8", "surrogatepass"))
     source = clean_code(code) if size <= limits.code else ""
     if not source.strip():

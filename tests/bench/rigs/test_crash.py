@@ -24,7 +24,7 @@ from restgpt.bench.rigs.crash import (
     trials,
     zombie_trials,
 )
-from restgpt.bench.rigs.job import make_jobs
+from restgpt.bench.rigs.job import ClientJob, make_jobs
 from restgpt.bench.rigs.ledger import Ledger
 from restgpt.bench.rigs.machine import DAY_S, HOUR_S, Machine
 from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
@@ -62,6 +62,22 @@ def test_a_run_killed_around_its_changes_goes_on_with_none_lost_and_none_doubled
 @pytest.mark.slow
 def test_a_run_killed_at_random_moments_goes_on(driver: Driver) -> None:
     assert trials(driver, random_trials(driver, [driver.stage.errand], 3, seed=1)).wrong == []
+
+
+@pytest.mark.slow
+def test_a_clients_program_killed_around_its_changes_goes_on_with_none_lost_and_none_doubled() -> None:
+    spotify, board = map(ClientJob.of, JOBS)
+    chosen = [
+        Trial(spotify, (Kill("answer", 3),)),
+        Trial(spotify, (Kill("send", 2), Kill("question", 2))),
+        Trial(board, (Kill("answer", 4), Kill("send", 2))),
+        Trial(board, (Kill("node", 3),)),
+    ]
+    with open_stage() as stage:
+        tally = trials(Driver(stage), chosen)
+    assert tally.wrong == []
+    assert tally.killed == len(chosen)
+    assert tally.questions >= 1
 
 
 @pytest.mark.slow

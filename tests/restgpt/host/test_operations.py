@@ -5,9 +5,11 @@ import re
 import pytest
 
 from restgpt.client import Client
+from restgpt.host.direct import direct_definitions
 from restgpt.host.operations import DESCRIBED_BUDGET, FOUND_BUDGET, MOST_DESCRIBED, described_text, found_text
-from restgpt.specs import Api, Catalogue, load_api
+from restgpt.specs import Api, Catalogue, Operation, load_api
 from restgpt.specs.bundled import bundled_document
+from restgpt.specs.effect import Effect
 from restgpt.specs.problem import UnknownOperationError
 
 
@@ -62,6 +64,17 @@ def test_a_description_has_the_function_the_places_and_an_example() -> None:
     assert 'Smallest arguments: {"path": {"project_id": 1}, "body": {"title": ' in text
     assert "path  project_id*  integer" in text
     assert text.startswith("<document-")
+
+
+def test_the_users_rules_decide_what_changes_something() -> None:
+    catalogue = Catalogue([bundled()])
+
+    def rules(operation: Operation) -> Effect:
+        return Effect("change", "settings", "apis.yaml says so")
+
+    assert "# list_projects  (changes something" in described_text(catalogue, ["list_projects"], effects=rules)
+    [tool, *_] = direct_definitions(catalogue, [catalogue.operation("list_projects")], effects=rules)
+    assert tool.annotations == {}
 
 
 def test_several_operations_share_the_budget_and_only_so_many_are_shown() -> None:

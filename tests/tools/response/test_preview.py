@@ -74,6 +74,13 @@ def test_a_table_a_text_and_binary_data_say_how_much_is_left() -> None:
     assert (len(report.text), report.left_out) == (400, "6,600 of 7,000 characters")
 
 
+def test_json_that_is_not_taken_apart_says_so() -> None:
+    dense = Body(b"[" + b"1," * 5_000_001 + b"1]", "application/json", "text")
+    preview = preview_body(dense, budget=100)
+    assert preview.text.startswith("JSON with too many parts to count, read as text:\n[1,1,1")
+    assert preview.left_out.endswith("of 10,000,005 characters")
+
+
 def _hostile(random_: random.Random, depth: int = 0) -> Any:
     kind = random_.choice(["sinNo", "a"] + ["list", "object", "text"] * (depth < 4))
     many = random_.choice((0, 1, 3, 12))

@@ -1,0 +1,115 @@
+"""Guards the export of traces by the command line: one environment variable is enough, and none means no export."""
+
+import os
+import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from restgpt.bench.rigs.port import held_port
+from restgpt.tools.settings import exports_traces
+
+
+class Collector:
+    """A collector of OpenTelemetry on loopback that keeps what it gets."""
+
+    def __init__(self) -> None:
+        received: list[tuple[str, bytes]] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, format: str, *args: object) -> None:
+                """Log nothing."""
+
+            def do_POST(self) -> None:
+                received.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+        self.received = received
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> "Collector":
+        Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def requests(self) -> list[ExportTraceServiceRequest]:
+        assert {path for path, _ in self.received} <= {"/v1/traces"}
+        return [ExportTraceServiceRequest.FromString(body) for _, body in self.received]
+
+
+def demo(home: Path, *before: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
+    return subprocess.run(
+        [*before, str(Path(sys.executable).with_name("restgpt")), "demo"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=home,
+        env={**kept, "RESTGPT_HOME": str(home), **environment},
+    )
+
+
+@pytest.mark.slow
+def test_one_variable_exports_the_traces_of_a_command(tmp_path: Path) -> None:
+    with Collector() as collector:
+        done = demo(tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, OTEL_RESOURCE_ATTRIBUTES="team=blue")
+    assert done.returncode == 0, done.stderr
+    assert_runs_of_the_demo(collector)
+
+
+@pytest.mark.slow
+def test_a_provider_that_a_process_has_already_is_kept(tmp_path: Path) -> None:
+    with Collector() as collector:
+        done = demo(
+            tmp_path,
+            str(Path(sys.executable).with_name("opentelemetry-instrument")),
+            OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
+            OTEL_EXPORTER_OTLP_PROTOCOL="http/protobuf",
+            OTEL_LOGS_EXPORTER="none",
+            OTEL_METRICS_EXPORTER="none",
+            OTEL_SERVICE_NAME="restgpt",
+            OTEL_RESOURCE_ATTRIBUTES="team=blue",
+        )
+    assert done.returncode == 0, done.stderr
+    assert "Overriding" not in done.stderr
+    assert_runs_of_the_demo(collector)
+
+
+def assert_runs_of_the_demo(collector: Collector) -> None:
+    groups = [group for request in collector.requests() for group in request.resource_spans]
+    about = {item.key: item.value.string_value for group in groups for item in group.resource.attributes}
+    assert (about["service.name"], about["team"]) == ("restgpt", "blue")
+    spans = [span for group in groups for scope in group.scope_spans for span in scope.spans]
+    runs = [span for span in spans if span.name == "invoke_agent RestGPT"]
+    assert [span.name for span in spans if not span.parent_span_id] == [span.name for span in runs]
+    # Of the three instructions two are paused, and resumed as another run.
+    assert len({span.trace_id for span in spans}) == len(runs) == 5
+
+
+@pytest.mark.slow
+def test_a_command_works_although_its_collector_is_down(tmp_path: Path) -> None:
+    with held_port() as port:
+        done = demo(
+            tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{port}", OTEL_EXPORTER_OTLP_TRACES_TIMEOUT="1"
+        )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_traces_are_exported_only_to_a_collector_that_the_user_named() -> None:
+    named = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4318"}
+    assert exports_traces(named)
+    assert exports_traces({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://localhost:4318/v1/traces"})
+    assert not exports_traces({})
+    assert not exports_traces({**named, "OTEL_SDK_DISABLED": "true"})
+    assert not exports_traces({**named, "OTEL_TRACES_EXPORTER": "none"})

@@ -1,0 +1,1 @@
+"""OpenTelemetry traces: the spans of a run as one tree, named and described as the semantic conventions say."""
