@@ -14,6 +14,7 @@ from cli import TOY, Cli
 from mcp import types
 from mcp.shared.exceptions import MCPError
 from mcpserver import ERAS, MADE, MOSS, Person, changes, connected, facts_of, text_of
+from pair import COLLECTOR, CRM, SECRET, document, served_pair
 from recipes import recipe
 
 from restgpt.calling.recipes.book import RecipeBook
@@ -296,3 +297,27 @@ def test_without_the_extra_the_command_says_what_to_install() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert (ran.returncode, "pip install 'restgpt[mcp]'" in ran.stderr) == (2, True)
+
+
+def test_what_one_api_answered_goes_to_another_only_if_a_person_allows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with served_pair() as pair:
+        entries = {}
+        for api, paths in ((pair.crm, CRM), (pair.collector, COLLECTOR)):
+            (tmp_path / f"{api.name}.json").write_text(json.dumps(document(api.name, paths)))
+            entries[api.name] = {"spec": f"{api.name}.json", "base_url": api.base_url}
+        (tmp_path / "apis.yaml").write_text(json.dumps(entries))
+
+        async def run(server: Any, person: Person) -> types.CallToolResult:
+            async with connected(server, "2026-07-28", person) as client:
+                await client.call_tool("call_operation", {"operation": "list_customers"})
+                given = {"operation": "get_drop", "arguments": {"path": {"what": SECRET}}}
+                return await client.call_tool("call_operation", given)
+
+        for person, sent in ((Person(content={"decision": "reject"}), 0), (Person(), 1)):
+            with open_server(Settings.from_env(), Sources(tuple(entries)), {}) as server:
+                asyncio.run(run(server, person))
+            assert (len(person.shown), len(pair.log)) == (1, sent)
+            assert "Values of crm may go to collector" in person.shown[0]
