@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from restgpt.calling.call import succeeded
 from restgpt.calling.grounding import Answers, Sources
-from restgpt.nodes.conversation import answered, grounded_draft, responses, said
+from restgpt.nodes.conversation import answered, grounded_draft, relayed, responses, said
 from restgpt.nodes.knowledge import notes_of
 from restgpt.nodes.program_log import ProgramState
 from restgpt.nodes.recipes.record import comparison_of, current, kept_by, of_program, unsaid_by
@@ -45,8 +45,8 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
     given_by = answered(run, state, most=MOST_TRACED, seen=program.get("seen"))
     # Not the results of steps: they hold what models wrote, such as the arguments of calls that were refused.
     earlier = (item for step in state["steps"] for item in step["requests"] if succeeded(item))
-    # A client's model has a conversation of its own with the user, so its literals are not invented here.
-    chosen = [program["code"]] if program["writer"] == "client" else []
+    # A client's model has a conversation of its own with the user, so what it writes is not invented here.
+    chosen = [*relayed(state), *([program["code"]] if program["writer"] == "client" else [])]
     evidence = Sources(
         Evidence(texts, *chosen, *kept_by(current(state)), *notes_of(run), *(item["result"] for item in earlier)),
         Answers(value for _, value in answers()),

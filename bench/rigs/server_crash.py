@@ -25,6 +25,7 @@ from typing import Any, Literal
 
 from mcp import Client, types
 from mcp.client.stdio import StdioServerParameters
+from mcp.shared.exceptions import MCPError
 
 from restgpt.specs.bundled import bundled_document
 from restgpt.worlds import CREDENTIAL, open_world
@@ -262,6 +263,8 @@ class Rig:
             try:
                 target = server.open()
                 await asyncio.wait_for(caller.call(target, asks_pending=trial.asks_pending), PATIENCE_S)
+            except (ExceptionGroup, MCPError, TimeoutError) as error:
+                tally.wrong.append(f"{trial}: the call did not go on: {_innermost(error)!r}")
             finally:
                 server.close()
         world.settle()
@@ -310,6 +313,12 @@ class Rig:
         else:
             await reached.wait()
             await asyncio.sleep(times.answer * trial.after if trial.phase == "answer" else 0)
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def make_trials(moments: int) -> Iterator[Trial]:

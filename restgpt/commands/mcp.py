@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from restgpt.commands.failure import UsageError, reported
+from restgpt.commands.failure import Exit, UsageError, reported
 from restgpt.commands.options import ApiNames, BaseUrl, Specs, Writes
 from restgpt.commands.terminal import Terminal
 
@@ -185,7 +185,14 @@ def _serve(
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
-    anyio.run(serve)
+    is_gone = False
+    try:
+        anyio.run(serve)
+    except* (BrokenPipeError, anyio.BrokenResourceError):
+        is_gone = True
+    if is_gone:
+        # The client closed the pipe before it had read everything; what it did not read is found again by `pending`.
+        raise typer.Exit(Exit.DONE)
 
 
 def _serve_http(server: "Server[Any]", terminal: Terminal, settings: "Settings", host: str, port: int) -> None:

@@ -20,11 +20,16 @@ from restgpt.mcp.runs import Answer
 from restgpt.mcp.seal import Seals
 from restgpt.mcp.threads import PROGRAM, Begun, Standing, Threads
 from restgpt.outcome import Called, Pending, Ran, Undone
+from restgpt.prompts import fenced
 from restgpt.specs import Api, Operation, UnknownOperationError
 from restgpt.tools.errors import RestgptError, SettingsError
+from restgpt.tools.response.preview import preview_text
 
 MOST_WAITING = 10
 """The most threads that `pending` without a handle reports."""
+
+MOST_SHOWN = 8_000
+"""The most characters that a model is shown of what waits; the person sees all of it."""
 
 Arguments = Mapping[str, Any]
 
@@ -266,11 +271,13 @@ class Service:
             else f'restgpt resume {change} --approve\n  restgpt resume {change} --reject "why"'
         )
         page = f"\n  or at {self._offer.page}" if self._offer.page else ""
+        shown = pending.description
+        if len(shown) > MOST_SHOWN:
+            shown = f"{shown[:MOST_SHOWN]}…\n\nThis is a part; `restgpt threads {change}` shows all."
         text = (
-            "Nothing was sent. A person has to decide first; no argument of a tool can do that. The commands are:\n"
-            f"  {commands}{page}\n"
-            f"To learn the decision and get the result, call `pending` with this handle: {handle}\n\n"
-            f"{pending.description}"
+            "What is shown below waits for a person, and is sent only if the person approves it; no argument of a tool "
+            f"can do that. The person decides with:\n  {commands}{page}\n"
+            f"To learn the decision and get the result, call `pending` with this handle: {handle}\n\n{shown}"
         )
         return Said(text, facts={"status": "pending", "thread": pending.thread, "handle": handle})
 
@@ -299,7 +306,10 @@ class Service:
     def _of_run(self, principal: str, answer: Answer) -> Said:
         facts = {"status": "done" if answer.ok else "failed", "thread": answer.thread}
         undo = self._undoable(principal, answer.thread, facts)
-        return Said("\n\n".join(filter(None, [answer.text, undo])), not answer.ok, "", facts)
+        seen = preview_text(answer.text)
+        more = "" if seen.is_whole else f"This is a part; `restgpt threads {answer.thread}` shows all."
+        parts = [fenced("answer", seen.text), more, undo]
+        return Said("\n\n".join(filter(None, parts)), not answer.ok, "", facts)
 
 
 BUSY = (

@@ -18,9 +18,10 @@ from langgraph.store.base import BaseStore
 from restgpt.calling.reversal import undo_thread
 from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
 from restgpt.graph.persistence import Persistence
-from restgpt.mcp.runs import Answer, Run
+from restgpt.mcp.runs import Answer, CancelledRunError, Run
 from restgpt.mcp.seal import digest_of
 from restgpt.outcome import Called, Pending, Ran, Undone
+from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import RestgptError
 
 Standing = Pending | Called | Ran | Undone | Answer
@@ -199,7 +200,11 @@ class Threads:
 
     def has_changes(self, thread: str) -> bool:
         """Return whether a thread has sent changes that were not undone."""
-        return bool(self._client.reversals(thread))
+        try:
+            return bool(self._client.reversals(thread))
+        except (SpecError, UnknownOperationError):
+            # The document has changed since; `undo` says so.
+            return True
 
     def reasons(self, thread: str) -> list[str]:
         """Return why changes of a thread cannot be reversed, a sentence for each."""
@@ -228,7 +233,8 @@ class Threads:
     def _begun(self, principal: str, thread: str) -> Begun:
         """Return how a thread began; without its entry, by what its name says."""
         found = self._book.find(principal, thread)
-        return found or Begun(thread, thread.partition("-")[0], {}, self._clock(), is_over=True)
+        kind = CALL if "/" in thread else thread.partition("-")[0]
+        return found or Begun(thread, kind, {}, self._clock(), is_over=True)
 
     @contextmanager
     def _marked(self, principal: str, begun: Begun) -> Iterator[Callable[[Standing], Standing]]:
@@ -245,6 +251,9 @@ class Threads:
             self._mark(begun, "running")
             try:
                 yield settle
+            except CancelledRunError:
+                self._mark(begun, "stopped")
+                raise
             except RestgptError:
                 self._mark(begun, "failed")
                 raise

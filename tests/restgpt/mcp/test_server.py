@@ -209,6 +209,14 @@ def test_a_missing_credential_names_the_variable(
     assert (result.is_error, "RESTGPT_AUTH_KEY" in text_of(result)) == (True, True)
 
 
+@pytest.mark.parametrize("operation", ["list_projects", "create_task"])
+def test_an_api_that_is_not_there_is_a_result(opened: Opener, era: str, toy: WorldServer, operation: str) -> None:
+    toy.close()
+    arguments = {**MOSS, "operation": operation} if operation == "create_task" else {"operation": operation}
+    result = called(opened, era, "call_operation", arguments, Person())
+    assert (result.is_error, "127.0.0.1" in text_of(result)) == (True, True), text_of(result)
+
+
 @pytest.mark.parametrize("tool", ["pending", "undo", "read_result"])
 @pytest.mark.parametrize("handle", ["", "x", "s1.a.b.c", "call-1"])
 def test_a_forged_handle_is_refused_in_one_sentence(opened: Opener, era: str, tool: str, handle: str) -> None:

@@ -261,6 +261,28 @@ def test_another_address_needs_a_token(toy: WorldServer, home: Path) -> None:
     assert (ran.returncode, "Set RESTGPT_MCP_TOKEN" in ran.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("place", ["?tags=projects", "/projects"])
+@pytest.mark.parametrize("era", ERAS)
+def test_a_client_chooses_direct_tools_by_tags_in_the_url(
+    toy: WorldServer, home: Path, tmp_path: Path, place: str, era: str
+) -> None:
+    tags = {"/projects": "projects", "/tasks": "tasks"}
+    paths = {
+        path: {"get": {"operationId": f"list_{tag}", "tags": [tag], "responses": {}}} for path, tag in tags.items()
+    }
+    document = {"openapi": "3.1.0", "info": {"title": "Board", "version": "1"}, "paths": paths}
+    (tmp_path / "board.json").write_text(json.dumps(document))
+
+    async def names(client: Client) -> list[str]:
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+    source = ["--spec", str(tmp_path / "board.json"), "--base-url", toy.url]
+    with http_server(source, home, "--direct") as (url, _):
+        assert {"list_projects", "list_tasks"} <= set(used(url, era, names))
+        chosen = used(f"{url}{place}", era, names)
+    assert ("list_projects" in chosen, "list_tasks" in chosen) == (True, False)
+
+
 def test_two_clients_of_one_server_do_not_wait_for_each_other(home: Path) -> None:
     with serve(open_world("toy")) as slow, http_server(at(slow), home) as (url, _):
 

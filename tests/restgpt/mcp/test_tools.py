@@ -1,0 +1,323 @@
+"""Guards the other tools of the MCP server: programs, recipes, the agent, results by page, direct tools, many tags."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chatserver import ChatServer
+from cli import TOY, Cli
+from mcp import types
+from mcp.shared.exceptions import MCPError
+from mcpserver import ERAS, MADE, MOSS, Person, changes, connected, facts_of, text_of
+from pair import COLLECTOR, CRM, SECRET, document, served_pair
+from recipes import recipe
+
+from restgpt.calling.recipes.book import RecipeBook
+from restgpt.commands.mcp import open_server
+from restgpt.commands.sources import Sources
+from restgpt.specs import load_api
+from restgpt.tools.settings import Settings
+from restgpt.worlds.server import WorldServer
+
+Opener = Callable[..., Any]
+
+TWO = """
+first = create_task(project_id=1, body={"title": "Moss"})
+second = create_task(project_id=1, body={"title": "Fern"})
+print(first["title"], "and", second["title"])
+"""
+
+
+def called(
+    opened: Opener,
+    name: str,
+    arguments: Mapping[str, Any],
+    person: Person | None = None,
+    *,
+    era: str = "2026-07-28",
+    progress: Any = None,
+    **chosen: Any,
+) -> types.CallToolResult:
+    """The result of one tool of a server in this process."""
+
+    async def run(server: Any) -> types.CallToolResult:
+        async with connected(server, era, person) as client:
+            return await client.call_tool(name, dict(arguments), progress_callback=progress)
+
+    with opened(**chosen) as server:
+        return asyncio.run(run(server))
+
+
+def listed(opened: Opener, **chosen: Any) -> list[types.Tool]:
+    """The tools of a server in this process."""
+
+    async def run(server: Any) -> list[types.Tool]:
+        async with connected(server, "2026-07-28") as client:
+            return list((await client.list_tools()).tools)
+
+    with opened(**chosen) as server:
+        return asyncio.run(run(server))
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_program_is_asked_about_at_its_changes_and_undone(opened: Opener, toy: WorldServer, era: str) -> None:
+    person = Person()
+    ran = called(opened, "run_program", {"code": TWO}, person, era=era)
+    assert ("Moss and Fern" in text_of(ran), changes(toy)) == (True, [MADE, MADE])
+    called(opened, "undo", {"handle": facts_of(ran)["handle"]}, person, era=era)
+    assert changes(toy)[2:] == ["DELETE /tasks/{task_id} 204"] * 2
+
+
+def test_a_program_that_waits_is_decided_on_the_command_line(opened: Opener, toy: WorldServer, cli: Cli) -> None:
+    waiting = facts_of(called(opened, "run_program", {"code": TWO}))
+    assert (waiting["status"], changes(toy)) == ("pending", [])
+    assert cli("resume", waiting["thread"], "--approve").code == 3
+    assert cli("resume", waiting["thread"], "--approve").code == 0
+    after = called(opened, "pending", {"handle": waiting["handle"]})
+    assert ("Moss and Fern" in text_of(after), changes(toy)) == (True, [MADE, MADE])
+
+
+def test_a_corrected_program_does_not_repeat_its_changes(opened: Opener, toy: WorldServer) -> None:
+    person, wrong = Person(), TWO.replace('second["title"]', 'second["name"]')
+    failed = called(opened, "run_program", {"code": wrong}, person)
+    assert failed.is_error
+    right = called(opened, "run_program", {"code": TWO, "thread": facts_of(failed)["thread"]}, person)
+    assert ("Moss and Fern" in text_of(right), changes(toy)) == (True, [MADE, MADE])
+
+
+@pytest.mark.parametrize("thread", ["program-0", "nothing", "call-1", "../x"])
+def test_a_program_corrects_only_a_thread_of_its_own_client(opened: Opener, toy: WorldServer, thread: str) -> None:
+    result = called(opened, "run_program", {"code": TWO, "thread": thread}, Person())
+    assert (result.is_error, changes(toy)) == (True, [])
+
+
+@pytest.fixture
+def recipes(tmp_path: Path, toy: WorldServer, monkeypatch: pytest.MonkeyPatch) -> RecipeBook:
+    """A folder with one recipe, which adds a task."""
+    monkeypatch.setenv("RESTGPT_RECIPES", str(tmp_path / "recipes"))
+    book = RecipeBook(tmp_path / "recipes")
+    book.save(recipe(load_api(TOY, base_url=toy.url)))
+    return book
+
+
+def test_a_recipe_is_a_tool_whose_inputs_are_not_the_users_words(
+    opened: Opener, toy: WorldServer, recipes: RecipeBook
+) -> None:
+    (tool,) = [tool for tool in listed(opened) if tool.name == "add_task"]
+    assert set(tool.input_schema["properties"]) == {"project", "title"}
+    person = Person()
+    ran = called(opened, "add_task", {"project": "Winter timetable", "title": "Moss"}, person)
+    assert ("Added Moss" in text_of(ran), changes(toy)) == (True, [MADE])
+    assert "body.title: the model wrote it" in person.shown[0]
+
+
+def test_a_recipe_that_waits_goes_on_with_resume(
+    opened: Opener, toy: WorldServer, recipes: RecipeBook, cli: Cli
+) -> None:
+    waiting = facts_of(called(opened, "add_task", {"project": "Winter timetable"}))
+    assert cli("resume", waiting["thread"], "--approve").code == 0
+    after = called(opened, "pending", {"handle": waiting["handle"]})
+    assert ("Added Buy soil" in text_of(after), changes(toy)) == (True, [MADE])
+
+
+def test_wrong_inputs_of_a_recipe_are_a_result(opened: Opener, toy: WorldServer, recipes: RecipeBook) -> None:
+    result = called(opened, "add_task", {"title": 7})
+    assert (result.is_error, "project" in text_of(result), changes(toy)) == (True, True, [])
+
+
+def planned(code: str) -> dict[str, Any]:
+    """The reply of the planner with a program."""
+    return {"thought": "", "decision": "program", "text": code, "fulfilled": True}
+
+
+def test_the_agent_is_a_tool_only_with_a_model(opened: Opener, write: Callable[..., ChatServer]) -> None:
+    assert "ask" not in [tool.name for tool in listed(opened)]
+    write(planned("print(1)"))
+    assert "ask" in [tool.name for tool in listed(opened)]
+
+
+def test_the_agent_asks_about_changes_and_reports_its_steps(
+    opened: Opener, toy: WorldServer, write: Callable[..., ChatServer]
+) -> None:
+    write(planned('made = create_task(project_id=1, body={"title": "Moss"})\nprint("Added", made["title"])'))
+    steps: list[str] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        steps.append(message or "")
+
+    person = Person()
+    ran = called(opened, "ask", {"instruction": "Add the task Moss to project 1."}, person, progress=progress)
+    assert ("Added Moss" in text_of(ran), changes(toy)) == (True, [MADE])
+    assert {"planner", "sender"} <= set(steps)
+
+
+def test_an_instruction_of_a_client_is_not_the_users_word(
+    opened: Opener, toy: WorldServer, write: Callable[..., ChatServer]
+) -> None:
+    write(planned('made = create_task(project_id=1, body={"title": "Moss"})\nprint("Added", made["title"])'))
+    person = Person()
+    called(opened, "ask", {"instruction": "Add the task Moss to project 1."}, person)
+    assert "body.title: the model wrote it" in person.shown[0]
+
+
+@pytest.mark.parametrize("tool", ["call_operation", "run_program"])
+def test_values_reserved_for_the_user_are_never_those_of_a_client(
+    tool: str, toy: WorldServer, home: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rule = {"from_user": ["body.title"], "id": "create_task"}
+    entry = {"board": {"spec": TOY, "base_url": toy.url, "policy": [rule], "auth": {"key": "${RESTGPT_AUTH_KEY}"}}}
+    (tmp_path / "apis.yaml").write_text(json.dumps(entry))
+
+    def opened(**chosen: Any) -> Any:
+        return open_server(Settings.from_env(), Sources(("board",)), {}, **chosen)
+
+    person = Person()
+    result = called(opened, tool, MOSS if tool == "call_operation" else {"code": TWO}, person)
+    assert ("wants these values from the user" in text_of(result), changes(toy), person.shown) == (True, [], [])
+
+
+def test_a_target_that_changed_after_the_question_is_asked_about_anew(opened: Opener, toy: WorldServer) -> None:
+    change = {
+        "operation": "update_task",
+        "arguments": {"path": {"task_id": 101}, "body": {"title": "Moss"}},
+    }
+    person = Person()
+
+    def interfere() -> None:
+        if len(person.shown) == 1:
+            toy.world.call("PATCH /tasks/101", body={"title": "Fern"})
+
+    person.before = interfere
+    called(opened, "call_operation", change, person)
+    assert len(person.shown) == 2
+    assert "The target has changed" in person.shown[1]
+
+
+def test_a_large_result_is_read_by_pages_as_a_tool_and_as_a_resource(opened: Opener, toy: WorldServer) -> None:
+    async def run(server: Any) -> tuple[str, str, str]:
+        async with connected(server, "2026-07-28") as client:
+            code = 'print("x" * 30_000)'
+            result = await client.call_tool("run_program", {"code": code})
+            (link,) = [part for part in result.content if isinstance(part, types.ResourceLink)]
+            resource = (await client.read_resource(str(link.uri))).contents[0]
+            handle = str(link.uri).removeprefix("restgpt://result/").partition("?")[0]
+            page = await client.call_tool("read_result", {"handle": handle, "page": 2})
+            return text_of(result), resource.text, text_of(page)  # type: ignore[union-attr]
+
+    with opened() as server:
+        preview, resource, page = asyncio.run(run(server))
+    assert len(preview) < 6_000
+    assert "30,000" in resource
+    assert "page 2" in page
+
+
+@pytest.mark.parametrize("uri", ["restgpt://result/s1.x.y.z", "restgpt://result/", "restgpt://other/1", "file:///etc"])
+def test_a_forged_address_of_a_result_is_refused(opened: Opener, uri: str) -> None:
+    async def run(server: Any) -> int:
+        async with connected(server, "2026-07-28") as client:
+            with pytest.raises(MCPError) as error:
+                await client.read_resource(uri)
+            return error.value.error.code
+
+    with opened() as server:
+        assert asyncio.run(run(server)) == types.INVALID_PARAMS
+
+
+def test_direct_tools_are_those_of_the_operations_with_honest_hints(opened: Opener, toy: WorldServer) -> None:
+    tools = {tool.name: tool for tool in listed(opened, is_direct=True)}
+    assert {"create_task", "delete_task", "list_projects", "pending", "undo"} <= set(tools)
+    assert tools["list_projects"].annotations is not None
+    assert tools["list_projects"].annotations.read_only_hint is True
+    removing = tools["delete_task"].annotations
+    assert removing is None or (removing.read_only_hint is None and removing.destructive_hint in (None, True))
+    person = Person()
+    made = called(opened, "create_task", MOSS["arguments"], person, is_direct=True)
+    assert ("Moss" in text_of(made), changes(toy)) == (True, [MADE])
+
+
+def test_direct_tools_need_groups_for_a_large_document(
+    toy: WorldServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "Large", "version": "1"},
+        "paths": {
+            f"/{tag}/{number}": {"get": {"operationId": f"{tag}_{number}", "tags": [tag], "responses": {}}}
+            for tag in ("stones", "birds")
+            for number in range(30)
+        },
+    }
+    (tmp_path / "large.json").write_text(json.dumps(document))
+    monkeypatch.chdir(tmp_path)
+    ran = cli("mcp", "--spec", "large.json", "--base-url", toy.url, "--direct")
+    assert (ran.code, "60 operations" in ran.err, "--tag" in ran.err, "birds, stones" in ran.err) == (
+        2,
+        True,
+        True,
+        True,
+    )
+
+    def opened(**chosen: Any) -> Any:
+        sources = Sources((), (str(tmp_path / "large.json"),), toy.url)
+        return open_server(Settings.from_env(), sources, {}, is_direct=True, **chosen)
+
+    names = [tool.name for tool in listed(opened, tags=("birds",))]
+    assert ("birds_1" in names, "stones_1" in names) == (True, False)
+
+
+def test_the_largest_document_is_served(data_folder: Path, cli: Cli, tmp_path: Path) -> None:
+    found = max((data_folder / "openapi").rglob("*.*"), key=lambda path: path.stat().st_size, default=None)
+    if found is None:
+        pytest.skip("RESTGPT_DATA has no folder openapi with documents")
+
+    def opened(**chosen: Any) -> Any:
+        return open_server(Settings.from_env(), Sources((), (str(found),)), {}, **chosen)
+
+    tools = listed(opened)
+    text = json.dumps([tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools])
+    assert len(text) / 4 < 1_500
+    assert text_of(called(opened, "find_operations", {"query": "list users"}))
+
+
+def test_without_the_extra_the_command_says_what_to_install() -> None:
+    # An installation without the packages is one in which they cannot be found.
+    program = (
+        "import sys\n"
+        "sys.modules['mcp'] = None\n"
+        "import importlib.util as util\n"
+        "from restgpt.cli import main\n"
+        "sys.argv = ['restgpt', 'mcp', '--spec', 'x.yaml']\n"
+        "main()\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert (ran.returncode, "pip install 'restgpt[mcp]'" in ran.stderr) == (2, True)
+
+
+def test_what_one_api_answered_goes_to_another_only_if_a_person_allows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with served_pair() as pair:
+        entries = {}
+        for api, paths in ((pair.crm, CRM), (pair.collector, COLLECTOR)):
+            (tmp_path / f"{api.name}.json").write_text(json.dumps(document(api.name, paths)))
+            entries[api.name] = {"spec": f"{api.name}.json", "base_url": api.base_url}
+        (tmp_path / "apis.yaml").write_text(json.dumps(entries))
+
+        async def run(server: Any, person: Person) -> types.CallToolResult:
+            async with connected(server, "2026-07-28", person) as client:
+                await client.call_tool("call_operation", {"operation": "list_customers"})
+                given = {"operation": "get_drop", "arguments": {"path": {"what": SECRET}}}
+                return await client.call_tool("call_operation", given)
+
+        for person, sent in ((Person(content={"decision": "reject"}), 0), (Person(), 1)):
+            with open_server(Settings.from_env(), Sources(tuple(entries)), {}) as server:
+                asyncio.run(run(server, person))
+            assert (len(person.shown), len(pair.log)) == (1, sent)
+            assert "Values of crm may go to collector" in person.shown[0]
