@@ -126,10 +126,10 @@ class _Toolset:
         )
 
     def _find(self, query: str, limit: int = FOUND) -> str:
-        return found_text(self._catalogue, query, limit)
+        return found_text(self._catalogue, query, limit, seen=self._client().seen)
 
     def _describe(self, operations: list[str]) -> str:
-        return described_text(self._catalogue, operations)
+        return described_text(self._catalogue, operations, seen=self._client().seen)
 
     def _read(self, handle: str, pointer: str = "", page: int = 1) -> str:
         return read(self._client().body, handle, pointer, page).text

@@ -32,7 +32,8 @@ from restgpt.nodes.records import Request, call_of, placed
 from restgpt.nodes.resources import Resources, Run, check_store
 from restgpt.outcome import Called, Outcome, Pending, Ran, Undone
 from restgpt.specs import Api, Catalogue, Operation
-from restgpt.tools.errors import RestgptError
+from restgpt.specs.docs.keyword import SignatureError, grouped
+from restgpt.tools.errors import ArgumentError, ArgumentProblem, RestgptError
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import Body, UnknownHandleError
 from restgpt.tools.settings import Settings
@@ -121,10 +122,14 @@ class Client:
         """Find an operation by name, operationId or `METHOD /path`; raises `UnknownOperationError` with near names."""
         return self._catalogue.operation(key)
 
+    def seen(self, operation: Operation) -> str:
+        """Return the shape of an operation's earlier answers where the document lacks it, else an empty string."""
+        return self._run("").seen(operation)
+
     def describe(self, key: str) -> str:
         """Return the documentation of an operation and its function for `run`, within `documentation_budget` tokens."""
         budget, effects = self.resources.defaults.documentation_budget, self._run("").rules.effect
-        return description(self._catalogue, [self.operation(key)], budget=budget, effects=effects)
+        return description(self._catalogue, [self.operation(key)], budget=budget, effects=effects, seen=self.seen)
 
     @property
     def _catalogue(self) -> Catalogue:
@@ -141,14 +146,19 @@ class Client:
     ) -> Draft:
         """Check a call and build its request, without sending anything.
 
-        `arguments` are grouped by place: `{"path": {…}, "query": {…}, "header": {…}, "cookie": {…}, "body": …}`.
+        `arguments` are grouped by place, `{"path": {…}, "query": {…}, "header": {…}, "cookie": {…}, "body": …}`, or
+        named as those of the operation's function.
         With a `conversation` a model wrote them, which may have read the answers to earlier calls of that name, and
         the origin of each value is traced; without it they are the user's own. Raises `ArgumentError`,
         `UnknownOperationError` and `SpecError`.
         """
         found = self.operation(operation)
         run = self._run("")
-        made = self._drafted(run, found, arguments or {}, pages, description, conversation)
+        try:
+            given = grouped(found, arguments or {})
+        except SignatureError as error:
+            raise ArgumentError([ArgumentProblem("", str(error))], operation=found.name) from None
+        made = self._drafted(run, found, given, pages, description, conversation)
         if isinstance(made, Problems):
             raise made.error
         return made
@@ -226,7 +236,8 @@ class Client:
             decided = carry_out(run.session, decided)
         if not isinstance(decided, Done | Held | Refused):
             return None
-        record = present(run.session, decided).to_json()
+        record = placed(present(run.session, decided).to_json(), round_number=0, call=1)
+        run.learn(record)
         if conversation is not None:
             self.earlier.add(conversation, record)
         return Called(record, _open=run.session.responses.open)

@@ -92,8 +92,11 @@ class Catalogue:
         return self._function_names[(id(operation.api), operation.name)]
 
     def operation(self, key: str) -> Operation:
-        """Find an operation by name, qualified name, operationId or `METHOD /path`; raises UnknownOperationError."""
-        found = self.lookup(key)
+        """Find an operation by name, qualified name, operationId, `METHOD /path` or its name as a Python function.
+
+        Raises UnknownOperationError.
+        """
+        found = self.lookup(key) or self.functions.get(key)
         if found is None:
             near = [f"{self.name_of(item)} ({item.method} {item.path})" for item in self.search(key, 3)]
             raise UnknownOperationError(key, near)

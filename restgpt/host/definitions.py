@@ -18,8 +18,8 @@ BUDGET = 1_500
 APIS, API = 600, 140
 """The most characters of the lines about all APIs, and of the line about one."""
 
-ENVELOPE = len('{"tools":[]}')
-"""The characters around the definitions in the JSON of a list."""
+ENVELOPE = len('{"tools":[]}') - 1
+"""The characters around the definitions in the JSON of a list, without the comma that the last one does not have."""
 
 RECIPE_DESCRIPTION = 160
 """The most characters of the description of a recipe."""
@@ -30,10 +30,6 @@ RECIPE_NAMES = 300
 NOT_PROVED = "(not proved)"
 
 _TEXT = {"type": "string"}
-_PLACES: dict[str, Any] = {
-    "type": "object",
-    "properties": {**{place: {"type": "object"} for place in ("path", "query", "header", "cookie")}, "body": {}},
-}
 # The hints of the protocol that a client takes for given where a definition has none.
 _GIVEN = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
 
@@ -118,7 +114,12 @@ def calling_definitions(apis: Sequence[Api], *, has_threads: bool = True) -> lis
             "call_operation",
             render("tool_call_operation"),
             _object(
-                {"operation": operation, "arguments": _PLACES, "pages": {"type": "integer", "maximum": 20}}, "operation"
+                {
+                    "operation": operation,
+                    "arguments": {"type": "object"},
+                    "pages": {"type": "integer", "maximum": 20},
+                },
+                "operation",
             ),
         ),
         reading_definition(),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from restgpt.prompts import fenced
-from restgpt.specs import Catalogue, Operation
+from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.docs.documentation import TOKEN, documentation
 from restgpt.specs.docs.example import NoExample, minimal_arguments
 from restgpt.specs.docs.interface import interface
@@ -17,8 +17,14 @@ FOUND, MOST_FOUND = 10, 50
 LINE = 200
 """The most characters of one line of the list."""
 
-FOUND_BUDGET = 1_000
-"""The tokens of a list."""
+FOUND_BUDGET = 1_300
+"""The tokens of a list, of functions and lines."""
+
+FUNCTIONS, FUNCTION = 850, 220
+"""The tokens for the functions of the best operations, and for each of them."""
+
+MOST_FUNCTIONS = 6
+"""How many operations are shown as functions."""
 
 DESCRIBED_BUDGET, MOST_DESCRIBED = 1_800, 8
 """The tokens of a description, and how many operations one can have."""
@@ -34,10 +40,20 @@ Effects = Callable[[Operation], Effect]
 """The effect of an operation: by its document, or by the rules of the user (`Rules.effect`)."""
 
 
-def found_text(catalogue: Catalogue, query: str, limit: int = FOUND) -> str:
-    """Return the operations that fit a query best, one line each, fenced as data; for a path, that part of the map.
+Seen = Callable[[Operation], str]
+"""The learned shape of an operation's answers; empty if there is none, or the document has it (`Client.seen`)."""
 
-    The text says how many operations there are and how to narrow the search, in at most `FOUND_BUDGET` tokens.
+
+def unseen(operation: Operation) -> str:
+    """Return no shape."""
+    return ""
+
+
+def found_text(catalogue: Catalogue, query: str, limit: int = FOUND, *, seen: Seen = unseen) -> str:
+    """Return the operations that fit a query best, fenced as data; for a path, that part of the map.
+
+    The best ones are typed functions, the others have a line each. The text says how many operations there are and how
+    to narrow the search, in at most `FOUND_BUDGET` tokens.
     """
     limit = min(max(1, limit), MOST_FOUND)
     count = f"{len(catalogue):,} operation{'' if len(catalogue) == 1 else 's'}"
@@ -49,22 +65,38 @@ def found_text(catalogue: Catalogue, query: str, limit: int = FOUND) -> str:
     if not found:
         tree = catalogue.map.open().text(FOUND_BUDGET - 100)
         return f"None of the {count} has words of the query. These are their paths:\n{fenced('document', tree)}"
+    fits, functions = _functions(catalogue, found[:MOST_FUNCTIONS], seen)
     lines: list[str] = []
-    room = (FOUND_BUDGET - 100) * TOKEN
-    for operation in found:
+    room = (FOUND_BUDGET - 120) * TOKEN - len(functions)
+    for operation in found[fits:]:
         line = _line(catalogue, operation)
         room -= len(line) + 1
         if room < 0:
             break
         lines.append(line)
-    rest = len(catalogue) - len(lines)
-    head = f"There are {count}. These {len(lines)} fit best:" if rest else f"There are {count}:"
-    more = (
-        "\nFor others, name the resource and what to do with it, or give a part of a path, such as /users."
-        if rest
-        else ""
+    fitting = fits + len(lines)
+    rest = len(catalogue) - fitting
+    head = f"There are {count}. These {fitting} fit best:" if rest else f"There are {count}:"
+    text = "\n".join([functions, *(["", "Others that fit:", *lines] if lines else [])])
+    more = "\nFor others, name the resource and what to do with it, or give a part of a path, such as /users."
+    return f"{head}\n{fenced('document', text)}{more if rest else ''}"
+
+
+def _functions(catalogue: Catalogue, operations: Sequence[Operation], seen: Seen) -> tuple[int, str]:
+    """Return how many of the operations fit in `FUNCTIONS` tokens as functions, and these; one is cut if need be."""
+    text = "\n".join(
+        f"{_label(catalogue, api)}{interface(own, catalogue.function_name, budget=FUNCTIONS, most=FUNCTION, seen=seen)}"
+        for api in catalogue.apis
+        if (own := [operation for operation in operations if operation.api is api])
     )
-    return f"{head}\n{fenced('document', chr(10).join(lines))}{more}"
+    if len(text) > FUNCTIONS * TOKEN and len(operations) > 1:
+        return _functions(catalogue, operations[:-1], seen)
+    return len(operations), text[: FUNCTIONS * TOKEN]
+
+
+def _label(catalogue: Catalogue, api: Api) -> str:
+    """Return the line above the functions of an API, if there are several APIs."""
+    return f"[{api.name}]\n" if len(catalogue.apis) > 1 else ""
 
 
 def _line(catalogue: Catalogue, operation: Operation) -> str:
@@ -75,7 +107,12 @@ def _line(catalogue: Catalogue, operation: Operation) -> str:
 
 
 def described_text(
-    catalogue: Catalogue, names: Sequence[str], *, budget: int = DESCRIBED_BUDGET, effects: Effects = effect_of
+    catalogue: Catalogue,
+    names: Sequence[str],
+    *,
+    budget: int = DESCRIBED_BUDGET,
+    effects: Effects = effect_of,
+    seen: Seen = unseen,
 ) -> str:
     """Return the documentation of up to `MOST_DESCRIBED` operations in `budget` tokens, fenced as data.
 
@@ -83,7 +120,7 @@ def described_text(
     """
     operations = [catalogue.operation(name) for name in dict.fromkeys(names)]
     shown = operations[:MOST_DESCRIBED]
-    text = fenced("document", description(catalogue, shown, budget=budget - 40, effects=effects))
+    text = fenced("document", description(catalogue, shown, budget=budget - 40, effects=effects, seen=seen))
     left = len(operations) - len(shown)
     return f"{text}\n{left} more were asked for; ask for at most {MOST_DESCRIBED} at once." if left else text
 
@@ -94,17 +131,18 @@ def description(
     *,
     budget: int = DESCRIBED_BUDGET,
     effects: Effects = effect_of,
+    seen: Seen = unseen,
 ) -> str:
     """Describe operations in `budget` tokens: effect, function in a program, example and places of the arguments."""
     each = max(1, budget // max(1, len(operations)))
-    return "\n\n".join(_described(catalogue, operation, each, effects(operation)) for operation in operations)
+    return "\n\n".join(_described(catalogue, operation, each, effects(operation), seen) for operation in operations)
 
 
-def _described(catalogue: Catalogue, operation: Operation, budget: int, effect: Effect) -> str:
+def _described(catalogue: Catalogue, operation: Operation, budget: int, effect: Effect, seen: Seen) -> str:
     name, function = catalogue.name_of(operation), catalogue.function_name(operation)
     room = int(budget * SIGNATURE_SHARE)
     signature = interface(
-        [operation], lambda _: function, budget=room, most=room, reads=lambda _: effect.kind == "read"
+        [operation], lambda _: function, budget=room, most=room, reads=lambda _: effect.kind == "read", seen=seen
     )
     lines = [f"# {name}  ({_told(effect)})", f"In a program: {signature}"]
     if example := _example(operation):

@@ -167,10 +167,10 @@ class Service:
         return UnknownOperationError(error.key, [*alike, *error.near])
 
     def _find(self, principal: str, given: Arguments) -> Said:
-        return Said(found_text(self._catalogue, given["query"], int(given.get("limit", FOUND))))
+        return Said(found_text(self._catalogue, given["query"], int(given.get("limit", FOUND)), seen=self._client.seen))
 
     def _describe(self, principal: str, given: Arguments) -> Said:
-        return Said(described_text(self._catalogue, given["operations"]))
+        return Said(described_text(self._catalogue, given["operations"], seen=self._client.seen))
 
     def _call(self, principal: str, given: Arguments) -> Left:
         pages = int(given.get("pages", 1))

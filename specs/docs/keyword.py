@@ -104,6 +104,15 @@ def arguments_of(
         return _Call(operation, name or identifier(operation.name)).group(given, positional)
 
 
+def grouped(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments grouped by their place in the request, which are given so, or by name as those of the function.
+
+    Raises SignatureError for names that the function does not have.
+    """
+    is_grouped = all(key == BODY or (key in GROUPS.values() and isinstance(given[key], Mapping)) for key in given)
+    return dict(given) if is_grouped else arguments_of(operation, given)
+
+
 class _Call:
     """Groups the arguments of one call and collects its problems."""
 

@@ -69,6 +69,14 @@ def test_a_change_waits_for_a_person_and_is_sent_once(client: Client, board: Boa
     assert [line for line in board.calls() if line.startswith("DELETE")] == ["DELETE /tasks/{task_id} 204"]
 
 
+def test_arguments_may_be_named_as_those_of_the_function(client: Client, board: Board) -> None:
+    assert client.call("get_task", {"task_id": 103}).ok  # type: ignore[union-attr]
+    waiting = pending(client, "create_task", {"project_id": 1, "title": "Buy soil"})
+    assert waiting.actions[0]["args"] == {"path": {"project_id": 1}, "body": {"title": "Buy soil"}}
+    with pytest.raises(ArgumentError, match="did you mean 'task_id'"):
+        client.call("get_task", {"tsk_id": 103})
+
+
 def test_a_pending_call_is_a_value_that_another_client_can_decide(board: Board) -> None:
     saver, store = InMemorySaver(), InMemoryStore()
     kept = json.dumps(pending(Client([board.api], checkpointer=saver, store=store)).to_json())

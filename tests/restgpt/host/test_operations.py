@@ -22,17 +22,45 @@ def lines(text: str) -> list[str]:
 
 
 def test_a_list_is_ranked_and_says_how_many_there_are_and_how_to_narrow() -> None:
-    text = found_text(Catalogue([bundled()]), "delete a task", 3)
-    assert text.startswith("There are 11 operations. These 3 fit best:\n<document-")
-    assert lines(text)[0] == "delete_task: DELETE /tasks/{task_id}  Delete a task"
+    text = found_text(Catalogue([bundled()]), "delete a task", 8)
+    assert text.startswith("There are 11 operations. These 8 fit best:\n<document-")
+    assert text.splitlines()[2] == "delete_task(task_id*: int) -> None"
+    assert (
+        lines(text)[-1]
+        == "update_task: PATCH /tasks/{task_id}  Change some fields of a task, or move it to another project"
+    )
     assert text.endswith("give a part of a path, such as /users.")
 
 
 def test_operations_of_several_apis_are_shown_with_their_api() -> None:
     text = found_text(Catalogue([bundled(), bundled("tmdb")]), "search for films")
-    assert any(
-        line.startswith("[the-film-and-television-database] search_movie: GET /search/movie") for line in lines(text)
+    functions = text.partition("[the-film-and-television-database]\n")[2]
+    assert "\nsearch_movie(query*: str" in f"\n{functions}"
+    assert any(line.startswith("[the-film-and-television-database] ") for line in lines(text))
+
+
+def test_an_operation_is_found_by_the_name_of_its_function() -> None:
+    api = load_api(
+        {
+            "openapi": "3.1.0",
+            "info": {"title": "Odd", "version": "1"},
+            "paths": {"/x": {"get": {"operationId": "get-the.x", "summary": "Find x"}}},
+        }
     )
+    assert "\nget_the_x() ->" in found_text(Catalogue([api]), "find x")
+    assert "# get-the_x " in described_text(Catalogue([api]), ["get_the_x"])
+
+
+def test_a_learned_shape_is_shown_where_the_document_has_none() -> None:
+    api = load_api(
+        {
+            "openapi": "3.1.0",
+            "info": {"title": "Bare", "version": "1"},
+            "paths": {"/x": {"get": {"operationId": "find_x", "responses": {"200": {"description": "ok"}}}}},
+        }
+    )
+    assert "colour" in found_text(Catalogue([api]), "find x", seen=lambda operation: "{items: [{id: int, colour}]}")
+    assert "colour" not in found_text(Catalogue([api]), "find x")
 
 
 def test_a_path_gives_that_part_of_the_map() -> None:
