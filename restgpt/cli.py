@@ -25,7 +25,6 @@ from restgpt.commands.threads import threads
 from restgpt.commands.undo import undo
 from restgpt.commands.world import world
 from restgpt.tools.errors import SettingsError
-from restgpt.tools.tracing.export import export_traces
 
 log = logging.getLogger("restgpt.cli")
 
@@ -114,6 +113,8 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         _read_dotenv(Path(".env"))
+        from restgpt.tools.tracing.export import export_traces
+
         export_traces()
         app()
     except SettingsError as error:

@@ -36,6 +36,7 @@ EXTRA_OF = {
     "specs/search/vectors.py": "embeddings",
     "tools/sandbox/monty.py": "sandbox-monty",
     "tools/sandbox/wasi.py": "sandbox-wasi",
+    "tools/tracing/export.py": "otel",
 }
 """The extra that a module, or those of a folder, need; they say so without it."""
 
