@@ -235,6 +235,9 @@ def main() -> int:
     parser.add_argument("--python", default=sys.executable, help="the Python that stands in for the base image's")
     chosen = parser.parse_args()
     user = final_user() if os.getuid() == 0 else []
+    if subprocess.run([*user, "test", "-r", os.path.realpath(chosen.python)]).returncode:
+        print(f"The user of the image cannot read {chosen.python}. Give --python of a Python that every user can read.")
+        return 2
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
