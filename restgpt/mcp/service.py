@@ -301,7 +301,8 @@ class Service:
         if not thread or not self._threads.has_changes(thread):
             return ""
         facts["handle"] = self._seals.seal("change", principal, thread)
-        return f"Something was changed. To reverse it, call `undo` with this handle: {facts['handle']}"
+        approved = "What was changed, a person or the server's rules had approved."
+        return f"{approved} To reverse it, call `undo` with this handle: {facts['handle']}"
 
     def _of_run(self, principal: str, answer: Answer) -> Said:
         facts = {"status": "done" if answer.ok else "failed", "thread": answer.thread}
