@@ -25,7 +25,7 @@ class Allowance:
     def after(self, record: CallRecord) -> "Allowance":
         """The allowance after a call of the run; a call that is only drafted or held changes nothing."""
         flow, api = record.get("flow"), record.get("api")
-        if flow is None or api is None or record["status"] in ("planned", "held"):
+        if flow is None or api is None or not is_counted(record):
             return self
         granted = {(source, api["id"]) for source in flow.get("granted", ())}
         refused = {(source, api["id"]) for source in flow.get("refused", ())}
@@ -55,6 +55,33 @@ class Allowance:
         pairs = [(source, api) for source in flow["read"]]
         may_come |= {pair[0] for pair in pairs if self.choices.get(pair, 0) + self.cost(flow, pair) > MOST_CHOICES}
         return {source for source in may_come if source not in allowed and (source, api) not in self.granted}
+
+
+def is_counted(record: CallRecord) -> bool:
+    """Whether a call counts for the allowance of its run; one that is only drafted or held does not."""
+    return record["status"] not in ("planned", "held")
+
+
+def joined(before: FlowRecord | None, flow: FlowRecord) -> FlowRecord:
+    """Return one flow that counts at least as much as two flows to the same API, in bounded space.
+
+    More than `MOST_CHOICES` choices count alike, so no more are kept.
+    """
+    if before is None:
+        before = {"read": {}, "carried": [], "worded": [], "choices": []}
+    given, added = before["choices"], [choice for choice in flow["choices"] if choice not in before["choices"]]
+    # A call without a new choice counts as one, so it gets a name that no digest has.
+    choices = [*given, *(added or [f"call {len(given)}"])][: MOST_CHOICES + 1]
+    both: FlowRecord = {
+        "read": {**before["read"], **flow["read"]},
+        "carried": sorted({*before["carried"], *flow["carried"]}),
+        "worded": sorted({*before["worded"], *flow["worded"]}),
+        "choices": choices,
+        "is_decided": True,
+    }
+    both["granted"] = sorted({*before.get("granted", ()), *flow.get("granted", ())})
+    both["refused"] = sorted({*before.get("refused", ()), *flow.get("refused", ())})
+    return both
 
 
 def is_by_choices(flow: FlowRecord, asked: Collection[str]) -> bool:

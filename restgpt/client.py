@@ -12,6 +12,7 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, StateSnapshot
 
+from restgpt.calling.allowance import is_counted, joined
 from restgpt.calling.call import Done, Draft, Held, Problems, Ready, Refused
 from restgpt.calling.decision import decide
 from restgpt.calling.draft import draft
@@ -27,7 +28,14 @@ from restgpt.graph.program import ProgramInput, build_program, ended, ended_in
 from restgpt.host.operations import description
 from restgpt.nodes.client_program import UnfinishedProgramError
 from restgpt.nodes.context import Context
-from restgpt.nodes.conversation import ConversationState, answered, answered_apis, responses, seen_message
+from restgpt.nodes.conversation import (
+    ConversationState,
+    answered,
+    answered_apis,
+    is_answered,
+    responses,
+    seen_message,
+)
 from restgpt.nodes.records import Request, call_of, placed
 from restgpt.nodes.resources import Resources, Run, check_store
 from restgpt.outcome import Called, Outcome, Pending, Ran, Undone
@@ -279,7 +287,7 @@ class Client:
             given["operations"] = [self._catalogue.name_of(self.operation(name)) for name in operations]
         if conversation is not None:
             state = self.earlier.state(conversation)
-            if seen := answered_apis(self._catalogue, state["steps"], state["requests"]):
+            if seen := answered_apis(self._catalogue, state["steps"], state["requests"], messages=state["messages"]):
                 given["messages"] = [seen_message(seen)]
         return given
 
@@ -398,11 +406,14 @@ class Client:
 class Earlier:
     """The earlier calls of each conversation, which a model may have read when it writes the next one.
 
-    They are kept in this process, the newest `MOST_EARLIER` of each conversation.
+    They are kept in this process, the newest `MOST_EARLIER` of each conversation. Of older ones it keeps which APIs
+    answered, and per API what the calls to it count for what may flow there.
     """
 
     def __init__(self) -> None:
         self._calls: dict[str, list[Request]] = {}
+        self._answered: dict[str, dict[str, str]] = {}
+        self._flowed: dict[str, dict[str, Request]] = {}
         self._expected: dict[str, str] = {}
         self._lock = Lock()
 
@@ -425,18 +436,42 @@ class Earlier:
             calls = self._calls.setdefault(conversation, [])
             if record["id"] not in [call["id"] for call in calls]:
                 calls.append(placed(record, round_number=0, call=len(calls) + 1))
+            for old in calls[:-MOST_EARLIER]:
+                self._shorten(conversation, old)
             del calls[:-MOST_EARLIER]
+
+    def _shorten(self, conversation: str, call: Request) -> None:
+        """Keep of a call what later ones must not be rid of by many calls between."""
+        api = call.get("api")
+        if api is None:
+            return
+        if is_answered(call):
+            self._answered.setdefault(conversation, {})[api["id"]] = api["name"]
+        flow = call.get("flow")
+        if flow is not None and is_counted(call):
+            flowed = self._flowed.setdefault(conversation, {})
+            before = flowed.get(api["id"])
+            flowed[api["id"]] = {**call, "flow": joined(None if before is None else before.get("flow"), flow)}
 
     def flows(self, conversation: str | None) -> list[Request]:
         """Return the calls that count for what a call may send from one API to another."""
+        name = conversation or ""
         with self._lock:
-            return [call for call in self._calls.get(conversation or "", ()) if "flow" in call]
+            older = self._flowed.get(name, {}).values()
+            return [*older, *(call for call in self._calls.get(name, ()) if "flow" in call)]
 
     def state(self, conversation: str) -> ConversationState:
         """Return the calls as the state of a conversation in which no user has said anything."""
         with self._lock:
             calls = list(self._calls.get(conversation, ()))
-        return {"messages": [], "instruction": "", "requests": calls, "steps": [], "turn": 1}
+            older = dict(self._answered.get(conversation, {}))
+        return {
+            "messages": [seen_message(older)] if older else [],
+            "instruction": "",
+            "requests": calls,
+            "steps": [],
+            "turn": 1,
+        }
 
 
 def new_program() -> str:

@@ -47,7 +47,7 @@ class Watch(Protocol):
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the run is to stop after this step."""
+        """Whether the client takes no answer any more, so that the run is to stop after this step."""
 
 
 _WATCH: ContextVar[Watch | None] = ContextVar("restgpt_mcp_watch", default=None)
@@ -61,6 +61,11 @@ def watched(watch: Watch) -> Iterator[None]:
         yield
     finally:
         _WATCH.reset(before)
+
+
+def watching() -> Watch | None:
+    """Return the watch of the request that is served; None outside of one."""
+    return _WATCH.get()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +100,7 @@ class Run:
         return self._driven(graph, pending.thread, Command(resume={pending.id: {"decisions": decisions}}))
 
     def _driven(self, graph: Any, thread: str, given: Any) -> Pending | Answer:
-        watch = _WATCH.get()
+        watch = watching()
         for update in graph.stream(given, _config(thread), stream_mode="updates"):
             if watch is None:
                 continue

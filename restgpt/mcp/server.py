@@ -81,18 +81,32 @@ class _Handlers:
     async def call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
+        watch = _Watch(context)
+        try:
+            result = await self._called(context, params, watch)
+        except anyio.get_cancelled_exc_class():
+            watch.cancel()
+            raise
+        if context.request is not None and await context.request.is_disconnected():
+            # Nobody reads this result, so the call is not over for its client.
+            watch.cancel()
+        return result
+
+    async def _called(
+        self, context: Context, params: types.CallToolRequestParams, watch: "_Watch"
+    ) -> types.CallToolResult | types.InputRequiredResult:
         principal = self._principal(context)
         if params.request_state is not None:
-            left = await self._continued(context, params, principal)
+            left = await self._continued(params, principal, watch)
         else:
             act = partial(self._service.act, principal, params.name, params.arguments or {}, _tags(context))
             try:
-                left = await self._followed(context, act)
+                left = await self._followed(watch, act)
             except (UnknownToolError, SettingsError) as error:
                 raise MCPError(types.INVALID_PARAMS, str(error)) from None
-        return await self._settled(context, params, principal, left)
+        return await self._settled(context, params, principal, left, watch)
 
-    async def _continued(self, context: Context, params: types.CallToolRequestParams, principal: str) -> Said | Left:
+    async def _continued(self, params: types.CallToolRequestParams, principal: str, watch: "_Watch") -> Said | Left:
         """Go on with a call whose client answers the question that the request state seals.
 
         Only the first use of a state decides, and only the question that it was sealed with. Any other use learns how
@@ -105,7 +119,7 @@ class _Handlers:
         decision = decision_of((params.input_responses or {}).get(KEY))
         if sealed.digest.partition(":")[0] != _digest_of_call(params):
             raise _invalid_state(SealError("The request state belongs to another call."))
-        return await self._followed(context, partial(self._decided, principal, sealed, decision))
+        return await self._followed(watch, partial(self._decided, principal, sealed, decision))
 
     def _decided(self, principal: str, sealed: Sealed, decision: Mapping[str, Any] | None) -> Said | Left:
         is_first = self._seals.spend(sealed)
@@ -121,7 +135,12 @@ class _Handlers:
         return self._service.decide(principal, left.standing, decision)
 
     async def _settled(
-        self, context: Context, params: types.CallToolRequestParams, principal: str, left: Said | Left
+        self,
+        context: Context,
+        params: types.CallToolRequestParams,
+        principal: str,
+        left: Said | Left,
+        watch: "_Watch",
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Ask about a change as long as the client can be asked and answers; then return the result."""
         for _ in range(MOST_ROUNDS):
@@ -141,7 +160,7 @@ class _Handlers:
             if decision is None:
                 break
             decide = partial(self._service.decide, principal, left.standing, decision)
-            left = await self._followed(context, decide)
+            left = await self._followed(watch, decide)
         if isinstance(left, Left):
             left = await self._in_thread(partial(self._service.said, principal, left))
         return _result(left)
@@ -179,19 +198,14 @@ class _Handlers:
         content = types.TextResourceContents(uri=uri, mime_type=page.mime_type, text=page.text)
         return types.ReadResourceResult(contents=[content])
 
-    async def _followed(self, context: Context, work: Callable[[], Result]) -> Result:
-        """Do work in a thread, report its steps as progress, and stop it after a step if the request is cancelled."""
-        watch = _Watch(context)
+    async def _followed(self, watch: "_Watch", work: Callable[[], Result]) -> Result:
+        """Do work in a thread; its steps are reported as progress, and a cancelled request stops it after a step."""
 
         def run() -> Result:
             with watched(watch):
                 return work()
 
-        try:
-            return await self._in_thread(run)
-        except anyio.get_cancelled_exc_class():
-            watch.cancel()
-            raise
+        return await self._in_thread(run)
 
     async def _in_thread(self, work: Callable[[], Result]) -> Result:
         """Do work in a thread; a cancelled request does not wait for it, and what it saves stays saved."""
@@ -201,7 +215,7 @@ class _Handlers:
 
 
 class _Watch:
-    """Reports the steps of a run to the client, if it asked for progress."""
+    """Reports the steps of a request to the client, if it asked for progress, until the client takes no answer."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

@@ -18,8 +18,9 @@ from langgraph.store.base import BaseStore
 from restgpt.calling.reversal import undo_thread
 from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
 from restgpt.graph.persistence import Persistence
-from restgpt.mcp.runs import Answer, CancelledRunError, Run
+from restgpt.mcp.runs import Answer, CancelledRunError, Run, Watch, watching
 from restgpt.mcp.seal import digest_of
+from restgpt.nodes.client_program import UnfinishedProgramError
 from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import RestgptError
@@ -89,15 +90,19 @@ class Threads:
         self._runs = runs
         self._lifetime = lifetime
         self._clock = clock
-        self._answered: dict[str, dict[str, Begun]] = {}
+        self._answered: dict[str, dict[str, tuple[Begun, Watch | None]]] = {}
         self._answering = Lock()
 
     def acknowledge(self, principal: str) -> None:
-        """Note that a client got the results that this server gave it so far, since it sends another request."""
+        """Note that a client got the results that this server gave it so far, since it sends another request.
+
+        It did not get those of requests that were cancelled, or whose connection was lost.
+        """
         with self._answering:
             answered = self._answered.pop(principal, {})
-        for begun in answered.values():
-            self._book.keep(principal, replace(begun, is_over=True))
+        for begun, watch in answered.values():
+            if watch is None or not watch.is_cancelled:
+                self._book.keep(principal, replace(begun, is_over=True))
 
     def close(self) -> None:
         """Note the same for all clients, since this server ends without having lost an answer."""
@@ -125,25 +130,35 @@ class Threads:
         return standing, False
 
     def run(self, principal: str, kind: str, given: Mapping[str, Any]) -> tuple[Standing, bool]:
-        """Begin a run of a kind with what it is given; returns and raises what `call` does."""
+        """Begin a run of a kind with what it is given; returns and raises what `call` does.
+
+        Raises `UnfinishedProgramError` for a program in the thread of one that has not ended.
+        """
         return self._begin(principal, kind, given)
 
     def _begin(self, principal: str, kind: str, given: Mapping[str, Any]) -> tuple[Standing, bool]:
         begun = Begun(self._thread(principal, kind, given), kind, given, self._clock())
-        before = self._book.unfinished(principal, begun.digest)
-        if before is not None:
-            with self._marked(principal, before) as settle:
-                return settle(self._continued(before, principal)), True
-        self._book.keep(principal, begun)
-        with self._marked(principal, begun) as settle:
-            return settle(self._started(begun, principal)), False
+        # An equal call that arrives at the same moment, on any server of the database, must find this one.
+        with self._lock(f"{principal} {begun.digest}"):
+            before = self._book.unfinished(principal, begun.digest)
+            if before is not None:
+                with self._marked(principal, before) as settle:
+                    return settle(self._continued(before, principal)), True
+            if "thread" in given and self._client.is_unfinished(begun.thread):
+                raise UnfinishedProgramError(begun.thread)
+            self._book.keep(principal, begun)
+            with self._marked(principal, begun) as settle:
+                return settle(self._started(begun, principal)), False
 
     def _thread(self, principal: str, kind: str, given: Mapping[str, Any]) -> str:
         """Return a new thread, or that of the program that is corrected; raises `UnknownThreadError`."""
-        named = str(given.get("thread") or "") if kind == PROGRAM else ""
-        if named and self._book.find(principal, named) is None:
+        if kind != PROGRAM or "thread" not in given:
+            return _new_thread(kind)
+        named = str(given["thread"])
+        found = self._book.find(principal, named)
+        if found is None or found.kind != PROGRAM:
             raise UnknownThreadError(named)
-        return named or _new_thread(kind)
+        return named
 
     def _started(self, begun: Begun, principal: str) -> Standing:
         given = begun.given
@@ -244,7 +259,7 @@ class Threads:
             self._mark(begun, status_of(standing))
             if not isinstance(standing, Pending) and not begun.is_over:
                 with self._answering:
-                    self._answered.setdefault(principal, {})[begun.thread] = begun
+                    self._answered.setdefault(principal, {})[begun.thread] = (begun, watching())
             return standing
 
         with self._lock(begun.thread.partition("/")[0]):

@@ -11,8 +11,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from pair import SECRET, Pair, served_pair
 
+from restgpt.calling.allowance import MOST_CHOICES
 from restgpt.calling.journal import Journal
-from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
+from restgpt.client import MOST_EARLIER, Client, OutdatedDecisionError, UnknownThreadError
 from restgpt.nodes.resources import Resources
 from restgpt.outcome import Called, Pending, Undone
 from restgpt.specs import load_api
@@ -190,6 +191,40 @@ def test_a_value_of_another_api_is_asked_about_if_a_model_wrote_the_call(pair: P
     assert isinstance(waiting, Pending)
     assert SECRET not in pair.log
     assert isinstance(client.call("get_drop", stolen), Called)
+
+
+def fill(client: Client, record: Any) -> None:
+    """Make so many calls in a conversation that all before them are left out."""
+    for number in range(MOST_EARLIER):
+        client.earlier.add("host", {**record, "id": f"later {number}"})
+
+
+@pytest.mark.parametrize("decided", ["reject", None])
+def test_what_another_api_answered_counts_however_many_calls_came_after_it(pair: Pair, decided: Any) -> None:
+    client = both(pair)
+    client.call("get_customer", {"path": {"customer": 7}}, conversation="host")
+    if decided:
+        waiting = client.call("get_drop", {"path": {"what": "Turin"}}, conversation="host")
+        assert not client.decide(waiting, decided).ok
+    fill(client, client.call("find_items").record)
+    stolen = client.call("get_drop", {"path": {"what": SECRET}}, conversation="host")
+    assert stolen.state == "rejected" if decided else isinstance(stolen, Pending)
+    assert SECRET not in str(pair.log)
+    ran = client.run(f"print(get_drop(what='{SECRET}'))", conversation="host")
+    assert isinstance(ran, Pending)
+    assert SECRET not in str(pair.log)
+
+
+def test_choices_among_known_values_are_counted_however_many_calls_came_between(pair: Pair) -> None:
+    client = both(pair)
+    asked = 0
+    for number in range(MOST_CHOICES + 5):
+        client.call("get_customer", {"path": {"customer": 7}}, conversation="host")
+        outcome = client.call("find_items", {"query": {"sort": "name"}}, conversation="host")
+        asked += isinstance(outcome, Pending)
+        if number == MOST_CHOICES // 2:
+            fill(client, client.call("get_customer", {"path": {"customer": 7}}).record)
+    assert asked
 
 
 def test_an_answer_that_a_person_gave_for_two_apis_holds_for_the_conversation(pair: Pair) -> None:

@@ -1,0 +1,175 @@
+"""Guards that a client which repeats a call, at whatever moment, makes no second change."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import requests
+from cli import Cli, at
+from mcpserver import ERAS, MADE, MOSS, changes, connected, facts_of, http_server, text_of
+
+from restgpt.worlds.faults import Fault, FaultKind
+from restgpt.worlds.server import WorldServer
+
+Opener = Callable[..., Any]
+NEWEST = "2026-07-28"
+ALLOW = {"writes": "allow"}
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    with anyio.fail_after(60):
+        while not holds():
+            await anyio.sleep(0.02)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_call_that_is_repeated_after_it_was_cancelled_is_made_once(
+    opened: Opener, toy: WorldServer, era: str
+) -> None:
+    async def run(server: Any) -> Any:
+        async with connected(server, era) as client:
+            toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=2.0)])
+            async with anyio.create_task_group() as group:
+                group.start_soon(client.call_tool, "call_operation", MOSS)
+                await until(lambda: bool(changes(toy)))
+                group.cancel_scope.cancel()
+            toy.world.faults.replace([])
+            await anyio.sleep(3)
+            return await client.call_tool("call_operation", MOSS)
+
+    with opened(ALLOW) as server:
+        result = asyncio.run(run(server))
+    assert changes(toy) == [MADE], text_of(result)
+    assert facts_of(result)["http_status"] == 201
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_equal_calls_that_are_sent_at_once_are_one(opened: Opener, toy: WorldServer, era: str) -> None:
+    async def run(server: Any) -> None:
+        async with connected(server, era) as client, anyio.create_task_group() as group:
+            for _ in range(8):
+                group.start_soon(client.call_tool, "call_operation", MOSS)
+
+    with opened(ALLOW) as server:
+        asyncio.run(run(server))
+    assert changes(toy) == [MADE]
+
+
+class Meeting:
+    """A clock at which the first two threads that read it wait for each other."""
+
+    def __init__(self) -> None:
+        self._both = threading.Barrier(2)
+        self._first = threading.main_thread()
+        self._left = 2
+
+    def __call__(self) -> float:
+        if threading.current_thread() is not self._first and self._left:
+            self._left -= 1
+            self._both.wait(30)
+        return 1_000.0
+
+
+def test_equal_calls_that_begin_at_the_same_moment_are_one(opened: Opener, toy: WorldServer) -> None:
+    async def run(server: Any) -> list[Any]:
+        results: list[Any] = []
+
+        async def call(client: Any) -> None:
+            results.append(await client.call_tool("call_operation", MOSS))
+
+        async with connected(server, "2026-07-28") as client, anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(call, client)
+        return results
+
+    with opened(clock=Meeting()) as server:
+        results = asyncio.run(run(server))
+    threads = {facts_of(result)["thread"] for result in results if not result.is_error}
+    assert len(threads) == 1
+
+
+def test_a_program_for_the_thread_of_a_call_leaves_the_call_as_it_stands(
+    opened: Opener, toy: WorldServer, cli: Cli
+) -> None:
+    async def run(server: Any) -> tuple[Any, Any, Any]:
+        async with connected(server, "2026-07-28") as client:
+            waiting = await client.call_tool("call_operation", MOSS)
+            wrong = await client.call_tool("run_program", {"code": "print(1)", "thread": facts_of(waiting)["thread"]})
+            again = await client.call_tool("call_operation", MOSS)
+            return waiting, wrong, again
+
+    with opened() as server:
+        waiting, wrong, again = asyncio.run(run(server))
+    assert (wrong.is_error, facts_of(again)["thread"]) == (True, facts_of(waiting)["thread"])
+    listed = cli("threads").out
+    assert (f"{facts_of(waiting)['thread']} paused" in listed, "call create_task" in listed) == (True, True)
+
+
+def test_a_program_for_a_thread_that_waits_leaves_it_as_it_stands(opened: Opener, toy: WorldServer, cli: Cli) -> None:
+    code = "print(create_task(project_id=1, title='Moss'))"
+
+    async def run(server: Any) -> tuple[Any, Any, Any]:
+        async with connected(server, "2026-07-28") as client:
+            waiting = await client.call_tool("run_program", {"code": code})
+            wrong = await client.call_tool("run_program", {"code": "print(1)", "thread": facts_of(waiting)["thread"]})
+            again = await client.call_tool("run_program", {"code": code})
+            return waiting, wrong, again
+
+    with opened() as server:
+        waiting, wrong, again = asyncio.run(run(server))
+    assert (facts_of(waiting)["status"], wrong.is_error) == ("pending", True)
+    assert facts_of(again)["thread"] == facts_of(waiting)["thread"]
+    assert f"{facts_of(waiting)['thread']} paused" in cli("threads").out
+
+
+class Raw:
+    """A client over HTTP that writes JSON-RPC by hand."""
+
+    def __init__(self, url: str, version: str) -> None:
+        self._url = url
+        self._headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": version}
+        self._meta: dict[str, Any] = {}
+        if version == NEWEST:
+            names = ("protocolVersion", "clientInfo", "clientCapabilities")
+            values = (version, {"name": "raw", "version": "1"}, {})
+            self._meta = {f"io.modelcontextprotocol/{name}": value for name, value in zip(names, values, strict=True)}
+            return
+        opening = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+        opened = self.send("initialize", opening)
+        self._headers["Mcp-Session-Id"] = opened.headers["mcp-session-id"]
+        body = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        requests.post(url, json=body, headers=self._headers, timeout=60)
+
+    def send(self, method: str, params: Mapping[str, Any], timeout: float = 60.0) -> requests.Response:
+        headers = {**self._headers, "Mcp-Method": method, "Mcp-Name": str(params.get("name", ""))}
+        meta = {"_meta": self._meta} if self._meta else {}
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, **meta}}
+        return requests.post(self._url, json=body, headers=headers, timeout=timeout)
+
+    def call(self, name: str, arguments: Mapping[str, Any], timeout: float = 60.0) -> str:
+        return self.send("tools/call", {"name": name, "arguments": arguments}, timeout).text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["2025-11-25", NEWEST])
+def test_a_call_that_is_repeated_after_its_connection_was_lost_is_made_once(
+    toy: WorldServer, home: Path, version: str
+) -> None:
+    with http_server(at(toy), home, "--writes", "allow") as (url, _):
+        raw = Raw(url, version)
+        toy.world.faults.replace([Fault(kind=FaultKind.SLOW, operation="POST /projects/{project_id}/tasks", seconds=3)])
+        with pytest.raises(requests.exceptions.RequestException):
+            raw.call("call_operation", MOSS, timeout=2)
+        toy.world.faults.replace([])
+        for _ in range(100):
+            answer = raw.call("call_operation", MOSS)
+            if "An equal call is being carried out" not in answer:
+                break
+            time.sleep(0.1)
+    assert ("HTTP 201" in answer, changes(toy)) == (True, [MADE]), answer
