@@ -13,7 +13,7 @@ from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.runnables.config import merge_configs, var_child_runnable_config
+from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
@@ -116,8 +116,7 @@ class OpenAPIAgent(Runnable[Mapping[str, Any] | str, dict[str, Any]]):
         next(turns)
         with self._kept_if_paused(config):
             while True:
-                with _outside_of_the_host():
-                    state = self.graph.invoke(given, config)
+                state = self.graph.invoke(given, config)
                 try:
                     given = turns.send(state)
                 except StopIteration as end:
@@ -129,8 +128,7 @@ class OpenAPIAgent(Runnable[Mapping[str, Any] | str, dict[str, Any]]):
         next(turns)
         with self._kept_if_paused(config):
             while True:
-                with _outside_of_the_host():
-                    state = await self.graph.ainvoke(given, config)
+                state = await self.graph.ainvoke(given, config)
                 try:
                     given = turns.send(state)
                 except StopIteration as end:
@@ -187,6 +185,8 @@ class OpenAPIAgent(Runnable[Mapping[str, Any] | str, dict[str, Any]]):
 
     def _config(self, config: RunnableConfig | None, thread: str | None = None) -> RunnableConfig:
         own = {"thread_id": thread or uuid4().hex}
+        # Also has the configuration of a node of a host's graph that calls the agent. As its subgraph, the agent would
+        # pause the host, whose node then runs again: the approval would be for what a model writes the second time.
         merged = merge_configs(self._given, config)
         kept = {name: value for name, value in merged.get("configurable", {}).items() if not _is_of_a_run(name)}
         return {**merged, "configurable": {**kept, **own}}
@@ -198,20 +198,6 @@ class OpenAPIAgent(Runnable[Mapping[str, Any] | str, dict[str, Any]]):
                 f"agent that returned it; an agent keeps the newest {MOST_WAITING} that wait."
             )
         return str(result["input"]), self._config(None, str(result["thread_id"]))
-
-
-@contextmanager
-def _outside_of_the_host() -> Iterator[None]:
-    """Run a graph that is no subgraph, even in a node of the host's graph.
-
-    A subgraph would pause the host, whose node then runs again: the approval of the first request would be given to
-    whatever request a model writes the second time.
-    """
-    token = var_child_runnable_config.set(None)
-    try:
-        yield
-    finally:
-        var_child_runnable_config.reset(token)
 
 
 def _is_of_a_run(name: str) -> bool:
