@@ -7,6 +7,7 @@ from uuid import uuid4
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import StructuredTool, ToolException
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.runtime import get_runtime
 from langgraph.store.base import BaseStore
 from pydantic import ValidationError, validate_call
@@ -16,6 +17,7 @@ from restgpt.client import Client
 from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.program import ProgramInput, build_program, ended
+from restgpt.host.call_place import CallPlace, CallPlaces
 from restgpt.host.definitions import Definition, calling_definitions
 from restgpt.host.direct import direct_definitions
 from restgpt.host.operations import FOUND, described_text, found_text
@@ -76,6 +78,7 @@ class _Toolset:
         self._calls = build_calls(resources)
         self._programs = build_program(resources=resources)
         self._clients: dict[int, Client] = {}
+        self._places = CallPlaces()
 
     def few(self) -> list[StructuredTool]:
         """Return the tools that serve every operation."""
@@ -108,13 +111,30 @@ class _Toolset:
 
         def run(**given: Any) -> str:
             made = _answered(definition.name, checked, given)
-            return self._finished(made, self._sent(made)) if sends else str(made)
+            if not sends:
+                return str(made)
+            place = self._place(definition, given)
+            begun = place.saver.get_tuple(place.own) if place else None
+            if called := self._read_at_once(definition, made, begun):
+                return preview(called).text
+            shown = place.saver.get_tuple(place.shown) if place and place.has_answer else None
+            graph, start = self._given_to(made)
+            config = place.config(begun, shown) if place else _config()
+            return self._finished(made, graph.invoke(start, config, output_keys=STATE))
 
         async def arun(**given: Any) -> str:
             made = await SHARED.run(_answered, definition.name, checked, given)
             if not sends:
                 return str(made)
-            return await SHARED.run(self._finished, made, await self._asent(made))
+            place = self._place(definition, given)
+            begun = await place.saver.aget_tuple(place.own) if place else None
+            if called := await SHARED.run(self._read_at_once, definition, made, begun):
+                return preview(called).text
+            shown = await place.saver.aget_tuple(place.shown) if place and place.has_answer else None
+            graph, start = self._given_to(made)
+            config = place.config(begun, shown) if place else _config()
+            output = await graph.ainvoke(start, config, output_keys=STATE)
+            return await SHARED.run(self._finished, made, output)
 
         return StructuredTool(
             name=definition.name,
@@ -134,16 +154,13 @@ class _Toolset:
     def _read(self, handle: str, pointer: str = "", page: int = 1) -> str:
         return read(self._client().body, handle, pointer, page).text
 
-    def _call(self, operation: str, arguments: dict[str, Any] | None = None, pages: int = 1) -> Draft | Called:
-        """Draft a call, and send it at once if it only reads."""
-        client = self._client()
-        made = client.draft(operation, arguments or {}, pages=pages, conversation=_thread())
-        return client.read(made, conversation=_thread()) or made
+    def _call(self, operation: str, arguments: dict[str, Any] | None = None, pages: int = 1) -> Draft:
+        return self._client().draft(operation, arguments or {}, pages=pages, conversation=_thread())
 
-    def _caller(self, operation: Operation) -> Callable[..., Draft | Called]:
+    def _caller(self, operation: Operation) -> Callable[..., Draft]:
         name = self._catalogue.name_of(operation)
 
-        def call(**arguments: Any) -> Draft | Called:
+        def call(**arguments: Any) -> Draft:
             return self._call(name, {place: value for place, value in arguments.items() if place in GROUPS.values()})
 
         return call
@@ -151,17 +168,20 @@ class _Toolset:
     def _run(self, code: str) -> ProgramInput:
         return self._client().program_input(code, conversation=_thread())
 
-    def _sent(self, made: Any) -> Mapping[str, Any]:
-        if isinstance(made, Called):
-            return {}
-        graph, given = self._given_to(made)
-        return cast("Mapping[str, Any]", graph.invoke(given, _config(), output_keys=STATE))
+    def _place(self, definition: Definition, given: Mapping[str, Any]) -> CallPlace | None:
+        return self._places.place(ensure_config().get("configurable", {}), definition.name, given)
 
-    async def _asent(self, made: Any) -> Mapping[str, Any]:
-        if isinstance(made, Called):
-            return {}
-        graph, given = self._given_to(made)
-        return cast("Mapping[str, Any]", await graph.ainvoke(given, _config(), output_keys=STATE))
+    def _read_at_once(self, definition: Definition, made: Any, begun: CheckpointTuple | None) -> Called | None:
+        """Send a call that only reads; None for any other, and for one that a person was asked about.
+
+        After a restart nobody remembers why the person was asked, so the checkpoint of the call counts.
+        """
+        if begun is not None or not isinstance(made, Draft):
+            return None
+        return cast(
+            "Called | None",
+            _answered(definition.name, self._client().read, {"made": made, "conversation": _thread()}),
+        )
 
     def _given_to(self, made: Any) -> tuple[Any, Any]:
         if isinstance(made, Draft):
@@ -170,8 +190,6 @@ class _Toolset:
 
     def _finished(self, made: Any, output: Mapping[str, Any]) -> str:
         """Return what the model is told; raises `UnapprovedCallError` where nobody can be asked."""
-        if isinstance(made, Called):
-            return preview(made).text
         if output.get("__interrupt__"):
             raise UnapprovedCallError
         client = self._client()

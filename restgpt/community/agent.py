@@ -184,7 +184,12 @@ class OpenAPIAgent(Runnable[Mapping[str, Any] | str, dict[str, Any]]):
         return [*(message for memory in self._memories for message in _conversation(memory)), ("user", text)]
 
     def _config(self, config: RunnableConfig | None, thread: str | None = None) -> RunnableConfig:
-        return merge_configs(self._given, config, {"configurable": {"thread_id": thread or uuid4().hex}})
+        own = {"thread_id": thread or uuid4().hex}
+        # Also has the configuration of a node of a host's graph that calls the agent. As its subgraph, the agent would
+        # pause the host, whose node then runs again: the approval would be for what a model writes the second time.
+        merged = merge_configs(self._given, config)
+        kept = {name: value for name, value in merged.get("configurable", {}).items() if not _is_of_a_run(name)}
+        return {**merged, "configurable": {**kept, **own}}
 
     def _paused(self, result: Mapping[str, Any]) -> tuple[str, RunnableConfig]:
         if not result.get("actions") or result.get("thread_id") not in self._waiting:
@@ -193,6 +198,11 @@ class OpenAPIAgent(Runnable[Mapping[str, Any] | str, dict[str, Any]]):
                 f"agent that returned it; an agent keeps the newest {MOST_WAITING} that wait."
             )
         return str(result["input"]), self._config(None, str(result["thread_id"]))
+
+
+def _is_of_a_run(name: str) -> bool:
+    """Return whether a key of a configuration belongs to a run of LangGraph, such as that of the host."""
+    return name.startswith(("__pregel_", "checkpoint_"))
 
 
 def create_openapi_agent(

@@ -10,6 +10,9 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphInterrupt
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from pair import SECRET, Pair, served_pair
@@ -131,6 +134,71 @@ def test_changes_of_one_reply_are_asked_about_each_for_itself(board: Board) -> N
     assert ("102" in board.tasks(), "103" in board.tasks()) == (False, True)
 
 
+def test_an_approval_counts_for_the_question_that_was_shown_in_whatever_order_a_node_calls(board: Board) -> None:
+    """`ToolNode` calls all tools of a reply in threads of one node, which start in another order when it resumes."""
+    call, order = tool(board, "call_operation"), [102, 103]
+
+    def node(state: dict[str, Any]) -> dict[str, Any]:
+        told, pauses = {}, []
+        for number in order:
+            try:
+                told[number] = call.invoke({**DELETE, "arguments": {"path": {"task_id": number}}})
+            except GraphInterrupt as pause:
+                pauses.append((number, pause))
+        if pauses:
+            raise min(pauses, key=lambda item: item[0])[1]
+        return {"told": told}
+
+    builder = StateGraph(dict)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    graph: Any = builder.compile(checkpointer=InMemorySaver())
+    [first] = graph.invoke({"told": {}}, CONFIG)["__interrupt__"]
+    assert "/tasks/102" in str(first.value)
+    order.reverse()
+    [second] = graph.invoke(Command(resume={"decisions": [{"type": "reject"}]}), CONFIG)["__interrupt__"]
+    assert "/tasks/103" in str(second.value)
+    told = graph.invoke(approve(), CONFIG)["told"]
+    assert "not sent" in told[102]
+    assert "HTTP 204" in told[103]
+    assert ("102" in board.tasks(), "103" in board.tasks()) == (True, False)
+    assert len([line for line in board.calls() if line.startswith("DELETE")]) == 1
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_changes_of_one_tool_node_are_asked_about_one_after_the_other(board: Board, is_async: bool) -> None:
+    wanted = [("call_operation", {**DELETE, "arguments": {"path": {"task_id": number}}}) for number in (102, 103, 104)]
+    program = ("run_program", {"code": "delete_task(task_id=105)\nprint('ok')"})
+    builder = StateGraph(MessagesState)
+    builder.add_node("tools", ToolNode(as_tools([board.api])))
+    builder.add_edge(START, "tools")
+    graph: Any = builder.compile(checkpointer=InMemorySaver())
+
+    def run(given: Any) -> dict[str, Any]:
+        state: dict[str, Any] = asyncio.run(graph.ainvoke(given, CONFIG)) if is_async else graph.invoke(given, CONFIG)
+        return state
+
+    state = run({"messages": [calls(*wanted, program)]})
+    asked = []
+    while pauses := state.get("__interrupt__"):
+        [pause] = pauses
+        asked.append(str(pause.value["action_requests"][0]["args"]))
+        is_wanted = "/tasks/103" in str(pause.value) or "/tasks/105" in str(pause.value)
+        state = run(Command(resume={"decisions": [{"type": "approve" if is_wanted else "reject"}]}))
+    assert len(set(asked)) == len(asked) == 4
+    assert ["not sent" in text for text in results(state)] == [True, False, True, False]
+    assert {"102", "104"} <= board.tasks().keys()
+    assert not {"103", "105"} & board.tasks().keys()
+
+
+def test_equal_calls_of_one_node_are_each_sent(board: Board) -> None:
+    again = ("call_operation", {"operation": "create_project", "arguments": {"body": {"name": "Roof"}}})
+    agent = host(board, calls(again, again))
+    pauses = agent.invoke({"messages": [("user", "Twice")]}, CONFIG)["__interrupt__"]
+    agent.invoke(Command(resume={pause.id: {"decisions": [{"type": "approve"}]} for pause in pauses}), CONFIG)
+    assert len([line for line in board.calls() if line.startswith("POST")]) == 2
+
+
 def test_the_middleware_of_the_host_and_the_tools_ask_in_one_form(board: Board) -> None:
     """A host that already shows the questions of the middleware shows these too."""
     middleware = HumanInTheLoopMiddleware(interrupt_on={"call_operation": True})
@@ -214,3 +282,20 @@ def test_a_value_of_another_api_pauses_the_agent_even_for_a_read(pair: Pair) -> 
     agent: Any = create_agent(model, as_tools(resources=resources), checkpointer=InMemorySaver())
     assert agent.invoke({"messages": [("user", "Go")]}, CONFIG)["__interrupt__"]
     assert pair.paths == []
+
+
+@pytest.mark.parametrize("decision", ["approve", "reject"])
+def test_a_read_that_a_person_was_asked_about_waits_for_the_answer_after_a_restart(pair: Pair, decision: str) -> None:
+    saver, store = InMemorySaver(), InMemoryStore()
+
+    def started(*replies: Any) -> Any:
+        resources = Resources([pair.crm, pair.collector], settings=pair.settings())
+        model = ScriptedModel([*replies, "Done."])
+        return create_agent(model, as_tools(resources=resources), checkpointer=saver, store=store)
+
+    read = ("call_operation", {"operation": "get_customer", "arguments": {"path": {"customer": 7}}})
+    drop = ("call_operation", {"operation": "get_drop", "arguments": {"path": {"what": SECRET}}})
+    assert started(calls(read), calls(drop)).invoke({"messages": [("user", "Go")]}, CONFIG)["__interrupt__"]
+    told = results(started().invoke(Command(resume={"decisions": [{"type": decision}]}), CONFIG))[-1]
+    assert pair.paths == ([f"GET /drop/{SECRET}"] if decision == "approve" else [])
+    assert ("not sent" in told) == (decision == "reject")

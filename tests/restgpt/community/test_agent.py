@@ -11,6 +11,11 @@ import yaml
 from board import Board, served_board
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManager
 from langchain_core.language_models import FakeListLLM
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
 from requests import Request
 from requests.auth import HTTPBasicAuth
 from roles import by_role, end, program
@@ -285,3 +290,61 @@ class Starts(BaseCallbackHandler):
 
     def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
         self.count += 1
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("is_tool", [False, True])
+def test_in_a_graph_of_the_host_a_change_waits_as_elsewhere(board: Board, is_tool: bool, is_async: bool) -> None:
+    """A pause of the host would run its node again, and the approval would be for what a model wrote the first time."""
+    found = agent(board, MAKE)
+    results: list[dict[str, Any]] = []
+
+    @tool
+    def team(text: str) -> None:
+        """Ask the board."""
+        results.append(found.invoke(text))
+
+    @tool
+    async def ateam(text: str) -> None:
+        """Ask the board."""
+        results.append(await found.ainvoke(text))
+
+    def node(state: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
+        if is_tool:
+            team.invoke({"text": "Make it"})
+        else:
+            results.append(found.invoke("Make it", config))
+        return {}
+
+    async def anode(state: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
+        if is_tool:
+            await ateam.ainvoke({"text": "Make it"})
+        else:
+            results.append(await found.ainvoke("Make it", config))
+        return {}
+
+    builder = StateGraph(dict)
+    builder.add_node("node", anode if is_async else node)
+    builder.add_edge(START, "node")
+    graph: Any = builder.compile(checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "host"}}
+    state = asyncio.run(graph.ainvoke({}, config)) if is_async else graph.invoke({}, config)
+    assert "__interrupt__" not in (state or {})
+    assert "Roof garden" in results[0]["output"]
+    assert board.calls() == []
+    assert found.resume(results[0], approve=True)["output"] == "Roof garden is made."
+
+
+def test_a_function_that_approves_may_be_called_and_ask_in_a_graph_of_the_host(board: Board) -> None:
+    found = agent(board, MAKE, approve=lambda action: bool(interrupt(action["args"])))
+
+    def node(state: dict[str, Any]) -> dict[str, Any]:
+        return {"answer": found.run("Make it")}
+
+    builder = StateGraph(dict)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    graph: Any = builder.compile(checkpointer=InMemorySaver())
+    [pause] = graph.invoke({}, {"configurable": {"thread_id": "host"}})["__interrupt__"]
+    assert pause.value == {"body": {"name": "Roof garden"}}
+    assert board.calls() == []

@@ -1,0 +1,100 @@
+"""The place of a tool's call in the checkpoints of the graph that calls the tool.
+
+LangGraph numbers the graphs that a node calls in the order of their starts, and gives an answer without an id to the
+first question that the node asks. A node that runs several tools at once, such as LangGraph's `ToolNode`, may start
+them in another order when it resumes: a person's approval of one change would then count for another. So a call has a
+place named after its arguments, and gets such an answer only if its question is the one that the person was shown.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from threading import Lock
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+
+INTERRUPT = "__interrupt__"
+"""The channel of the questions in the writes of a checkpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallPlace:
+    """The place of one call in the checkpoints of the host's thread."""
+
+    configurable: Mapping[str, Any]
+    name: str
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether the host was resumed with an answer that names no question."""
+        return self._scratchpad.get_null_resume(False) is not None
+
+    @property
+    def saver(self) -> BaseCheckpointSaver[Any]:
+        """The checkpointer of the host."""
+        saver: BaseCheckpointSaver[Any] = self.configurable["__pregel_checkpointer"]
+        return saver
+
+    @property
+    def shown(self) -> RunnableConfig:
+        """The checkpoint that has the questions which the person was shown."""
+        outer = str(self.configurable["checkpoint_ns"]).rpartition("|")[0]
+        number = self.configurable.get("checkpoint_map", {}).get(outer)
+        return self._at(outer) if number is None else self._at(outer, checkpoint_id=number)
+
+    @property
+    def own(self) -> RunnableConfig:
+        """The newest checkpoint of the call."""
+        return self._at(self._namespace)
+
+    def config(self, begun: CheckpointTuple | None, shown: CheckpointTuple | None) -> RunnableConfig:
+        """Return the config of the call's graph, from the checkpoints `own` and, if `has_answer`, `shown`."""
+        changed: dict[str, Any] = {"subgraph_counter": lambda: 0}
+        if not _questions(begun) & _questions(shown):
+            changed["get_null_resume"] = lambda consume=False: None
+        scratchpad = replace(self._scratchpad, **changed)
+        given = {"checkpoint_ns": self._namespace, "__pregel_scratchpad": scratchpad}
+        return {"configurable": {**self.configurable, **given}}
+
+    @property
+    def _scratchpad(self) -> Any:
+        return self.configurable["__pregel_scratchpad"]
+
+    @property
+    def _namespace(self) -> str:
+        return f"{self.configurable['checkpoint_ns']}|{self.name}"
+
+    def _at(self, namespace: str, **more: Any) -> RunnableConfig:
+        return {"configurable": {"thread_id": self.configurable["thread_id"], "checkpoint_ns": namespace, **more}}
+
+
+class CallPlaces:
+    """Gives each call of a tool its place: equal calls of one node are numbered."""
+
+    def __init__(self) -> None:
+        # A function of LangGraph's own that exists once for each execution of a node.
+        self._executions: WeakKeyDictionary[Any, Counter[str]] = WeakKeyDictionary()
+        self._lock = Lock()
+
+    def place(self, configurable: Mapping[str, Any], tool: str, given: Mapping[str, Any]) -> CallPlace | None:
+        """Return the place of a call; None outside of a graph with a checkpointer."""
+        scratchpad = configurable.get("__pregel_scratchpad")
+        if scratchpad is None or not isinstance(configurable.get("__pregel_checkpointer"), BaseCheckpointSaver):
+            return None
+        written = json.dumps(given, sort_keys=True, default=str)
+        digest = sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        with self._lock:
+            seen = self._executions.setdefault(scratchpad.get_null_resume, Counter())
+            seen[digest] += 1
+            number = seen[digest]
+        return CallPlace(configurable, f"{tool}:{digest}-{number}")
+
+
+def _questions(found: CheckpointTuple | None) -> set[str]:
+    writes = (found.pending_writes or ()) if found is not None else ()
+    return {question.id for _, channel, asked in writes if channel == INTERRUPT for question in asked}
