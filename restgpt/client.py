@@ -94,7 +94,7 @@ class Client:
             apis, model=None, models=None, context=context, store=self._store, resources=resources
         )
         saver = checkpointer or InMemorySaver()
-        self._graph = build_calls(self.resources, checkpointer=saver, store=self._store, name="Calls")
+        self._graph = build_calls(self.resources, checkpointer=saver, store=self._store)
         self._programs = build_program(resources=self.resources, checkpointer=saver, store=self._store)
         self.earlier = Earlier()
 

@@ -134,11 +134,6 @@ class Seals:
         self._lifetime = lifetime
         self._clock = clock
 
-    @property
-    def lifetime(self) -> float:
-        """How long a sealed text is valid, in seconds."""
-        return self._lifetime
-
     def seal(self, purpose: Purpose, principal: str, subject: str, *, position: str = "", digest: str = "") -> str:
         """Return a sealed text, of letters, digits, `-`, `_` and dots."""
         key = self._keys.newest()

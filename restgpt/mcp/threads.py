@@ -33,7 +33,9 @@ CALL, PROGRAM = "call", "program"
 """The kinds of threads that the client makes: single calls and programs. Those of a run have the kind of the run."""
 
 NAMESPACE = ("restgpt", "mcp", "threads")
+
 MOST_LISTED = 1_000
+"""How many entries of a principal are read from the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Begun:
 
     @property
     def digest(self) -> str:
-        """What tells equal beginnings."""
+        """The hash of kind and input, by which an equal thread is found."""
         return digest_of([self.kind, self.given])
 
 
@@ -115,7 +117,7 @@ class Threads:
         made = self._client.draft(operation, arguments, pages=pages, conversation=principal)
         given = {"operation": made.name, "arguments": dict(arguments), "pages": pages}
         if not made.effect.is_read:
-            return self._begin(principal, CALL, given)
+            return self.run(principal, CALL, given)
         thread = _new_thread(CALL)
         standing = self._client.carry_out(made, conversation=principal, thread=thread)
         if isinstance(standing, Pending):
@@ -125,10 +127,7 @@ class Threads:
         return standing, False
 
     def run(self, principal: str, kind: str, given: Mapping[str, Any]) -> tuple[Standing, bool]:
-        """Begin a run of a kind with what it is given; returns and raises what `call` does."""
-        return self._begin(principal, kind, given)
-
-    def _begin(self, principal: str, kind: str, given: Mapping[str, Any]) -> tuple[Standing, bool]:
+        """Begin a thread of a kind, or go on with an equal one; returns and raises what `call` does."""
         begun = Begun(self._thread(principal, kind, given), kind, given, self._clock())
         before = self._book.unfinished(principal, begun.digest)
         if before is not None:
@@ -241,7 +240,7 @@ class Threads:
         """Lock a thread and note its status before and after; the block passes how it stands to the given function."""
 
         def settle(standing: Standing) -> Standing:
-            self._mark(begun, status_of(standing))
+            self._mark(begun, _status_of(standing))
             if not isinstance(standing, Pending) and not begun.is_over:
                 with self._answering:
                     self._answered.setdefault(principal, {})[begun.thread] = begun
@@ -297,7 +296,7 @@ class _Book:
         return _entry(items[0]) if items else None
 
 
-def status_of(standing: Standing) -> Status:
+def _status_of(standing: Standing) -> Status:
     """Return the status of a thread in the list of the command line."""
     if isinstance(standing, Pending):
         return "paused"
