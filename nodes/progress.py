@@ -63,7 +63,10 @@ class OperationsChosen(TypedDict):
 
 
 class ProgramWritten(TypedDict):
-    """A model has written a program, or a recipe brought it; `number` counts the programs of the sub-task from 1."""
+    """A program is about to run; `writer` is the role that wrote it, or says that a recipe or a client gave it.
+
+    `number` counts the programs of the sub-task from 1.
+    """
 
     type: Literal["program_written"]
     number: int
@@ -145,10 +148,10 @@ ProgressEvent: TypeAlias = (
 )
 
 
-Text = Callable[[str], str]
+Redact = Callable[[str], str]
 
 
-def events_of(state: Mapping[str, Any], update: Mapping[str, Any], *, redacted: Text) -> Iterator[ProgressEvent]:
+def events_of(state: Mapping[str, Any], update: Mapping[str, Any], *, redacted: Redact) -> Iterator[ProgressEvent]:
     """Yield the events of a node's update of the state; `redacted` hides secrets in a text."""
     turn = update.get("turn", state.get("turn", 0))
     decision = update.get("decision") or {}
@@ -177,7 +180,7 @@ def events_of(state: Mapping[str, Any], update: Mapping[str, Any], *, redacted: 
         yield {"type": "approval_requested", "requests": [_waiting(request) for request in waiting]}
     for step in update.get("steps") or ():
         yield _finished(step, redacted)
-    # A parallel sender does not know what the turn has used.
+    # The state of a parallel sender lacks the usage of the turn.
     if "baseline" in state and _has_cost(update):
         yield _usage(state, update)
 
@@ -217,7 +220,7 @@ def _waiting(request: Request) -> WaitingRequest:
     }
 
 
-def _finished(step: Step, redacted: Text) -> StepFinished:
+def _finished(step: Step, redacted: Redact) -> StepFinished:
     program = step.get("program")
     return {
         "type": "step_finished",

@@ -1,7 +1,7 @@
 """Sealed texts: handles and request states that a client carries and sends back, and that nobody else can make or use.
 
 A sealed text names a thread or a response. Its HMAC-SHA256 also covers what the text does not contain: its purpose and
-the principal, so that a text for another purpose or of another client is one that was never made. A text that decides
+the principal, so a text for another purpose or of another client is as invalid as a forged one. A text that decides
 something is spent by its first use: the database of the store counts the uses, for all servers on it.
 """
 

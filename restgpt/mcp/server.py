@@ -48,7 +48,7 @@ INSTRUCTIONS = (
 
 
 def make_server(service: Service, seals: Seals, principal: Principal) -> Server[Any]:
-    """Return the server, for any transport; `principal` tells whose handles a request may use."""
+    """Return the server, for any transport; `principal` names the client whose handles a request may use."""
     handlers = _Handlers(service, seals, principal)
     return Server(
         NAME,
@@ -119,7 +119,7 @@ class _Handlers:
         if shown != (sealed.position, sealed.digest.partition(":")[2]):
             return left
         if decision is None:
-            # The person closed the form. The change stays where it is, to be decided elsewhere.
+            # The person closed the form, so the change keeps waiting, to be decided elsewhere.
             return self._service.said(principal, left)
         return self._service.decide(principal, left.standing, decision)
 

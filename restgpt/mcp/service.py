@@ -1,4 +1,4 @@
-"""The tools of a server, without the protocol: for a principal, each says something or leaves a thread standing."""
+"""The tools of a server, without the protocol: each returns a text (`Said`), or a thread and its state (`Left`)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +33,7 @@ MOST_SHOWN = 8_000
 
 BUSY = (
     "An equal call is being carried out, or its thread is in use by another process. Nothing was sent by this one. "
-    "Call `pending` without a handle to see how it stands."
+    "Call `pending` without a handle to see its state."
 )
 
 JOINED = (
@@ -46,9 +46,9 @@ Arguments = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The result of a tool: a text, whether it tells of an error, the URI of a result, and facts for programs.
+    """The result of a tool: a text, whether it is an error, the URI of a result, and facts for programs.
 
-    Facts are no part of what a model reads.
+    A model does not read the facts.
     """
 
     text: str
@@ -59,7 +59,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A thread as a tool left it; `is_joined` if an equal call had begun it before."""
+    """The state in which a tool left a thread; `is_joined` if an equal call had begun the thread before."""
 
     standing: Standing
     is_joined: bool = False
@@ -82,7 +82,7 @@ class ToolArgumentError(RestgptError):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The tools that a client sees: their definitions by name, and the operations of those that are one."""
+    """The tools that a client sees: their definitions by name, and the operations of direct tools by name."""
 
     definitions: Mapping[str, Definition]
     operations: Mapping[str, Operation] = field(default_factory=dict)
@@ -244,7 +244,7 @@ class Service:
         return read(self._client.body, self._seals.open("result", principal, text).subject, pointer, page)
 
     def said(self, principal: str, left: Left) -> Said:
-        """Return what is said of a thread as it stands."""
+        """Return the result of a tool that tells a client the state of a thread."""
         standing = left.standing
         match standing:
             case Pending():

@@ -25,7 +25,7 @@ from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import RestgptError
 
 Standing = Pending | Called | Ran | Undone | Answer
-"""How a thread stands: it waits for a person, or it is over."""
+"""The state of a thread: it waits for a person, or it is over."""
 
 Status = Literal["running", "paused", "done", "failed", "stopped"]
 
@@ -109,7 +109,7 @@ class Threads:
     def call(
         self, principal: str, operation: str, arguments: Mapping[str, Any], *, pages: int = 1
     ) -> tuple[Standing, bool]:
-        """Make one call; returns how it stands, and whether it is an equal call that was begun before.
+        """Make one call; returns the state of its thread, and whether an equal call had begun the thread before.
 
         A call that only reads is sent at once, and has a thread only if a person has to be asked about it. Raises what
         `Client.call` raises, and `ThreadBusyError` for an equal call that is being carried out.
@@ -164,7 +164,7 @@ class Threads:
             return self._started(begun, principal)
 
     def standing(self, principal: str, thread: str) -> Standing:
-        """Return how a thread stands; what was killed on the way is finished first.
+        """Return the state of a thread; one that was killed on the way is finished first.
 
         Raises `UnbegunThreadError`, `ThreadBusyError`, and what `Client.standing` raises.
         """
@@ -177,7 +177,7 @@ class Threads:
                 raise UnbegunThreadError from None
 
     def decide(self, principal: str, pending: Pending, decision: Mapping[str, Any]) -> Standing:
-        """Answer exactly this question as a person; another question that stands in its place is returned."""
+        """Answer exactly this question as a person; returns the question that has replaced it, if one has."""
         begun = self._begun(principal, pending.thread)
         run = self._runs.get(begun.kind)
         with self._marked(principal, begun) as settle:
@@ -230,14 +230,14 @@ class Threads:
         return run.standing(begun.thread, begun.given)
 
     def _begun(self, principal: str, thread: str) -> Begun:
-        """Return how a thread began; without its entry, by what its name says."""
+        """Return how a thread began; without an entry, its id says at least the kind."""
         found = self._book.find(principal, thread)
         kind = CALL if "/" in thread else thread.partition("-")[0]
         return found or Begun(thread, kind, {}, self._clock(), is_over=True)
 
     @contextmanager
     def _marked(self, principal: str, begun: Begun) -> Iterator[Callable[[Standing], Standing]]:
-        """Lock a thread and note its status before and after; the block passes how it stands to the given function."""
+        """Lock a thread and note its status before and after; the block passes its state to the given function."""
 
         def settle(standing: Standing) -> Standing:
             self._mark(begun, _status_of(standing))
