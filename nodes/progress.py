@@ -14,7 +14,7 @@ from uuid import uuid4
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
-from restgpt.calling.session import Exchange, Session
+from restgpt.calling.session import Exchange, Session, Watch
 from restgpt.nodes.records import (
     Program,
     ProgramEnd,
@@ -245,15 +245,11 @@ def _usage(state: Mapping[str, Any], update: Mapping[str, Any]) -> UsageReported
     }
 
 
-class RequestReporter:
-    """Writes the events of the requests that a session sends."""
-
-    def __init__(self, writer: StreamWriter) -> None:
-        self._writer = writer
+def request_reporter(writer: StreamWriter) -> Watch:
+    """Return the watch of a session that writes an event before and one after each request."""
 
     @contextmanager
-    def __call__(self, session: Session, request: PreparedRequest, operation: Operation) -> Iterator[Exchange]:
-        """Write an event before and one after the block that sends a request."""
+    def reported(session: Session, request: PreparedRequest, operation: Operation) -> Iterator[Exchange]:
         begun: RequestStarted = {
             "type": "request_started",
             "id": uuid4().hex,
@@ -261,7 +257,7 @@ class RequestReporter:
             "method": request.method,
             "url": session.redactor().url(request.url),
         }
-        self._writer(begun)
+        writer(begun)
         exchange = Exchange()
         started, error = session.clock(), ""
         try:
@@ -278,4 +274,6 @@ class RequestReporter:
                 "ms": ms,
                 "error": error,
             }
-            self._writer(done)
+            writer(done)
+
+    return reported
