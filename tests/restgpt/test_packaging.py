@@ -36,6 +36,7 @@ EXTRA_OF = {
     "specs/search/vectors.py": "embeddings",
     "tools/sandbox/monty.py": "sandbox-monty",
     "tools/sandbox/wasi.py": "sandbox-wasi",
+    "tools/tracing/export.py": "otel",
 }
 """The extra that a module, or those of a folder, need; they say so without it."""
 
@@ -49,6 +50,9 @@ SHARED = {
     "langgraph.store": "langgraph-checkpoint",
     "langgraph.store.postgres": "langgraph-checkpoint-postgres",
     "langgraph.store.sqlite": "langgraph-checkpoint-sqlite",
+    "opentelemetry": "opentelemetry-api",
+    "opentelemetry.exporter.otlp.proto.http": "opentelemetry-exporter-otlp-proto-http",
+    "opentelemetry.sdk": "opentelemetry-sdk",
     "pydantic_monty": "pydantic-monty",
 }
 """The distributions of the modules of a package that several distributions share, by the longest name that fits."""
