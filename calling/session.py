@@ -41,11 +41,11 @@ class Exchange:
 
 
 Watch: TypeAlias = Callable[["Session", PreparedRequest, Operation], AbstractContextManager[Exchange]]
-"""A function that is told of each request: it returns a context manager around the sending."""
+"""A function that `Session.send` calls for each request; the request is sent inside the returned context manager."""
 
 
 def unwatched(session: "Session", request: PreparedRequest, operation: Operation) -> AbstractContextManager[Exchange]:
-    """Tell nobody of a request."""
+    """Return a context manager without effect: the default of a session."""
     return nullcontext(Exchange())
 
 
@@ -55,8 +55,8 @@ class Session:
 
     `keep_earlier` has the target of a change read before the change is made, so that it can be undone. `compares` has
     answers compared with their documented schemas, which gives notices for a reader of the answers. Seam: `clock`,
-    in seconds, which is the HTTP client's. `deadline` is the moment of that clock by which all requests end. `watch` is
-    told of each request right before it is sent, and of its end.
+    in seconds, which is the HTTP client's. `deadline` is the moment of that clock by which all requests end. `watch`
+    gives the context manager in which each request is sent.
     """
 
     catalogue: Catalogue

@@ -82,7 +82,6 @@ def build_calls(
     *,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     store: BaseStore | None = None,
-    name: str = "Calls",
 ) -> CallsGraph:
     """Build the graph that asks for approval of drafted calls, where the rules want it, and sends them in order.
 
@@ -97,7 +96,7 @@ def build_calls(
     )
     builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": END})
     run_in_threads(builder)
-    compiled = builder.compile(checkpointer=checkpointer, store=store, name=name)
+    compiled = builder.compile(checkpointer=checkpointer, store=store, name="Calls")
     return DurableGraph.of(compiled, traced_as="workflow")
 
 

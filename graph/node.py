@@ -17,7 +17,10 @@ Node = Callable[..., dict[str, Any]]
 
 
 def node_of(name: str, node: Node, resources: Resources, *, parallel: bool = False) -> Node:
-    """Make a node of a graph; `parallel` says that several of it may run in one step."""
+    """Wrap a function as the node `name` of a graph: fenced, observed and reporting its progress.
+
+    With `parallel`, several runs of the node may belong to one step.
+    """
     return observed(name, fenced(reporting(node, resources), resources, parallel=parallel))
 
 

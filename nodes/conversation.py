@@ -103,7 +103,7 @@ def answer_message(catalogue: Catalogue, steps: Iterable[Step], messages: Iterab
 
 
 def seen_message(apis: Mapping[str, str], text: str = "") -> AIMessage:
-    """Return a message with the ids and names of the APIs that may have told something of it."""
+    """Return a message whose metadata holds the ids and names of the APIs whose answers its writer may have read."""
     return AIMessage(text, response_metadata={TOLD_APIS: dict(apis)} if apis else {})
 
 

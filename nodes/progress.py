@@ -14,7 +14,7 @@ from uuid import uuid4
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
-from restgpt.calling.session import Exchange, Session
+from restgpt.calling.session import Exchange, Session, Watch
 from restgpt.nodes.records import (
     Program,
     ProgramEnd,
@@ -63,7 +63,10 @@ class OperationsChosen(TypedDict):
 
 
 class ProgramWritten(TypedDict):
-    """A model has written a program, or a recipe brought it; `number` counts the programs of the sub-task from 1."""
+    """A program is about to run; `writer` is the role that wrote it, or says that a recipe or a client gave it.
+
+    `number` counts the programs of the sub-task from 1.
+    """
 
     type: Literal["program_written"]
     number: int
@@ -145,10 +148,10 @@ ProgressEvent: TypeAlias = (
 )
 
 
-Text = Callable[[str], str]
+Redact = Callable[[str], str]
 
 
-def events_of(state: Mapping[str, Any], update: Mapping[str, Any], *, redacted: Text) -> Iterator[ProgressEvent]:
+def events_of(state: Mapping[str, Any], update: Mapping[str, Any], *, redacted: Redact) -> Iterator[ProgressEvent]:
     """Yield the events of a node's update of the state; `redacted` hides secrets in a text."""
     turn = update.get("turn", state.get("turn", 0))
     decision = update.get("decision") or {}
@@ -177,7 +180,7 @@ def events_of(state: Mapping[str, Any], update: Mapping[str, Any], *, redacted: 
         yield {"type": "approval_requested", "requests": [_waiting(request) for request in waiting]}
     for step in update.get("steps") or ():
         yield _finished(step, redacted)
-    # A parallel sender does not know what the turn has used.
+    # The state of a parallel sender lacks the usage of the turn.
     if "baseline" in state and _has_cost(update):
         yield _usage(state, update)
 
@@ -217,7 +220,7 @@ def _waiting(request: Request) -> WaitingRequest:
     }
 
 
-def _finished(step: Step, redacted: Text) -> StepFinished:
+def _finished(step: Step, redacted: Redact) -> StepFinished:
     program = step.get("program")
     return {
         "type": "step_finished",
@@ -242,15 +245,11 @@ def _usage(state: Mapping[str, Any], update: Mapping[str, Any]) -> UsageReported
     }
 
 
-class RequestReporter:
-    """Writes the events of the requests that a session sends."""
-
-    def __init__(self, writer: StreamWriter) -> None:
-        self._writer = writer
+def request_reporter(writer: StreamWriter) -> Watch:
+    """Return the watch of a session that writes an event before and one after each request."""
 
     @contextmanager
-    def __call__(self, session: Session, request: PreparedRequest, operation: Operation) -> Iterator[Exchange]:
-        """Write an event before and one after the block that sends a request."""
+    def reported(session: Session, request: PreparedRequest, operation: Operation) -> Iterator[Exchange]:
         begun: RequestStarted = {
             "type": "request_started",
             "id": uuid4().hex,
@@ -258,7 +257,7 @@ class RequestReporter:
             "method": request.method,
             "url": session.redactor().url(request.url),
         }
-        self._writer(begun)
+        writer(begun)
         exchange = Exchange()
         started, error = session.clock(), ""
         try:
@@ -275,4 +274,6 @@ class RequestReporter:
                 "ms": ms,
                 "error": error,
             }
-            self._writer(done)
+            writer(done)
+
+    return reported

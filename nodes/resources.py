@@ -33,7 +33,7 @@ from restgpt.calling.session import Session, Watch, unwatched
 from restgpt.calling.shapes import Shapes
 from restgpt.nodes.answer_stream import AnswerStream
 from restgpt.nodes.context import Context
-from restgpt.nodes.progress import RequestReporter
+from restgpt.nodes.progress import request_reporter
 from restgpt.nodes.recipes.record import has_reader, stricter
 from restgpt.nodes.records import Request, Usage
 from restgpt.nodes.role_models import RoleModels
@@ -176,7 +176,7 @@ class Resources:
             spent=spent,
             claim=claim,
             has_reader=has_reader(state or {}),
-            watch=RequestReporter(runtime.stream_writer),
+            watch=request_reporter(runtime.stream_writer),
         )
 
     def _store_of(self, runtime: Runtime[Context]) -> BaseStore:

@@ -34,7 +34,7 @@ from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.thread_pool import SHARED
 
 STATE = ["requests", "steps", "program", "answer"]
-"""The keys of a subgraph's state that tell what came of its calls."""
+"""The keys of a subgraph's state from which the result of a tool is made."""
 
 
 class UnapprovedCallError(StoppingError):
@@ -189,7 +189,7 @@ class _Toolset:
         return self._programs, made
 
     def _finished(self, made: Any, output: Mapping[str, Any]) -> str:
-        """Return what the model is told; raises `UnapprovedCallError` where nobody can be asked."""
+        """Return the text of the result; raises `UnapprovedCallError` where nobody can be asked."""
         if output.get("__interrupt__"):
             raise UnapprovedCallError
         client = self._client()

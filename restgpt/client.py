@@ -1,4 +1,4 @@
-"""Calls without a model: an operation is found, described, called and undone on the road of the agent's calls."""
+"""A client that finds, describes, calls and undoes operations without a model, with the checks of the agent's calls."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -66,20 +66,20 @@ class UnknownThreadError(RestgptError):
 
 
 class OutdatedDecisionError(RestgptError):
-    """The question was answered already, or another question stands in its place."""
+    """The question is no longer open: it was answered already, or another question has replaced it."""
 
     def __init__(self, thread: str) -> None:
         super().__init__(
-            f"This question of thread {thread} does not stand any more: it was answered already, or it was asked anew. "
-            "Read what stands now with `standing`, and decide on that. Nothing was sent by this decision."
+            f"This question of thread {thread} is no longer open: it was answered already, or another one has replaced "
+            "it. Get the state of the thread with `standing`, and decide on that. This decision sent nothing."
         )
 
 
 class Client:
     """Calls operations of REST APIs, each change approved by a person and made exactly once.
 
-    Every change is a LangGraph thread: its question is in a checkpoint before anybody sees it, the journal knows
-    whether it was sent, and what would undo it. All methods may be used from several threads at once.
+    Every change is a LangGraph thread: its question is in a checkpoint before anybody sees it, and the journal records
+    whether it was sent and what would undo it. All methods may be used from several threads at once.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Client:
             apis, model=None, models=None, context=context, store=self._store, resources=resources
         )
         saver = checkpointer or InMemorySaver()
-        self._graph = build_calls(self.resources, checkpointer=saver, store=self._store, name="Calls")
+        self._graph = build_calls(self.resources, checkpointer=saver, store=self._store)
         self._programs = build_program(resources=self.resources, checkpointer=saver, store=self._store)
         self.earlier = Earlier()
 
@@ -155,10 +155,9 @@ class Client:
         """Check a call and build its request, without sending anything.
 
         `arguments` are grouped by place, `{"path": {…}, "query": {…}, "header": {…}, "cookie": {…}, "body": …}`, or
-        named as those of the operation's function.
-        With a `conversation` a model wrote them, which may have read the answers to earlier calls of that name, and
-        the origin of each value is traced; without it they are the user's own. Raises `ArgumentError`,
-        `UnknownOperationError` and `SpecError`.
+        named as those of the operation's function. With a `conversation`, a model wrote them that may have read the
+        answers to earlier calls of this conversation: the origin of each value is traced. Without it they are the
+        user's own. Raises `ArgumentError`, `UnknownOperationError` and `SpecError`.
         """
         found = self.operation(operation)
         run = self._run("")
@@ -298,7 +297,7 @@ class Client:
             raise UnfinishedProgramError(thread)
 
     def body(self, handle: str) -> Body:
-        """Return what stands under the handle of a `Called` or a `Ran`; raises `UnknownHandleError`."""
+        """Return the body of a `Called`, or the text of a `Ran`, by its handle; raises `UnknownHandleError`."""
         if not handle.startswith(REPORT):
             return self._run("").session.responses.open(handle)
         number, _, thread = handle.removeprefix(REPORT).partition("-")
@@ -313,7 +312,7 @@ class Client:
 
         A decision has the form of LangChain's human-in-the-loop middleware, such as `{"type": "approve"}`; one counts
         for all calls of the question. Never pass on what a model decided. Returns what `standing` returns; raises
-        `OutdatedDecisionError` if the question does not stand any more, and `UnknownThreadError`.
+        `OutdatedDecisionError` if the question is no longer open, and `UnknownThreadError`.
         """
         if pending.id not in [pause.id for pause in self._snapshot(pending.thread).interrupts]:
             raise OutdatedDecisionError(pending.thread)
@@ -324,9 +323,9 @@ class Client:
         return self._noted(self._outcome(pending.thread))
 
     def standing(self, thread: str) -> Any:
-        """Return how the calls of a thread stand: `Pending`, `Called`, `Ran` for a program, or `Undone` for an undo.
+        """Return the state of a thread: `Pending`, `Called`, `Ran` for a program, or `Undone` for an undo.
 
-        What was killed or has failed on the way is finished first, each change at most once. Raises
+        A thread that was killed or has failed on the way is finished first, each change at most once. Raises
         `UnknownThreadError`, and the faults of `call`.
         """
         snapshot = self._snapshot(thread)
@@ -388,6 +387,7 @@ class Client:
         return Undone(undone, calls)
 
     def _noted(self, outcome: Any) -> Any:
+        """Add the calls of a thread that is over to their conversation, and return the outcome."""
         if isinstance(outcome, Called):
             self.earlier.settle(outcome.thread, [outcome.record])
         elif isinstance(outcome, Ran):

@@ -1,4 +1,4 @@
-"""What came of a call or a program without a model: it waits for a person, or it is over."""
+"""The outcome of a call or a program without a model: it waits for a person, or it is over."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -94,12 +94,12 @@ class Called:
 
     @property
     def note(self) -> str:
-        """Why no answer came, or what is to know about the answer; may be empty."""
+        """The reason why no answer came, or a remark on the answer; may be empty."""
         return self.record["note"]
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What is to know about the answer, such as that a list is not whole."""
+        """Remarks on the answer, such as that a list is not whole."""
         return tuple(self.record["response"].get("notices", ()))
 
     @property
@@ -165,4 +165,4 @@ class Ran:
 
 
 Outcome = Pending | Called
-"""What comes of one call."""
+"""The outcome of one call."""

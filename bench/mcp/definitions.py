@@ -3,7 +3,7 @@
     python -m restgpt.bench.mcp.definitions [--folder FOLDER] [--named stripe …] [--json]
 
 The documents are those of RESTGPT_DATA, the bundled ones, and the named ones of npm packages. Direct tools are those of
-the first group of at most `MOST` operations with one tag, else of the first operations.
+the largest group of at most `MOST` operations with one tag, else the first operations.
 """
 
 import argparse

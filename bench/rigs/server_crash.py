@@ -176,10 +176,11 @@ class Caller:
         async with self._connected(server) as client:
             if asks_pending and not self.again:
                 listed = await client.call_tool("pending", {})
-                for thread in (listed.meta or {})["restgpt"].get("threads", ()):
-                    if handle := thread.get("handle") if thread["status"] == "pending" else "":
-                        return await self._done(client, "pending", {"handle": handle})
-                    return listed
+                if threads := (listed.meta or {})["restgpt"].get("threads"):
+                    # The trial has one call, so there is one thread.
+                    [thread] = threads
+                    is_pending = thread["status"] == "pending"
+                    return await self._done(client, "pending", {"handle": thread["handle"]}) if is_pending else listed
             result = await self._done(client, "call_operation", CALL)
             self.ended = time.monotonic()
             return result

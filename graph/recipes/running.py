@@ -1,4 +1,4 @@
-"""The node `parser` of a recipe's graph: runs the program up to its next change, and sends the plain reads before it.
+"""The node `parser` of graphs without a model: runs a program up to its next change; sends the plain reads before it.
 
 A plain read needs no checkpoint: a run that is killed sends it again. So the node calls the nodes parser, approval and
 sender itself for such reads, with their claims, events and budgets, and returns one update. It leaves changes,
@@ -32,7 +32,7 @@ MOST_PARALLEL_READS = 4
 
 
 def make_running(resources: Resources) -> Node:
-    """Make the node that runs the program of a recipe and sends its plain reads."""
+    """Make the node that runs the program of a recipe or of a client and sends its plain reads."""
     parser, approval, sender = parser_node(resources), approval_node(resources), sender_node(resources)
 
     def running(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class ClientThread:
         self._report(standing)
 
     def _report(self, standing: Any) -> NoReturn:
-        """Note how the thread stands, print it, and end the command."""
+        """Note the state of the thread, print it, and end the command."""
         from restgpt.commands.run import waiting_text
 
         thread = self._record.thread

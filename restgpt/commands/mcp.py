@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from restgpt.tools.settings import Settings
 
 LEAST_LIFETIME_S = 60.0
+"""The shortest lifetime of handles that the option takes, in seconds."""
+
 DAY_S = 24 * 60 * 60.0
+
 GRACE_S = 5
 """How long a stopping server waits for its connections, in seconds."""
 
@@ -122,6 +125,7 @@ def open_server(
         if not is_http:
             service.tools()
         yield make_server(service, seals, principal_of if is_http else fixed(process_owner(settings.home)))
+        # Not after an error: then nobody knows whether the last results arrived.
         threads.close()
 
 
@@ -154,18 +158,21 @@ class _Records:
         """Note a thread with its status."""
         from restgpt.commands.thread import RecipeOfThread, ThreadRecord
 
-        given, recipe = begun.given, None
-        instruction = {"call": f"call {given.get('operation')}", "program": "run a program of an MCP client"}.get(
-            begun.kind
-        )
-        if begun.kind == "recipe":
-            inputs = given["inputs"]
-            recipe = RecipeOfThread(recipe=given["recipe"], inputs=inputs, file="", heals=False, is_passed=True)
-            instruction = f"run the recipe {given['recipe']['name']}"
-        turn = 0 if begun.kind in ("call", "program") else 1
-        told = instruction or str(given.get("instruction", ""))
+        given, recipe, turn = begun.given, None, 1
+        match begun.kind:
+            case "call":
+                instruction, turn = f"call {given.get('operation')}", 0
+            case "program":
+                instruction, turn = "run a program of an MCP client", 0
+            case "recipe":
+                instruction = f"run the recipe {given['recipe']['name']}"
+                recipe = RecipeOfThread(
+                    recipe=given["recipe"], inputs=given["inputs"], file="", heals=False, is_passed=True
+                )
+            case _:
+                instruction = str(given["instruction"])
         record = ThreadRecord(
-            begun.thread, told, self._sources, self._options, turn=turn, recipe=recipe, is_relayed=True
+            begun.thread, instruction, self._sources, self._options, turn=turn, recipe=recipe, is_relayed=True
         )
         self._threads.mark(record, status)
 

@@ -47,12 +47,12 @@ def entry_of(wrapper: Wrapper, name: str) -> ApiEntry:
             "authority of the server in the environment variable REQUESTS_CA_BUNDLE, and leave verify out."
         )
     found = {
-        str(name): Secret(str(value))
-        for name, value in (wrapper.headers or {}).items()
-        if str(name).lower() not in OWN_HEADERS
+        str(header): Secret(str(value))
+        for header, value in (wrapper.headers or {}).items()
+        if str(header).lower() not in OWN_HEADERS
     }
     if (pair := _basic(wrapper.auth)) is not None:
-        found = {name: value for name, value in found.items() if name.lower() != "authorization"}
+        found = {header: value for header, value in found.items() if header.lower() != "authorization"}
         encoded = base64.b64encode(":".join(pair).encode()).decode("ascii")
         found["Authorization"] = Secret(f"Basic {encoded}")
     elif wrapper.auth is not None and not found:

@@ -97,7 +97,6 @@ def calling_definitions(apis: Sequence[Api], *, has_threads: bool = True) -> lis
 
     With `has_threads` a program can be corrected in its thread.
     """
-    operation, code = _TEXT, _TEXT
     after_error = render("tool_program_in_thread" if has_threads else "tool_program_alone").strip()
     program = render("tool_run_program", after_error=after_error)
     thread = {"thread": _TEXT} if has_threads else {}
@@ -115,7 +114,7 @@ def calling_definitions(apis: Sequence[Api], *, has_threads: bool = True) -> lis
             render("tool_call_operation"),
             _object(
                 {
-                    "operation": operation,
+                    "operation": _TEXT,
                     "arguments": {"type": "object"},
                     "pages": {"type": "integer", "maximum": 20},
                 },
@@ -123,7 +122,7 @@ def calling_definitions(apis: Sequence[Api], *, has_threads: bool = True) -> lis
             ),
         ),
         reading_definition(),
-        Definition("run_program", program, _object({"code": code, **thread}, "code")),
+        Definition("run_program", program, _object({"code": _TEXT, **thread}, "code")),
     ]
 
 

@@ -92,14 +92,6 @@ def direct_definitions(
     return [*found, *serving]
 
 
-def direct_names(
-    catalogue: Catalogue, operations: Sequence[Operation], *, budget: int = BUDGET
-) -> dict[str, Operation]:
-    """Return the operation of each direct tool by the tool's name."""
-    listed = direct_definitions(catalogue, operations, budget=budget)
-    return {item.name: operation for item, operation in zip(listed, operations, strict=False)}
-
-
 def _names(catalogue: Catalogue, operations: Sequence[Operation], longest: int) -> list[str]:
     """Return unique names of letters, digits, underscores and hyphens, with at most `longest` characters."""
     taken = {item.name for item in (describing_definition(), reading_definition(), *waiting_definitions())}

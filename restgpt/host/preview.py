@@ -1,4 +1,4 @@
-"""Previews of what came of a call or a program, for the model of a host: bounded, honest, and marked as data."""
+"""Previews of the outcome of a call or a program, for the model of a host: bounded, and marked as data."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,7 +40,7 @@ class Preview:
 def preview(called: Called, *, budget: int = BUDGET, handle: str = "") -> Preview:
     """Preview a call that is over, in at most `budget` tokens of four characters.
 
-    `handle` is what the reader is told to read the whole by; by default the handle in the store.
+    The text names `handle` as the one to read the whole by; by default it is the handle in the store.
     """
     head = f"{called.operation}: {_outcome(called)}"
     notes = " ".join(filter(None, [called.note, *called.notices]))[:NOTES]
@@ -96,7 +96,7 @@ def _outcome(called: Called) -> str:
 def _with(lines: list[str], found: BodyPreview, structured: dict[str, Any], handle: str, label: str) -> Preview:
     """Add the data to the lines above it, and how to read what it leaves out.
 
-    A pointer consists of foreign names, so it stands inside of the marks of the data.
+    A pointer consists of foreign names, so it is written inside the marks of the data.
     """
     if found.is_whole:
         return Preview("\n".join([*lines, fenced(label, found.text)]), structured, handle, is_whole=True)

@@ -43,7 +43,6 @@ def read(
     handle: str,
     pointer: str = "",
     page: int = 1,
-    size: int | None = None,
     *,
     budget: int = PAGE_BUDGET,
 ) -> ResultPage:
@@ -54,7 +53,7 @@ def read(
     """
     body = open_body(handle)
     try:
-        found = read_page(body, pointer, page, size=size, room=max(TOKEN, (budget - NOTE) * TOKEN))
+        found = read_page(body, pointer, page, room=max(TOKEN, (budget - NOTE) * TOKEN))
     except NoSuchPartError as error:
         # It lists names of the answer.
         raise NoSuchPartError(f"The result has no such part.\n{fenced('response', str(error))}") from None

@@ -1,7 +1,7 @@
 """The question about a change as an elicitation: its text, its form, and the person's answer to it.
 
-The text is the description of the question, which is complete. The form has a choice and a reason; a request is edited
-by `restgpt resume --edit` or on the page, not here.
+The text is the description of the question, which is complete. The form has a choice and a reason. To edit
+a request, a person uses `restgpt resume --edit`.
 """
 
 from collections.abc import Mapping

@@ -30,7 +30,7 @@ def explained(error: BaseException) -> str:
         return _sentence(error)
     return (
         f"The database of the threads failed ({type(error).__name__}). Check that it can be reached and has space. "
-        "Call `pending` without a handle to see how calls stand."
+        "Call `pending` without a handle to see the state of your calls."
     )
 
 

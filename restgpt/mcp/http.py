@@ -33,7 +33,7 @@ def make_app(server: Server[Any], host: str, tokens: Tokens) -> Starlette:
 
     Raises `SettingsError` for another address than loopback without tokens.
     """
-    if not is_loopback(host) and not tokens:
+    if not _is_loopback(host) and not tokens:
         raise SettingsError(
             f"Everybody who reaches {host} could use your APIs. Set RESTGPT_MCP_TOKEN to a token that clients have to "
             "send, or leave out --host to serve this machine only."
@@ -65,7 +65,7 @@ def fixed(principal: str) -> Callable[[ServerRequestContext[Any, Any]], str]:
     return lambda context: principal
 
 
-def is_loopback(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     """Return whether a host is this machine's loopback address."""
     try:
         return ipaddress.ip_address(host).is_loopback

@@ -70,7 +70,7 @@ def watching() -> Watch | None:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One kind of runs, by what a run was given: its graph, the input of the graph, and what its state answers."""
+    """One kind of runs: how the graph and its input are made of what a run was given, and the answer of its state."""
 
     graph: Callable[[Mapping[str, Any]], Any]
     input: Callable[[Mapping[str, Any]], Any]
@@ -81,7 +81,7 @@ class Run:
         return self._driven(self.graph(given), thread, self.input(given))
 
     def standing(self, thread: str, given: Mapping[str, Any]) -> Pending | Answer:
-        """Return how a run stands; one that was killed goes on. Raises `UnknownThreadError` if it never began."""
+        """Return the state of a run; a killed one goes on first. Raises `UnknownThreadError` if it never began."""
         graph = self.graph(given)
         snapshot = graph.get_state(_config(thread))
         if not snapshot.values and not snapshot.tasks:
@@ -91,7 +91,7 @@ class Run:
         return self._standing(graph, thread)
 
     def decide(self, pending: Pending, decision: Mapping[str, Any], given: Mapping[str, Any]) -> Pending | Answer:
-        """Answer exactly this question; raises `OutdatedDecisionError` if it does not stand any more."""
+        """Answer exactly this question; raises `OutdatedDecisionError` if it is no longer open."""
         graph = self.graph(given)
         snapshot = graph.get_state(_config(pending.thread))
         if pending.id not in [pause.id for pause in snapshot.interrupts]:

@@ -1,7 +1,7 @@
 """Sealed texts: handles and request states that a client carries and sends back, and that nobody else can make or use.
 
 A sealed text names a thread or a response. Its HMAC-SHA256 also covers what the text does not contain: its purpose and
-the principal, so that a text for another purpose or of another client is one that was never made. A text that decides
+the principal, so a text for another purpose or of another client is as invalid as a forged one. A text that decides
 something is spent by its first use: the database of the store counts the uses, for all servers on it.
 """
 
@@ -133,11 +133,6 @@ class Seals:
         self._keys = Keys(store, key)
         self._lifetime = lifetime
         self._clock = clock
-
-    @property
-    def lifetime(self) -> float:
-        """How long a sealed text is valid, in seconds."""
-        return self._lifetime
 
     def seal(self, purpose: Purpose, principal: str, subject: str, *, position: str = "", digest: str = "") -> str:
         """Return a sealed text, of letters, digits, `-`, `_` and dots."""

@@ -22,7 +22,7 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from restgpt.host.definitions import Definition
 from restgpt.host.reading import TEMPLATE
-from restgpt.mcp.elicitation import KEY, decision_of, elicitation, is_asked_by_form
+from restgpt.mcp.elicitation import FORM, KEY, decision_of, elicitation, is_asked_by_form, question
 from restgpt.mcp.runs import watched
 from restgpt.mcp.seal import Sealed, SealError, Seals, digest_of
 from restgpt.mcp.service import Left, Said, Service, UnknownToolError
@@ -48,7 +48,7 @@ INSTRUCTIONS = (
 
 
 def make_server(service: Service, seals: Seals, principal: Principal) -> Server[Any]:
-    """Return the server, for any transport; `principal` tells whose handles a request may use."""
+    """Return the server, for any transport; `principal` names the client whose handles a request may use."""
     handlers = _Handlers(service, seals, principal)
     return Server(
         NAME,
@@ -65,6 +65,8 @@ def make_server(service: Service, seals: Seals, principal: Principal) -> Server[
 
 
 class _Handlers:
+    """The handlers of the protocol's requests, which the SDK calls."""
+
     def __init__(self, service: Service, seals: Seals, principal: Principal) -> None:
         self._service = service
         self._seals = seals
@@ -109,16 +111,17 @@ class _Handlers:
     async def _continued(self, params: types.CallToolRequestParams, principal: str, watch: "_Watch") -> Said | Left:
         """Go on with a call whose client answers the question that the request state seals.
 
-        Only the first use of a state decides, and only the question that it was sealed with. Any other use learns how
-        the call stands, and is asked what stands then.
+        Only the first use of a state decides, and only the question that it was sealed with. Any other use returns the
+        present state of the call, so that the client is asked the question that is open then.
         """
         try:
             sealed = self._seals.open("question", principal, params.request_state or "")
-        except SealError as error:
-            raise _invalid_state(error) from None
+        except SealError:
+            raise _invalid_state() from None
         decision = decision_of((params.input_responses or {}).get(KEY))
         if sealed.digest.partition(":")[0] != _digest_of_call(params):
-            raise _invalid_state(SealError("The request state belongs to another call."))
+            # The request state belongs to another call.
+            raise _invalid_state()
         return await self._followed(watch, partial(self._decided, principal, sealed, decision))
 
     def _decided(self, principal: str, sealed: Sealed, decision: Mapping[str, Any] | None) -> Said | Left:
@@ -130,7 +133,7 @@ class _Handlers:
         if shown != (sealed.position, sealed.digest.partition(":")[2]):
             return left
         if decision is None:
-            # The person closed the form. The change stays where it is, to be decided elsewhere.
+            # The person closed the form, so the change keeps waiting, to be decided elsewhere.
             return self._service.said(principal, left)
         return self._service.decide(principal, left.standing, decision)
 
@@ -152,9 +155,8 @@ class _Handlers:
                 return self._input_required(params, principal, left.standing)
             if not context.session.can_send_request:
                 break
-            request = elicitation(left.standing)
             answer = await context.session.elicit_form(
-                request.params.message, _form(request), related_request_id=context.request_id
+                question(left.standing), FORM, related_request_id=context.request_id
             )
             decision = decision_of(answer)
             if decision is None:
@@ -260,14 +262,9 @@ def _result(said: Said) -> types.CallToolResult:
     return types.CallToolResult(content=content, is_error=said.is_error, _meta={"restgpt": dict(said.facts)})
 
 
-def _form(request: types.ElicitRequest) -> dict[str, Any]:
-    params = request.params
-    return dict(params.requested_schema) if isinstance(params, types.ElicitRequestFormParams) else {}
-
-
 def _digest_of_call(params: types.CallToolRequestParams) -> str:
     return digest_of([params.name, params.arguments or {}])
 
 
-def _invalid_state(error: SealError) -> MCPError:
+def _invalid_state() -> MCPError:
     return MCPError(types.INVALID_PARAMS, "Invalid or expired requestState", {"reason": "invalid_request_state"})

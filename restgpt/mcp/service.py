@@ -1,4 +1,4 @@
-"""The tools of a server, without the protocol: for a principal, each says something or leaves a thread standing."""
+"""The tools of a server, without the protocol: each returns a text (`Said`), or a thread and its state (`Left`)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,14 +31,24 @@ MOST_WAITING = 10
 MOST_SHOWN = 8_000
 """The most characters that a model is shown of what waits; the person sees all of it."""
 
+BUSY = (
+    "An equal call is being carried out, or its thread is in use by another process. Nothing was sent by this one. "
+    "Call `pending` without a handle to see its state."
+)
+
+JOINED = (
+    "An equal call was begun before, and its result may not have been read. This is that call; no second one was made. "
+    "If you want it twice, make the call once more."
+)
+
 Arguments = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The result of a tool: a text, whether it tells of an error, the URI of a result, and facts for programs.
+    """The result of a tool: a text, whether it is an error, the URI of a result, and facts for programs.
 
-    Facts are no part of what a model reads.
+    A model does not read the facts.
     """
 
     text: str
@@ -49,7 +59,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A thread as a tool left it; `is_joined` if an equal call had begun it before."""
+    """The state in which a tool left a thread; `is_joined` if an equal call had begun the thread before."""
 
     standing: Standing
     is_joined: bool = False
@@ -72,7 +82,7 @@ class ToolArgumentError(RestgptError):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The tools that a client sees: their definitions by name, and the operations of those that are one."""
+    """The tools that a client sees: their definitions by name, and the operations of direct tools by name."""
 
     definitions: Mapping[str, Definition]
     operations: Mapping[str, Operation] = field(default_factory=dict)
@@ -80,16 +90,15 @@ class Tools:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a server offers: its recipes, whether it has a model, and `tags` of operations that are tools (`--direct`).
+    """What a server offers: its recipes, and `ask` if it has a model.
 
-    `page` is the address of the local page, where a person can decide too; empty without one.
+    With `is_direct` it offers a tool for each operation that has one of the `tags`; without tags, for every operation.
     """
 
     recipes: Sequence[Recipe] = ()
     has_model: bool = False
     is_direct: bool = False
     tags: tuple[str, ...] = ()
-    page: str = ""
 
 
 class Service:
@@ -116,7 +125,7 @@ class Service:
             "undo": self._undo,
         }
 
-    def tools(self, tags: tuple[str, ...] = ()) -> "Tools":
+    def tools(self, tags: tuple[str, ...] = ()) -> Tools:
         """Return all tools; `tags` choose the operations of a direct server for one client.
 
         Raises `SettingsError` if a direct server would have more operations than a host takes as tools.
@@ -126,11 +135,11 @@ class Service:
             self._listed[tags] = self._direct(tags) if self._offer.is_direct else self._plain()
         return self._listed[tags]
 
-    def _plain(self) -> "Tools":
+    def _plain(self) -> Tools:
         found = definitions(self._apis, has_model=self._offer.has_model, recipes=self._offer.recipes)
         return Tools({item.name: item for item in found})
 
-    def _direct(self, tags: tuple[str, ...]) -> "Tools":
+    def _direct(self, tags: tuple[str, ...]) -> Tools:
         catalogue = self._catalogue
         chosen = [item for item in catalogue if not tags or set(tags) & set(item.tags)]
         if len(chosen) > MOST or not chosen:
@@ -140,26 +149,24 @@ class Service:
         return Tools({item.name: item for item in found}, operations)
 
     def act(self, principal: str, name: str, arguments: Arguments, tags: tuple[str, ...] = ()) -> Said | Left:
-        """Do what a tool does. Raises `UnknownToolError`; every other foreseen error is said as an error."""
+        """Do what a tool does. Raises `UnknownToolError`; any other foreseen error is the text of the result."""
         tools = self.tools(tags)
         if name not in tools.definitions:
             raise UnknownToolError(name, list(tools.definitions))
+        return _or_error(lambda: self._acted(principal, tools, name, arguments))
+
+    def _acted(self, principal: str, tools: Tools, name: str, arguments: Arguments) -> Said | Left:
+        self._threads.acknowledge(principal)
         try:
-            self._threads.acknowledge(principal)
             if (operation := tools.operations.get(name)) is not None:
                 # The schema of a direct tool may be shortened, so the document decides whether the arguments fit.
                 return Left(*self._threads.call(principal, self._catalogue.name_of(operation), arguments))
             _check(tools.definitions[name], arguments)
-            tool = self._tools.get(name)
-            return (
-                tool(principal, arguments) if tool else self._run_recipe(principal, {"name": name, "inputs": arguments})
-            )
+            if (tool := self._tools.get(name)) is not None:
+                return tool(principal, arguments)
+            return self._run_recipe(principal, {"name": name, "inputs": arguments})
         except UnknownOperationError as error:
-            return Said(explained(self._nearer(error)), is_error=True)
-        except ThreadBusyError:
-            return Said(BUSY, is_error=True)
-        except foreseen() as error:
-            return Said(explained(error), is_error=True)
+            raise self._nearer(error) from None
 
     def _nearer(self, error: UnknownOperationError) -> UnknownOperationError:
         """Return the error with the names that are spelled alike first: the search compares whole words only."""
@@ -224,22 +231,12 @@ class Service:
         return Left(standing)
 
     def decide(self, principal: str, pending: Pending, decision: Mapping[str, Any]) -> Said | Left:
-        """Decide a question as the person at the client did; returns how the thread stands then."""
-        try:
-            return Left(self._threads.decide(principal, pending, decision))
-        except ThreadBusyError:
-            return Said(BUSY, is_error=True)
-        except foreseen() as error:
-            return Said(explained(error), is_error=True)
+        """Decide a question as the person at the client did; return the state of the thread after that."""
+        return _or_error(lambda: Left(self._threads.decide(principal, pending, decision)))
 
     def standing(self, principal: str, thread: str) -> Said | Left:
-        """Return how a thread stands; foreseen errors are said."""
-        try:
-            return Left(self._threads.standing(principal, thread))
-        except ThreadBusyError:
-            return Said(BUSY, is_error=True)
-        except foreseen() as error:
-            return Said(explained(error), is_error=True)
+        """Return the state of a thread; a foreseen error is the text of the result."""
+        return _or_error(lambda: Left(self._threads.standing(principal, thread)))
 
     def resource(self, principal: str, uri: str) -> ResultPage:
         """Read a result by its URI; raises `SealError`, `UnknownHandleError` and what `parse_uri` and `read` raise."""
@@ -247,7 +244,7 @@ class Service:
         return read(self._client.body, self._seals.open("result", principal, text).subject, pointer, page)
 
     def said(self, principal: str, left: Left) -> Said:
-        """Return what is said of a thread as it stands."""
+        """Return the result of a tool that tells a client the state of a thread."""
         standing = left.standing
         match standing:
             case Pending():
@@ -270,13 +267,12 @@ class Service:
             if undo
             else f'restgpt resume {change} --approve\n  restgpt resume {change} --reject "why"'
         )
-        page = f"\n  or at {self._offer.page}" if self._offer.page else ""
         shown = pending.description
         if len(shown) > MOST_SHOWN:
             shown = f"{shown[:MOST_SHOWN]}…\n\nThis is a part; `restgpt threads {change}` shows all."
         text = (
             "What is shown below waits for a person, and is sent only if the person approves it; no argument of a tool "
-            f"can do that. The person decides with:\n  {commands}{page}\n"
+            f"can do that. The person decides with:\n  {commands}\n"
             f"To learn the decision and get the result, call `pending` with this handle: {handle}\n\n{shown}"
         )
         return Said(text, facts={"status": "pending", "thread": pending.thread, "handle": handle})
@@ -313,15 +309,14 @@ class Service:
         return Said("\n\n".join(filter(None, parts)), not answer.ok, "", facts)
 
 
-BUSY = (
-    "An equal call is being carried out, or its thread is in use by another process. Nothing was sent by this one. "
-    "Call `pending` without a handle to see how it stands."
-)
-
-JOINED = (
-    "An equal call was begun before, and its result may not have been read. This is that call; no second one was made. "
-    "If you want it twice, make the call once more."
-)
+def _or_error(work: Callable[[], Said | Left]) -> Said | Left:
+    """Return the result of some work; the text of the error if it raises a foreseen one."""
+    try:
+        return work()
+    except ThreadBusyError:
+        return Said(BUSY, is_error=True)
+    except foreseen() as error:
+        return Said(explained(error), is_error=True)
 
 
 def _link(seen: Preview) -> str:

@@ -26,7 +26,7 @@ from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import RestgptError
 
 Standing = Pending | Called | Ran | Undone | Answer
-"""How a thread stands: it waits for a person, or it is over."""
+"""The state of a thread: it waits for a person, or it is over."""
 
 Status = Literal["running", "paused", "done", "failed", "stopped"]
 
@@ -34,7 +34,9 @@ CALL, PROGRAM = "call", "program"
 """The kinds of threads that the client makes: single calls and programs. Those of a run have the kind of the run."""
 
 NAMESPACE = ("restgpt", "mcp", "threads")
+
 MOST_LISTED = 1_000
+"""How many entries of a principal are read from the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Begun:
 
     @property
     def digest(self) -> str:
-        """What tells equal beginnings."""
+        """The hash of kind and input, by which an equal thread is found."""
         return digest_of([self.kind, self.given])
 
 
@@ -112,7 +114,7 @@ class Threads:
     def call(
         self, principal: str, operation: str, arguments: Mapping[str, Any], *, pages: int = 1
     ) -> tuple[Standing, bool]:
-        """Make one call; returns how it stands, and whether it is an equal call that was begun before.
+        """Make one call; returns the state of its thread, and whether an equal call had begun the thread before.
 
         A call that only reads is sent at once, and has a thread only if a person has to be asked about it. Raises what
         `Client.call` raises, and `ThreadBusyError` for an equal call that is being carried out.
@@ -120,7 +122,7 @@ class Threads:
         made = self._client.draft(operation, arguments, pages=pages, conversation=principal)
         given = {"operation": made.name, "arguments": dict(arguments), "pages": pages}
         if not made.effect.is_read:
-            return self._begin(principal, CALL, given)
+            return self.run(principal, CALL, given)
         thread = _new_thread(CALL)
         standing = self._client.carry_out(made, conversation=principal, thread=thread)
         if isinstance(standing, Pending):
@@ -130,7 +132,7 @@ class Threads:
         return standing, False
 
     def run(self, principal: str, kind: str, given: Mapping[str, Any]) -> tuple[Standing, bool]:
-        """Begin a run of a kind with what it is given; returns and raises what `call` does.
+        """Begin a thread of a kind, or go on with an equal one; returns and raises what `call` does.
 
         Raises `UnfinishedProgramError` for a program in the thread of one that has not ended.
         """
@@ -180,7 +182,7 @@ class Threads:
             return self._started(begun, principal)
 
     def standing(self, principal: str, thread: str) -> Standing:
-        """Return how a thread stands; what was killed on the way is finished first.
+        """Return the state of a thread; one that was killed on the way is finished first.
 
         Raises `UnbegunThreadError`, `ThreadBusyError`, and what `Client.standing` raises.
         """
@@ -193,7 +195,7 @@ class Threads:
                 raise UnbegunThreadError from None
 
     def decide(self, principal: str, pending: Pending, decision: Mapping[str, Any]) -> Standing:
-        """Answer exactly this question as a person; another question that stands in its place is returned."""
+        """Answer exactly this question as a person; returns the question that has replaced it, if one has."""
         begun = self._begun(principal, pending.thread)
         run = self._runs.get(begun.kind)
         with self._marked(principal, begun) as settle:
@@ -246,17 +248,17 @@ class Threads:
         return run.standing(begun.thread, begun.given)
 
     def _begun(self, principal: str, thread: str) -> Begun:
-        """Return how a thread began; without its entry, by what its name says."""
+        """Return how a thread began; without an entry, its id says at least the kind."""
         found = self._book.find(principal, thread)
         kind = CALL if "/" in thread else thread.partition("-")[0]
         return found or Begun(thread, kind, {}, self._clock(), is_over=True)
 
     @contextmanager
     def _marked(self, principal: str, begun: Begun) -> Iterator[Callable[[Standing], Standing]]:
-        """Lock a thread and note its status before and after; the block passes how it stands to the given function."""
+        """Lock a thread and note its status before and after; the block passes its state to the given function."""
 
         def settle(standing: Standing) -> Standing:
-            self._mark(begun, status_of(standing))
+            self._mark(begun, _status_of(standing))
             if not isinstance(standing, Pending) and not begun.is_over:
                 with self._answering:
                     self._answered.setdefault(principal, {})[begun.thread] = (begun, watching())
@@ -312,7 +314,7 @@ class _Book:
         return _entry(items[0]) if items else None
 
 
-def status_of(standing: Standing) -> Status:
+def _status_of(standing: Standing) -> Status:
     """Return the status of a thread in the list of the command line."""
     if isinstance(standing, Pending):
         return "paused"

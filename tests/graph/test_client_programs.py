@@ -162,8 +162,7 @@ def test_an_id_of_the_code_is_sent_but_is_not_the_users_word(board: Board) -> No
 
 
 def test_a_value_that_one_api_answered_goes_to_another_only_after_a_question(pair: Pair) -> None:
-    settings = Settings(apis={name: ApiEntry(name, "-") for name in ("crm", "collector")})
-    made = Resources([pair.crm, pair.collector], settings=settings, http=HttpClient(settings=settings))
+    made = Resources([pair.crm, pair.collector], settings=pair.settings())
     runner = Runner(resources=made)
     assert runner.run("find_items(q=get_customer(customer=7)['account'])") is None
     assert runner.pauses
@@ -171,8 +170,7 @@ def test_a_value_that_one_api_answered_goes_to_another_only_after_a_question(pai
 
 
 def test_a_literal_may_hold_what_the_writer_had_seen_of_another_api(pair: Pair) -> None:
-    settings = Settings(apis={name: ApiEntry(name, "-") for name in ("crm", "collector")})
-    made = Resources([pair.crm, pair.collector], settings=settings, http=HttpClient(settings=settings))
+    made = Resources([pair.crm, pair.collector], settings=pair.settings())
     crm = api_record(pair.crm)
     seen = AIMessage("", response_metadata={TOLD_APIS: {crm["id"]: crm["name"]}})
     assert Runner(resources=made).run("find_items(q='thing')") is not None

@@ -1,4 +1,4 @@
-"""Fixtures of the command line's tests: a served toy world, a scripted model server, and a runner."""
+"""Fixtures of the package's tests: served toy APIs, a scripted model server, and a runner of commands."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from board import Board, served_board
 from chatserver import ChatServer, script_by_role
 from cli import Cli
+from pair import Pair, served_pair
 
 from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.server import WorldServer, serve
@@ -17,6 +19,18 @@ from restgpt.worlds.server import WorldServer, serve
 def toy() -> Iterator[WorldServer]:
     with serve(open_world("toy")) as server:
         yield server
+
+
+@pytest.fixture
+def board() -> Iterator[Board]:
+    with served_board() as served:
+        yield served
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    with served_pair() as served:
+        yield served
 
 
 @pytest.fixture

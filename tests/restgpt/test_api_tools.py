@@ -1,11 +1,10 @@
 """Guards `as_tools`: operations as tools of any agent of LangChain, whose approvals pause the agent's graph."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from board import Board, served_board
+from board import Board
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage
@@ -15,7 +14,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
-from pair import SECRET, Pair, served_pair
+from pair import SECRET, Pair
 from scripted import ScriptedModel
 
 from restgpt import Client, as_tools
@@ -28,12 +27,6 @@ from restgpt.tools.errors import SettingsError
 CONFIG: Any = {"configurable": {"thread_id": "host"}}
 DELETE = {"operation": "delete_task", "arguments": {"path": {"task_id": 102}}}
 NAMES = ["find_operations", "describe_operation", "call_operation", "read_result", "run_program"]
-
-
-@pytest.fixture
-def board() -> Iterator[Board]:
-    with served_board() as served:
-        yield served
 
 
 def tool(board: Board, name: str, **options: Any) -> Any:
@@ -266,12 +259,6 @@ def test_too_many_direct_tools_are_refused() -> None:
 
     with pytest.raises(SettingsError, match="at most 40"):
         as_tools([load_api(bundled_document("tmdb").read_bytes())], direct=True)
-
-
-@pytest.fixture
-def pair() -> Iterator[Pair]:
-    with served_pair() as served:
-        yield served
 
 
 def test_a_value_of_another_api_pauses_the_agent_even_for_a_read(pair: Pair) -> None:

@@ -1,15 +1,14 @@
 """Guards `Client`: calls without a model are decided, sent once, kept as values, and undone."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from board import Board, served_board
+from board import Board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from pair import SECRET, Pair, served_pair
+from pair import SECRET, Pair
 
 from restgpt.calling.allowance import MOST_CHOICES
 from restgpt.calling.journal import Journal
@@ -23,12 +22,6 @@ from restgpt.tools.errors import ArgumentError, MissingCredentialError
 from restgpt.tools.settings import Settings
 
 DELETE = ("delete_task", {"path": {"task_id": 102}})
-
-
-@pytest.fixture
-def board() -> Iterator[Board]:
-    with served_board() as served:
-        yield served
 
 
 @pytest.fixture
@@ -171,12 +164,6 @@ def test_a_change_of_unknown_outcome_is_asked_about_and_not_sent_again(board: Bo
     assert "may or may not" in again.description
     assert not again.allows("edit")
     assert "102" in board.tasks()
-
-
-@pytest.fixture
-def pair() -> Iterator[Pair]:
-    with served_pair() as served:
-        yield served
 
 
 def both(pair: Pair) -> Client:

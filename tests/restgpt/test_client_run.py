@@ -1,30 +1,21 @@
 """Guards `Client.run`: programs are decided, corrected, undone and read like the calls of a client."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from board import Board, served_board
+from board import Board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from pair import Pair, served_pair
+from pair import Pair
 
 from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
 from restgpt.nodes.client_program import UnfinishedProgramError
 from restgpt.nodes.resources import Resources
 from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.specs.problem import UnknownOperationError
-from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.store import UnknownHandleError
-from restgpt.tools.settings import ApiEntry, Settings
 
 ADD = "made = create_task(project_id=1, body={'title': 'Buy soil'})\n"
-
-
-@pytest.fixture
-def board() -> Iterator[Board]:
-    with served_board() as served:
-        yield served
 
 
 @pytest.fixture
@@ -113,8 +104,7 @@ def test_a_handle_of_a_call_gives_its_body(client: Client) -> None:
 
 
 def test_a_program_of_a_conversation_may_not_send_on_what_other_calls_answered(pair: Pair) -> None:
-    settings = Settings(apis={name: ApiEntry(name, "-") for name in ("crm", "collector")})
-    made = Resources([pair.crm, pair.collector], settings=settings, http=HttpClient(settings=settings))
+    made = Resources([pair.crm, pair.collector], settings=pair.settings())
     client = Client(resources=made)
     client.call("get_customer", {"path": {"customer": 7}}, conversation="chat")
     assert waiting(client.run("print(find_items(q='thing'))", conversation="chat"))
@@ -123,17 +113,10 @@ def test_a_program_of_a_conversation_may_not_send_on_what_other_calls_answered(p
 
 
 def test_a_call_of_a_conversation_may_not_send_on_what_a_program_read(pair: Pair) -> None:
-    settings = Settings(apis={name: ApiEntry(name, "-") for name in ("crm", "collector")})
-    made = Resources([pair.crm, pair.collector], settings=settings, http=HttpClient(settings=settings))
+    made = Resources([pair.crm, pair.collector], settings=pair.settings())
     client = Client(resources=made)
     ran(client.run("print(get_customer(customer=7))", conversation="chat"))
     assert waiting(client.call("find_items", {"query": {"q": "thing"}}, conversation="chat"))
-
-
-@pytest.fixture
-def pair() -> Iterator[Pair]:
-    with served_pair() as served:
-        yield served
 
 
 def test_another_process_can_decide_and_go_on(board: Board) -> None:

@@ -50,6 +50,9 @@ SHARED = {
     "langgraph.store": "langgraph-checkpoint",
     "langgraph.store.postgres": "langgraph-checkpoint-postgres",
     "langgraph.store.sqlite": "langgraph-checkpoint-sqlite",
+    "opentelemetry": "opentelemetry-api",
+    "opentelemetry.exporter.otlp.proto.http": "opentelemetry-exporter-otlp-proto-http",
+    "opentelemetry.sdk": "opentelemetry-sdk",
     "pydantic_monty": "pydantic-monty",
 }
 """The distributions of the modules of a package that several distributions share, by the longest name that fits."""

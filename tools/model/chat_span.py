@@ -53,7 +53,7 @@ def chat_span(function: Chat) -> Chat:
 def _request(model: Any) -> dict[str, Any]:
     while not isinstance(model, BaseChatModel) and hasattr(model, "bound"):
         model = model.bound
-    # What a model tells LangSmith about itself: LangChain has no other name for the provider.
+    # These are the parameters for LangSmith: LangChain names the provider nowhere else.
     about: Mapping[str, Any] = model._get_ls_params() if isinstance(model, BaseChatModel) else {}
     provider = str(about.get("ls_provider") or "unknown")
     found = {

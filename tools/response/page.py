@@ -7,7 +7,7 @@ everything in a body can be read.
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
@@ -128,13 +128,13 @@ def _parts(value: Any, kind: Literal["list", "object"], pointer: str, page: int,
     found = [value[name] for name in names]
     whole = excerpt(dict(zip(names, found, strict=True)) if kind == "object" else found, room, details=())
     if whole.is_whole:
-        return _with(place, whole.text, is_json=True)
+        return replace(place, content=whole.text, is_json=True)
     lines: list[str] = []
     for number, (name, item) in enumerate(zip(names, found, strict=True)):
         head = f"{excerpt(name, 200).text}: "
         each = (room - sum(len(line) + 1 for line in lines)) // (len(names) - number)
         lines.append(f"{head}{excerpt(item, max(24, each - len(head) - 1)).text}")
-    return _with(place, "\n".join(lines)[:room], is_cut=True)
+    return replace(place, content="\n".join(lines)[:room], is_cut=True)
 
 
 def _text(kind: Literal["string", "text"], pointer: str, text: str, page: int, size: int | None, room: int) -> Page:
@@ -142,7 +142,7 @@ def _text(kind: Literal["string", "text"], pointer: str, text: str, page: int, s
     start = (page - 1) * size
     stop = min(start + size, total)
     place = _checked(Page(pointer, page, max(1, -(-total // size)), kind, "", start, stop, total))
-    return _with(place, storable_text(text[start:stop]))
+    return replace(place, content=storable_text(text[start:stop]))
 
 
 def _bytes(body: Body, page: int, size: int | None, room: int) -> Page:
@@ -151,7 +151,7 @@ def _bytes(body: Body, page: int, size: int | None, room: int) -> Page:
     start = (page - 1) * size
     stop = min(start + size, total)
     place = _checked(Page("", page, max(1, -(-total // size)), "binary", "", start, stop, total))
-    return _with(place, base64.b64encode(body.raw[start:stop]).decode("ascii"))
+    return replace(place, content=base64.b64encode(body.raw[start:stop]).decode("ascii"))
 
 
 def _checked(page: Page) -> Page:
@@ -159,9 +159,3 @@ def _checked(page: Page) -> Page:
         pages = "1 page" if page.count == 1 else f"the pages 1 to {page.count:,}"
         raise NoSuchPartError(f"{page.pointer or 'The body'} has {pages}, no page {page.number}.")
     return page
-
-
-def _with(page: Page, content: str, *, is_cut: bool = False, is_json: bool = False) -> Page:
-    return Page(
-        page.pointer, page.number, page.count, page.kind, content, page.start, page.stop, page.total, is_cut, is_json
-    )

@@ -3,12 +3,11 @@
 import asyncio
 import inspect
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
-from board import Board, served_board
+from board import Board
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManager
 from langchain_core.language_models import FakeListLLM
 from langchain_core.runnables import RunnableConfig
@@ -39,12 +38,6 @@ made = post_projects(body={"name": "Roof garden"})
 print(f"{made['name']} is made.")
 """
 TOY = yaml.safe_load(bundled_document("toy").read_text(encoding="utf-8"))
-
-
-@pytest.fixture
-def board() -> Iterator[Board]:
-    with served_board() as found:
-        yield found
 
 
 def reduced() -> Any:

@@ -1,13 +1,13 @@
 """Guards the page for users of langchain-community: every block runs, and old and new give the same answer."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from board import Board, served_board
+from board import Board
 from langchain_core.messages import AIMessage
 from roles import by_role, program
 from scripted import Reply, ScriptedModel
@@ -88,12 +88,6 @@ OLD_CHANGE: list[Reply] = [
     "Final Answer: Roof garden",
     "Final Answer: Roof garden",
 ]
-
-
-@pytest.fixture
-def board() -> Iterator[Board]:
-    with served_board() as found:
-        yield found
 
 
 def run(block: str, board: Board, llm: Any) -> Any:

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from recipes import recipe
 
 from restgpt.host.definitions import BUDGET, Definition, definitions, size_of, tokens_of
-from restgpt.host.direct import MOST, TooManyToolsError, direct_definitions, direct_names
+from restgpt.host.direct import MOST, TooManyToolsError, direct_definitions
 from restgpt.specs import Api, Catalogue, SpecError, load_api
 from restgpt.specs.bundled import bundled_document
 
@@ -126,7 +126,6 @@ def test_direct_tools_of_a_small_group_have_types_and_descriptions() -> None:
     assert found["list_projects"].annotations == {"readOnlyHint": True}
     assert found["delete_task"].annotations == {"idempotentHint": True}
     assert found["create_task"].annotations == {}
-    assert direct_names(catalogue, list(catalogue))["create_task"].path == "/projects/{project_id}/tasks"
 
 
 def test_direct_tools_of_a_large_group_say_at_least_method_and_path() -> None:

@@ -2,11 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
-from board import Board, served_board
+from board import Board
 
 from restgpt.calling.record import CallRecord
 from restgpt.client import Client
@@ -18,12 +17,6 @@ from restgpt.tools.response.page import NoSuchPartError
 from restgpt.tools.response.store import Body, UnknownHandleError
 
 ROWS = [{"id": number, "name": f"name {number}", "text": "lorem ipsum " * 12} for number in range(400)]
-
-
-@pytest.fixture
-def board() -> Iterator[Board]:
-    with served_board() as served:
-        yield served
 
 
 def body(value: Any, media_type: str = "application/json") -> Body:

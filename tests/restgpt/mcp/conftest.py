@@ -1,6 +1,6 @@
-"""Fixtures of the MCP tests: a served toy world, and servers on one home folder."""
+"""Fixtures of the MCP tests: servers on one home folder."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -11,16 +11,10 @@ from cli import TOY, Cli
 from restgpt.commands.mcp import open_server
 from restgpt.commands.sources import Sources
 from restgpt.tools.settings import Settings
-from restgpt.worlds import CREDENTIAL, open_world
-from restgpt.worlds.server import WorldServer, serve
+from restgpt.worlds import CREDENTIAL
+from restgpt.worlds.server import WorldServer
 
 Opener = Callable[..., AbstractContextManager[Any]]
-
-
-@pytest.fixture
-def toy() -> Iterator[WorldServer]:
-    with serve(open_world("toy")) as server:
-        yield server
 
 
 @pytest.fixture

@@ -200,11 +200,8 @@ def test_an_unknown_tool_is_an_error_of_the_protocol_with_near_names(opened: Ope
     assert (error.error.code, "call_operation," in error.error.message) == (types.INVALID_PARAMS, True)
 
 
-def test_a_missing_credential_names_the_variable(
-    opened: Opener, era: str, toy: WorldServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_credential_names_the_variable(opened: Opener, era: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RESTGPT_AUTH_KEY")
-    monkeypatch.setattr(toy.world, "credential", "x", raising=False)
     result = called(opened, era, "call_operation", {"operation": "list_projects"})
     assert (result.is_error, "RESTGPT_AUTH_KEY" in text_of(result)) == (True, True)
 

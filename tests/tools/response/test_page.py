@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from typing import Any
 
 import pytest
@@ -109,9 +110,8 @@ def test_an_empty_body_has_one_page_without_content() -> None:
     ],
 )
 def test_a_wrong_place_is_an_error_that_says_what_is_there(pointer: str, page: int, told: str) -> None:
-    with pytest.raises(NoSuchPartError, match=r".*") as caught:
+    with pytest.raises(NoSuchPartError, match=re.escape(told)):
         read_page(body({"items": [1, 2, 3, 4], "n": 5}), pointer, page)
-    assert told in str(caught.value)
 
 
 def test_the_error_about_a_field_is_bounded_whatever_the_names_are() -> None:
