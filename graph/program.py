@@ -6,32 +6,29 @@ the programs of the agent. A thread that gets a corrected program does not repea
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import EphemeralValue
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
-from restgpt.graph.build import add_sending, make_resources, recursion_limit
-from restgpt.graph.node import node_of
-from restgpt.graph.recipes.running import make_running
+from restgpt.graph.build import make_resources
+from restgpt.graph.recipes.running import compile_program_graph
 from restgpt.graph.state import OutputState, State
 from restgpt.nodes.client_program import client_update, corrected
-from restgpt.nodes.context import MAX_STEPS, Context
+from restgpt.nodes.context import Context
 from restgpt.nodes.intake import opened_turn
 from restgpt.nodes.program import is_running
 from restgpt.nodes.records import ProgramEnd, Request, Step
 from restgpt.nodes.resources import Resources, check_store
 from restgpt.specs import Api
-from restgpt.tools.durable_graph import DurableGraph
-from restgpt.tools.thread_pool import on_loop, run_in_threads
 
 
 class ProgramInput(TypedDict):
@@ -115,24 +112,17 @@ def build_program(
     builder = StateGraph(
         ProgramGraphState, context_schema=Context, input_schema=ProgramInput, output_schema=OutputState
     )
-    builder.add_node(
-        "open",
-        node_of("open", make_opening(resources), resources),
-        metadata={"description": "Opens a run of the given program."},
+    graph: ProgramGraph = compile_program_graph(
+        builder,
+        resources,
+        name="Program",
+        opening=make_opening(resources),
+        opens="Opens a run of the given program.",
+        checkpointer=checkpointer,
+        store=store,
+        concurrency=concurrency,
     )
-    builder.add_node(
-        "parser",
-        make_running(resources),
-        metadata={"description": "Runs the program and sends its reads, up to its next change."},
-    )
-    add_sending(builder, resources, after="parser")
-    builder.add_edge(START, "open")
-    builder.add_edge("open", "parser")
-    builder.add_conditional_edges("parser", _after_parser, {"calls": "approval", "end": END})
-    run_in_threads(builder, concurrency)
-    compiled = builder.compile(checkpointer=checkpointer, store=store, name="Program")
-    graph = DurableGraph.of(compiled, traced_as="workflow")
-    return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
+    return graph
 
 
 def make_opening(resources: Resources) -> Callable[..., dict[str, Any]]:
@@ -149,9 +139,3 @@ def make_opening(resources: Resources) -> Callable[..., dict[str, Any]]:
         return {**opened, **client_update(run, begun, state["code"], before=before, operations=given)}
 
     return opening
-
-
-@on_loop
-def _after_parser(state: State) -> Literal["calls", "end"]:
-    """Go to approval with the calls of the program, or end: nobody but the client corrects it."""
-    return "calls" if is_running(state.get("program")) else "end"

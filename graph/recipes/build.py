@@ -1,13 +1,13 @@
 """The graph of one recipe: no planner and no model; its calls pass the nodes of the agent's graph."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import EphemeralValue
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
@@ -16,19 +16,15 @@ from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
 from restgpt.calling.recipes.recipe import Recipe
-from restgpt.graph.build import add_sending, make_resources, recursion_limit
-from restgpt.graph.node import node_of
-from restgpt.graph.recipes.running import make_running
+from restgpt.graph.build import make_resources
+from restgpt.graph.recipes.running import compile_program_graph
 from restgpt.graph.state import OutputState, State
-from restgpt.nodes.context import MAX_STEPS, Context
+from restgpt.nodes.context import Context
 from restgpt.nodes.intake import intake
-from restgpt.nodes.program import is_running
 from restgpt.nodes.recipes.record import GivenRecipe, recipe_record
 from restgpt.nodes.recipes.start import recipe_update
 from restgpt.nodes.resources import Resources, check_store
 from restgpt.specs import Api
-from restgpt.tools.durable_graph import DurableGraph
-from restgpt.tools.thread_pool import on_loop, run_in_threads
 
 
 class RecipeInput(TypedDict, total=False):
@@ -71,24 +67,17 @@ def build_recipe(
     builder = StateGraph(
         RecipeGraphState, context_schema=Context, input_schema=_input_of(recipe), output_schema=OutputState
     )
-    builder.add_node(
-        "open",
-        node_of("open", make_opening(recipe, resources, is_tool=is_tool), resources),
-        metadata={"description": "Opens a run of the recipe with its inputs."},
+    graph: RecipeGraph = compile_program_graph(
+        builder,
+        resources,
+        name=recipe.name,
+        opening=make_opening(recipe, resources, is_tool=is_tool),
+        opens="Opens a run of the recipe with its inputs.",
+        checkpointer=checkpointer,
+        store=store,
+        concurrency=concurrency,
     )
-    builder.add_node(
-        "parser",
-        make_running(resources),
-        metadata={"description": "Runs the recipe's program and sends its reads, up to its next change."},
-    )
-    add_sending(builder, resources, after="parser")
-    builder.add_edge(START, "open")
-    builder.add_edge("open", "parser")
-    builder.add_conditional_edges("parser", _after_parser, {"calls": "approval", "answer": END})
-    run_in_threads(builder, concurrency)
-    compiled = builder.compile(checkpointer=checkpointer, store=store, name=recipe.name)
-    graph = DurableGraph.of(compiled, traced_as="workflow")
-    return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
+    return graph
 
 
 def narrowed(resources: Resources, recipe: Recipe) -> Resources:
@@ -114,9 +103,3 @@ def make_opening(recipe: Recipe, resources: Resources, *, is_tool: bool = False)
         return {**opened, **recipe_update(run, begun, opened["recipe"])}
 
     return opening
-
-
-@on_loop
-def _after_parser(state: State) -> Literal["calls", "answer"]:
-    """Go to approval with the calls of the program, or end: without a planner, every end of it is the answer."""
-    return "calls" if is_running(state.get("program")) else "answer"

@@ -1,4 +1,6 @@
-"""The node `parser` of graphs without a model: runs a program up to its next change; sends the plain reads before it.
+"""Graphs without a model, of a recipe or a given program: how they are wired, and their node `parser`.
+
+The node runs the program up to its next change, and sends the plain reads before it.
 
 A plain read needs no checkpoint: a run that is killed sends it again. So the node calls the nodes parser, approval and
 sender itself for such reads, with their claims, events and budgets, and returns one update. It leaves changes,
@@ -8,19 +10,25 @@ long run shows its progress and does not start again from the first read.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import get_executor_for_config
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
 
-from restgpt.graph.build import approval_node, parser_node, sender_node
+from restgpt.graph.build import add_sending, approval_node, parser_node, recursion_limit, sender_node
+from restgpt.graph.node import node_of
 from restgpt.graph.routes import batches_of_reads, planned_reads
-from restgpt.nodes.context import Context
+from restgpt.graph.state import State
+from restgpt.nodes.context import MAX_STEPS, Context
 from restgpt.nodes.program import is_running
 from restgpt.nodes.records import add_usage, merge_requests
 from restgpt.nodes.resources import Resources
-from restgpt.tools.thread_pool import caller_is_cancelled
+from restgpt.tools.durable_graph import DurableGraph
+from restgpt.tools.thread_pool import caller_is_cancelled, on_loop, run_in_threads
 
 Node = Callable[..., dict[str, Any]]
 
@@ -29,6 +37,43 @@ MOST_SECONDS = 1.0
 
 MOST_PARALLEL_READS = 4
 """The maximum number of parallel reads that the node sends itself; each of more reads gets a checkpoint of its own."""
+
+
+def compile_program_graph(
+    builder: StateGraph[Any, Any, Any, Any],
+    resources: Resources,
+    *,
+    name: str,
+    opening: Node,
+    opens: str,
+    checkpointer: BaseCheckpointSaver[Any] | bool | None,
+    store: BaseStore | None,
+    concurrency: int | None,
+) -> Any:
+    """Wire and compile a graph without a model: `opening` begins a program, the other nodes run it and send its calls.
+
+    `opens` describes the node `open` in drawings. The other arguments are those of `build_graph`.
+    """
+    builder.add_node("open", node_of("open", opening, resources), metadata={"description": opens})
+    builder.add_node(
+        "parser",
+        make_running(resources),
+        metadata={"description": "Runs the program and sends its reads, up to its next change."},
+    )
+    add_sending(builder, resources, after="parser")
+    builder.add_edge(START, "open")
+    builder.add_edge("open", "parser")
+    builder.add_conditional_edges("parser", _after_parser, {"calls": "approval", "end": END})
+    run_in_threads(builder, concurrency)
+    compiled = builder.compile(checkpointer=checkpointer, store=store, name=name)
+    graph = DurableGraph.of(compiled, traced_as="workflow")
+    return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
+
+
+@on_loop
+def _after_parser(state: State) -> Literal["calls", "end"]:
+    """Go to approval with the calls of the program, or end: without a planner, nothing follows its end."""
+    return "calls" if is_running(state.get("program")) else "end"
 
 
 def make_running(resources: Resources) -> Node:

@@ -102,7 +102,7 @@ class Offer:
 
 
 class Service:
-    """The tools of one server; all methods may be used from several threads at once."""
+    """The tools of one server, for each client (`principal`); all methods may be used from several threads at once."""
 
     def __init__(self, client: Client, threads: Threads, seals: Seals, offer: Offer, *, apis: Sequence[Api]) -> None:
         self._client = client
