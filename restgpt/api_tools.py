@@ -1,6 +1,7 @@
 """Operations of APIs as tools of LangChain, for any agent; a pause for approval is a pause of the agent's graph."""
 
 from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 from typing import Any, cast
 from uuid import uuid4
 
@@ -13,7 +14,7 @@ from langgraph.store.base import BaseStore
 from pydantic import ValidationError, validate_call
 
 from restgpt.calling.call import Draft
-from restgpt.client import Client
+from restgpt.client import Client, Earlier
 from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.program import ProgramInput, build_program, ended
@@ -35,6 +36,10 @@ from restgpt.tools.thread_pool import SHARED
 
 STATE = ["requests", "steps", "program", "answer"]
 """The keys of a subgraph's state from which the result of a tool is made."""
+
+
+MOST_CLIENTS = 8
+"""How many stores of hosts the tools keep a client for; a host may pass a new store object to each run."""
 
 
 class UnapprovedCallError(StoppingError):
@@ -78,6 +83,8 @@ class _Toolset:
         self._calls = build_calls(resources)
         self._programs = build_program(resources=resources)
         self._clients: dict[int, Client] = {}
+        self._earlier = Earlier()
+        self._lock = Lock()
         self._places = CallPlaces()
 
     def few(self) -> list[StructuredTool]:
@@ -207,9 +214,18 @@ class _Toolset:
     def _client(self) -> Client:
         """Return the client over the store of the host's graph, or over the tools' own where there is none."""
         store = self._given or _host_store() or self._own
-        if id(store) not in self._clients:
-            self._clients[id(store)] = Client(resources=self._resources, store=store)
-        return self._clients[id(store)]
+        with self._lock:
+            client = self._clients.pop(id(store), None) or self._opened(store)
+            self._clients[id(store)] = client
+            for oldest in list(self._clients)[:-MOST_CLIENTS]:
+                del self._clients[oldest]
+        return client
+
+    def _opened(self, store: BaseStore) -> Client:
+        client = Client(resources=self._resources, store=store)
+        # What a model has read in a thread stays known, whatever store object its host passes next.
+        client.earlier = self._earlier
+        return client
 
 
 def _answered(name: str, function: Callable[..., Any], given: Mapping[str, Any]) -> Any:

@@ -90,7 +90,8 @@ def _functions(catalogue: Catalogue, operations: Sequence[Operation], seen: Seen
         if (own := [operation for operation in operations if operation.api is api])
     )
     if len(text) > FUNCTIONS * TOKEN and len(operations) > 1:
-        return _functions(catalogue, operations[:-1], seen)
+        fitting = len(operations) * FUNCTIONS * TOKEN // len(text)
+        return _functions(catalogue, operations[: max(1, fitting)], seen)
     return len(operations), text[: FUNCTIONS * TOKEN]
 
 

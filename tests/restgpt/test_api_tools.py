@@ -1,6 +1,8 @@
 """Guards `as_tools`: operations as tools of any agent of LangChain, whose approvals pause the agent's graph."""
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ from pair import SECRET, Pair
 from scripted import ScriptedModel
 
 from restgpt import Client, as_tools
-from restgpt.api_tools import UnapprovedCallError
+from restgpt.api_tools import MOST_CLIENTS, UnapprovedCallError
 from restgpt.host.definitions import BUDGET
 from restgpt.nodes.resources import Resources
 from restgpt.outcome import Pending
@@ -286,3 +288,17 @@ def test_a_read_that_a_person_was_asked_about_waits_for_the_answer_after_a_resta
     told = results(started().invoke(Command(resume={"decisions": [{"type": decision}]}), CONFIG))[-1]
     assert pair.paths == ([f"GET /drop/{SECRET}"] if decision == "approve" else [])
     assert ("not sent" in told) == (decision == "reject")
+
+
+def test_a_host_with_a_new_store_for_each_run_makes_the_tools_keep_few_clients(board: Board) -> None:
+    tools = as_tools([board.api])
+    opened = []
+    for _ in range(MOST_CLIENTS + 4):
+        store = InMemoryStore()
+        opened.append(weakref.ref(store))
+        read = calls(("call_operation", {"operation": "get_task", "arguments": {"task_id": 103}}))
+        agent: Any = create_agent(ScriptedModel([read, "Done."]), tools, checkpointer=InMemorySaver(), store=store)
+        assert "HTTP 200" in results(agent.invoke({"messages": [("user", "Read it")]}, CONFIG))[0]
+        del store, agent
+    gc.collect()
+    assert sum(store() is not None for store in opened) <= MOST_CLIENTS
