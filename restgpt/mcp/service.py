@@ -271,9 +271,10 @@ class Service:
             else f'restgpt resume {change} --approve\n  restgpt resume {change} --reject "why"'
         )
         page = f"\n  or at {self._offer.page}" if self._offer.page else ""
-        shown = pending.description
-        if len(shown) > MOST_SHOWN:
-            shown = f"{shown[:MOST_SHOWN]}…\n\nThis is a part; `restgpt threads {change}` shows all."
+        # The question shows values of APIs and texts of documents, so it is data to the model.
+        shown = fenced("question", pending.description[:MOST_SHOWN])
+        if len(pending.description) > MOST_SHOWN:
+            shown = f"{shown}\n\nThis is a part; `restgpt threads {change}` shows all."
         text = (
             "What is shown below waits for a person, and is sent only if the person approves it; no argument of a tool "
             f"can do that. The person decides with:\n  {commands}{page}\n"
