@@ -31,6 +31,9 @@ MOST_WAITING = 10
 MOST_SHOWN = 8_000
 """The most characters that a model is shown of what waits; the person sees all of it."""
 
+MOST_LISTS = 100
+"""The most lists of direct tools that are kept, one for each choice of tags in a URL."""
+
 Arguments = Mapping[str, Any]
 
 
@@ -122,9 +125,13 @@ class Service:
         Raises `SettingsError` if a direct server would have more operations than a host takes as tools.
         """
         tags = tags or self._offer.tags if self._offer.is_direct else ()
-        if tags not in self._listed:
-            self._listed[tags] = self._direct(tags) if self._offer.is_direct else self._plain()
-        return self._listed[tags]
+        found = self._listed.get(tags)
+        if found is None:
+            found = self._direct(tags) if self._offer.is_direct else self._plain()
+            if len(self._listed) >= MOST_LISTS:
+                self._listed.clear()
+            self._listed[tags] = found
+        return found
 
     def _plain(self) -> "Tools":
         found = definitions(self._apis, has_model=self._offer.has_model, recipes=self._offer.recipes)
