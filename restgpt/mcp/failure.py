@@ -9,6 +9,9 @@ from langgraph.errors import GraphRecursionError
 from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import ArgumentError, RestgptError
 
+MOST_CHARACTERS = 4_000
+"""The most characters of an error's text, which may repeat an argument."""
+
 
 def foreseen() -> tuple[type[BaseException], ...]:
     """Return the errors that `explained` has a text for; those of PostgreSQL's driver only if it is in use."""
@@ -36,6 +39,8 @@ def explained(error: BaseException) -> str:
 
 def _sentence(error: BaseException) -> str:
     text = str(error).strip() or type(error).__name__
+    if len(text) > MOST_CHARACTERS:
+        text = f"{text[:MOST_CHARACTERS]}…"
     if text.partition(" ")[0].isalpha():
         text = text[0].upper() + text[1:]
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."

@@ -99,6 +99,9 @@ class _Handlers:
     ) -> types.CallToolResult | types.InputRequiredResult:
         principal = self._principal(context)
         if params.request_state is not None:
+            if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+                # In a session the client answers the elicitation that the server sends.
+                raise _invalid_state()
             left = await self._continued(params, principal, watch)
         else:
             act = partial(self._service.act, principal, params.name, params.arguments or {}, _tags(context))
@@ -111,7 +114,7 @@ class _Handlers:
     async def _continued(self, params: types.CallToolRequestParams, principal: str, watch: "_Watch") -> Said | Left:
         """Go on with a call whose client answers the question that the request state seals.
 
-        Only the first use of a state decides, and only the question that it was sealed with. Any other use returns the
+        A state decides once, and only the question that it was sealed with. Any other use returns the
         present state of the call, so that the client is asked the question that is open then.
         """
         try:
@@ -125,9 +128,8 @@ class _Handlers:
         return await self._followed(watch, partial(self._decided, principal, sealed, decision))
 
     def _decided(self, principal: str, sealed: Sealed, decision: Mapping[str, Any] | None) -> Said | Left:
-        is_first = self._seals.spend(sealed)
         left = self._service.standing(principal, sealed.subject)
-        if not isinstance(left, Left) or not isinstance(left.standing, Pending) or not is_first:
+        if not isinstance(left, Left) or not isinstance(left.standing, Pending):
             return left
         shown = (left.standing.id, digest_of(left.standing.to_json()))
         if shown != (sealed.position, sealed.digest.partition(":")[2]):
@@ -135,7 +137,7 @@ class _Handlers:
         if decision is None:
             # The person closed the form, so the change keeps waiting, to be decided elsewhere.
             return self._service.said(principal, left)
-        return self._service.decide(principal, left.standing, decision)
+        return self._service.decide(principal, left.standing, decision, once=partial(self._seals.spend, sealed))
 
     async def _settled(
         self,

@@ -31,6 +31,9 @@ MOST_WAITING = 10
 MOST_SHOWN = 8_000
 """The most characters that a model is shown of what waits; the person sees all of it."""
 
+MOST_LISTS = 100
+"""The most lists of direct tools that are kept, one for each choice of tags in a URL."""
+
 BUSY = (
     "An equal call is being carried out, or its thread is in use by another process. Nothing was sent by this one. "
     "Call `pending` without a handle to see its state."
@@ -131,9 +134,13 @@ class Service:
         Raises `SettingsError` if a direct server would have more operations than a host takes as tools.
         """
         tags = tags or self._offer.tags if self._offer.is_direct else ()
-        if tags not in self._listed:
-            self._listed[tags] = self._direct(tags) if self._offer.is_direct else self._plain()
-        return self._listed[tags]
+        found = self._listed.get(tags)
+        if found is None:
+            found = self._direct(tags) if self._offer.is_direct else self._plain()
+            if len(self._listed) >= MOST_LISTS:
+                self._listed.clear()
+            self._listed[tags] = found
+        return found
 
     def _plain(self) -> Tools:
         found = definitions(self._apis, has_model=self._offer.has_model, recipes=self._offer.recipes)
@@ -230,9 +237,14 @@ class Service:
             return Said("\n".join(["There is nothing that can be undone.", *reasons]), facts={"status": "done"})
         return Left(standing)
 
-    def decide(self, principal: str, pending: Pending, decision: Mapping[str, Any]) -> Said | Left:
-        """Decide a question as the person at the client did; return the state of the thread after that."""
-        return _or_error(lambda: Left(self._threads.decide(principal, pending, decision)))
+    def decide(
+        self, principal: str, pending: Pending, decision: Mapping[str, Any], *, once: Callable[[], bool] = lambda: True
+    ) -> Said | Left:
+        """Decide a question as the person at the client did; return the state of the thread after that.
+
+        `once` says, when nothing else can decide any more, whether the decision counts.
+        """
+        return _or_error(lambda: Left(self._threads.decide(principal, pending, decision, once=once)))
 
     def standing(self, principal: str, thread: str) -> Said | Left:
         """Return the state of a thread; a foreseen error is the text of the result."""
@@ -267,9 +279,10 @@ class Service:
             if undo
             else f'restgpt resume {change} --approve\n  restgpt resume {change} --reject "why"'
         )
-        shown = pending.description
-        if len(shown) > MOST_SHOWN:
-            shown = f"{shown[:MOST_SHOWN]}…\n\nThis is a part; `restgpt threads {change}` shows all."
+        # The question shows values of APIs and texts of documents, so it is data to the model.
+        shown = fenced("question", pending.description[:MOST_SHOWN])
+        if len(pending.description) > MOST_SHOWN:
+            shown = f"{shown}\n\nThis is a part; `restgpt threads {change}` shows all."
         text = (
             "What is shown below waits for a person, and is sent only if the person approves it; no argument of a tool "
             f"can do that. The person decides with:\n  {commands}\n"

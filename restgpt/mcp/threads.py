@@ -194,11 +194,19 @@ class Threads:
                 self._book.forget(principal, thread)
                 raise UnbegunThreadError from None
 
-    def decide(self, principal: str, pending: Pending, decision: Mapping[str, Any]) -> Standing:
-        """Answer exactly this question as a person; returns the question that has replaced it, if one has."""
+    def decide(
+        self, principal: str, pending: Pending, decision: Mapping[str, Any], *, once: Callable[[], bool] = lambda: True
+    ) -> Standing:
+        """Answer exactly this question as a person; returns the question that has replaced it, if one has.
+
+        `once` is asked with the thread locked, and the decision counts only if it agrees: a thread that is busy leaves
+        the decision unused. Raises `ThreadBusyError`.
+        """
         begun = self._begun(principal, pending.thread)
         run = self._runs.get(begun.kind)
         with self._marked(principal, begun) as settle:
+            if not once():
+                return settle(self._standing(begun))
             try:
                 if run is None:
                     return settle(self._client.decide(pending, decision))

@@ -1,9 +1,11 @@
 """Guards that a client which repeats a call, at whatever moment, makes no second change."""
 
 import asyncio
+import itertools
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,9 @@ import anyio
 import pytest
 import requests
 from cli import Cli, at
-from mcpserver import ERAS, MADE, MOSS, changes, connected, facts_of, http_server, text_of
+from mcp import types
+from mcp.shared.exceptions import MCPError
+from mcpserver import ERAS, MADE, MOSS, Person, changes, connected, facts_of, http_server, text_of
 
 from restgpt.worlds.faults import Fault, FaultKind
 from restgpt.worlds.server import WorldServer
@@ -133,6 +137,7 @@ class Raw:
 
     def __init__(self, url: str, version: str) -> None:
         self._url = url
+        self._ids = itertools.count(1)
         self._headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": version}
         self._meta: dict[str, Any] = {}
         if version == NEWEST:
@@ -149,7 +154,7 @@ class Raw:
     def send(self, method: str, params: Mapping[str, Any], timeout: float = 60.0) -> requests.Response:
         headers = {**self._headers, "Mcp-Method": method, "Mcp-Name": str(params.get("name", ""))}
         meta = {"_meta": self._meta} if self._meta else {}
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, **meta}}
+        body = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": {**params, **meta}}
         return requests.post(self._url, json=body, headers=headers, timeout=timeout)
 
     def call(self, name: str, arguments: Mapping[str, Any], timeout: float = 60.0) -> str:
@@ -173,3 +178,41 @@ def test_a_call_that_is_repeated_after_its_connection_was_lost_is_made_once(
                 break
             time.sleep(0.1)
     assert ("HTTP 201" in answer, changes(toy)) == (True, [MADE]), answer
+
+
+def approved(asked: Any) -> Any:
+    """The arguments with which a client sends a call again after its person has approved it."""
+    answer = types.ElicitResult(action="accept", content={"decision": "approve"})
+    return {"input_responses": dict.fromkeys(asked.input_requests, answer), "request_state": asked.request_state}
+
+
+def test_an_approval_that_is_sent_many_times_at_once_counts_once_and_is_not_lost(
+    opened: Opener, toy: WorldServer
+) -> None:
+    async def run(server: Any) -> None:
+        async with connected(server, NEWEST, Person()) as client:
+            send = partial(client.session.call_tool, "call_operation", MOSS, allow_input_required=True)
+            again = approved(await send())
+            async with anyio.create_task_group() as group:
+                for _ in range(8):
+                    group.start_soon(partial(send, **again))
+            assert changes(toy) in ([], [MADE])
+            last = await send(**again)
+            assert facts_of(last)["http_status"] == 201
+
+    with opened() as server:
+        asyncio.run(run(server))
+    assert changes(toy) == [MADE]
+
+
+def test_a_request_state_decides_nothing_in_a_session(opened: Opener, toy: WorldServer) -> None:
+    async def run(server: Any) -> None:
+        async with connected(server, NEWEST, Person()) as client:
+            asked = await client.session.call_tool("call_operation", MOSS, allow_input_required=True)
+        async with connected(server, "legacy") as client:
+            with pytest.raises(MCPError, match="requestState"):
+                await client.session.call_tool("call_operation", MOSS, allow_input_required=True, **approved(asked))
+
+    with opened() as server:
+        asyncio.run(run(server))
+    assert changes(toy) == []

@@ -234,3 +234,26 @@ def test_a_handle_expires(opened: Opener, era: str, toy: WorldServer) -> None:
     still = called(opened, era, "pending", {"handle": waiting}, clock=lambda: 1_059.0, lifetime=60.0)
     late = called(opened, era, "pending", {"handle": waiting}, clock=lambda: 1_061.0, lifetime=60.0)
     assert (still.is_error, late.is_error, "expired" in text_of(late)) == (False, True, True)
+
+
+def test_what_waits_is_marked_as_data(opened: Opener, era: str, toy: WorldServer) -> None:
+    given = {"path": {"task_id": 103}, "body": {"title": "Fern"}}
+    text = text_of(called(opened, era, "call_operation", {"operation": "update_task", "arguments": given}))
+    opening = text.index("<question-")
+    mark = text[opening + 1 : text.index(">", opening)]
+    assert opening < text.index("What changes, by an answer of") < text.index(f"</{mark}>")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("call_operation", {"operation": "x" * 100_000}),
+        ("run_program", {"code": "print(1)", "thread": "x" * 100_000}),
+        ("call_operation", {"operation": "get_task", "arguments": {"path": {"y" * 100_000: 1}}}),
+    ],
+)
+def test_an_error_does_not_repeat_a_long_argument(
+    opened: Opener, era: str, toy: WorldServer, tool: str, arguments: dict[str, Any]
+) -> None:
+    result = called(opened, era, tool, arguments)
+    assert (result.is_error, len(text_of(result)) < 5_000) == (True, True)

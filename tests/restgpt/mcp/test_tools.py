@@ -1,16 +1,18 @@
 """Guards the other tools of the MCP server: programs, recipes, the agent, results by page, direct tools, many tags."""
 
 import asyncio
+import gc
 import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from chatserver import ChatServer
 from cli import TOY, Cli
+from langgraph.store.memory import InMemoryStore
 from mcp import types
 from mcp.shared.exceptions import MCPError
 from mcpserver import ERAS, MADE, MOSS, Person, changes, connected, facts_of, text_of
@@ -18,8 +20,11 @@ from pair import COLLECTOR, CRM, SECRET, document, served_pair
 from recipes import recipe
 
 from restgpt.calling.recipes.book import RecipeBook
+from restgpt.client import Client
 from restgpt.commands.mcp import open_server
 from restgpt.commands.sources import Sources
+from restgpt.mcp.seal import Seals
+from restgpt.mcp.service import MOST_LISTS, Offer, Service, Tools
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
 from restgpt.worlds.server import WorldServer
@@ -321,3 +326,12 @@ def test_what_one_api_answered_goes_to_another_only_if_a_person_allows_it(
                 asyncio.run(run(server, person))
             assert (len(person.shown), len(pair.log)) == (1, sent)
             assert "Values of crm may go to collector" in person.shown[0]
+
+
+def test_groups_that_clients_name_in_urls_do_not_pile_up(toy: WorldServer) -> None:
+    api, threads = load_api(TOY, base_url=toy.url), cast("Any", None)
+    service = Service(Client([api]), threads, Seals(InMemoryStore()), Offer(is_direct=True), apis=[api])
+    for number in range(MOST_LISTS + 5):
+        assert service.tools(("projects", f"other {number}")).operations
+    gc.collect()
+    assert sum(type(item) is Tools for item in gc.get_objects()) <= MOST_LISTS
