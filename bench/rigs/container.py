@@ -105,11 +105,14 @@ def dockerfile() -> tuple[Stage, Stage]:
 
 
 def tracked(*sources: str) -> list[str]:
-    """Return the files below some files and folders that git tracks."""
-    done = subprocess.run(
-        ["git", "ls-files", "-z", "--", *sources], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    return [name for name in done.stdout.split("\0") if name]
+    """Return the files below some files and folders that git tracks; outside of a git checkout, all but caches."""
+    done = subprocess.run(["git", "ls-files", "-z", "--", *sources], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode == 0:
+        return [name for name in done.stdout.split("\0") if name]
+    places = [ROOT / source for source in sources]
+    found = [path for place in places for path in ([place] if place.is_file() else place.rglob("*"))]
+    files = [path.relative_to(ROOT) for path in found if path.is_file() or path.is_symlink()]
+    return [path.as_posix() for path in files if "__pycache__" not in path.parts]
 
 
 @dataclass(frozen=True, slots=True)
