@@ -156,7 +156,7 @@ class _Toolset:
         return found_text(self._catalogue, query, limit, seen=self._client().seen)
 
     def _describe(self, operations: list[str]) -> str:
-        return described_text(self._catalogue, operations, seen=self._client().seen)
+        return described_text(self._catalogue, operations, effects=self._client().effect, seen=self._client().seen)
 
     def _read(self, handle: str, pointer: str = "", page: int = 1) -> str:
         return read(self._client().body, handle, pointer, page).text

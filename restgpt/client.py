@@ -41,6 +41,7 @@ from restgpt.nodes.resources import Resources, Run, check_store
 from restgpt.outcome import Called, Outcome, Pending, Ran, Undone
 from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.docs.keyword import SignatureError, grouped
+from restgpt.specs.effect import Effect
 from restgpt.tools.errors import ArgumentError, ArgumentProblem, RestgptError
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import Body, UnknownHandleError
@@ -130,14 +131,18 @@ class Client:
         """Find an operation by name, operationId or `METHOD /path`; raises `UnknownOperationError` with near names."""
         return self._catalogue.operation(key)
 
+    def effect(self, operation: Operation) -> Effect:
+        """Return the effect of an operation as it is known now: by `apis.yaml`, else by the document."""
+        return self._run("").rules.effect(operation)
+
     def seen(self, operation: Operation) -> str:
         """Return the shape of an operation's earlier answers where the document lacks it, else an empty string."""
         return self._run("").seen(operation)
 
     def describe(self, key: str) -> str:
         """Return the documentation of an operation and its function for `run`, within `documentation_budget` tokens."""
-        budget, effects = self.resources.defaults.documentation_budget, self._run("").rules.effect
-        return description(self._catalogue, [self.operation(key)], budget=budget, effects=effects, seen=self.seen)
+        budget = self.resources.defaults.documentation_budget
+        return description(self._catalogue, [self.operation(key)], budget=budget, effects=self.effect, seen=self.seen)
 
     @property
     def _catalogue(self) -> Catalogue:

@@ -151,7 +151,7 @@ class Service:
         chosen = [item for item in catalogue if not tags or set(tags) & set(item.tags)]
         if len(chosen) > MOST or not chosen:
             raise _tag_error(tags, len(chosen), {tag for item in catalogue for tag in item.tags})
-        found = direct_definitions(catalogue, chosen)
+        found = direct_definitions(catalogue, chosen, effects=self._client.effect)
         operations = {item.name: operation for item, operation in zip(found, chosen, strict=False)}
         return Tools({item.name: item for item in found}, operations)
 
@@ -184,7 +184,9 @@ class Service:
         return Said(found_text(self._catalogue, given["query"], int(given.get("limit", FOUND)), seen=self._client.seen))
 
     def _describe(self, principal: str, given: Arguments) -> Said:
-        return Said(described_text(self._catalogue, given["operations"], seen=self._client.seen))
+        return Said(
+            described_text(self._catalogue, given["operations"], effects=self._client.effect, seen=self._client.seen)
+        )
 
     def _call(self, principal: str, given: Arguments) -> Left:
         pages = int(given.get("pages", 1))

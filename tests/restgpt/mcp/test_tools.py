@@ -246,6 +246,22 @@ def test_direct_tools_are_those_of_the_operations_with_honest_hints(opened: Open
     assert ("Moss" in text_of(made), changes(toy)) == (True, [MADE])
 
 
+def test_the_users_rules_decide_what_a_tool_says_about_itself(opened: Opener, tmp_path: Path) -> None:
+    rules = {"board": {"spec": str(TOY), "effects": [{"effect": "change", "id": "list_projects"}]}}
+    (tmp_path / "apis.yaml").write_text(json.dumps(rules))
+
+    async def run(server: Any) -> tuple[Any, str]:
+        async with connected(server, "2026-07-28") as client:
+            described = await client.call_tool("describe_operation", {"operations": ["list_projects"]})
+            return (await client.list_tools()).tools, text_of(described)
+
+    with opened(is_direct=True) as server:
+        tools, described = asyncio.run(run(server))
+    [listing] = [tool for tool in tools if tool.name == "list_projects"]
+    assert listing.annotations is None or not listing.annotations.read_only_hint
+    assert "a person is asked first" in described
+
+
 def test_direct_tools_need_groups_for_a_large_document(
     toy: WorldServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
