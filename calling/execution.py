@@ -1,6 +1,7 @@
 """Carrying a call out: each change exactly once, each list page by page, and every reply kept."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, cast
 
@@ -23,6 +24,7 @@ from restgpt.tools.errors import (
     RedirectFault,
     StoppingError,
 )
+from restgpt.tools.exits import note_sent
 from restgpt.tools.http.pagination import follow_pages, is_unfollowed, merge_pages, next_request
 from restgpt.tools.request.build import PAGE, PreparedRequest, settle
 from restgpt.tools.response.reply import Reply
@@ -140,14 +142,30 @@ def _change(session: Session, ready: Ready, touched: set[str]) -> Done | Ask | H
         # The question about a proposed read names its further pages, so the approval covers them.
         is_list = draft.effect.is_proposed
         replies, rest = _pages(session, draft, reply, claim.begin) if is_list else ([reply], None)
-        done = Done(draft, "sent", response=_kept(session, draft.operation, replies, rest), reply=reply)
+        with _naming(session, draft, reply):
+            done = Done(draft, "sent", response=_kept(session, draft.operation, replies, rest), reply=reply)
         made = _made(reply)
     # Before the remedy is looked for, so that no error in that can lose the outcome.
-    journal.conclude(draft.id, draft.fingerprint, done.outcome(), attempt=attempt)
+    with _naming(session, draft, done.reply):
+        journal.conclude(draft.id, draft.fingerprint, done.outcome(), attempt=attempt)
     if done.succeeded:
         entry_name = entry_id(draft.id, draft.fingerprint)
         journal.note(entry_name, attempt=attempt, undo=_undo(session, draft, earlier, made))
     return done
+
+
+@contextmanager
+def _naming(session: Session, draft: Draft, reply: Reply | None) -> Iterator[None]:
+    """Name the change that went out in an error of the store, such as a full disk, that loses its answer."""
+    try:
+        yield
+    except Exception as error:
+        shown = session.shown(draft.request)
+        answer = f"was answered {reply.status} {reply.reason}".rstrip() if reply is not None else "got no usable answer"
+        note_sent(
+            error, f"{shown['method']} {shown['url']} went out and {answer}; its thread is {session.journal.thread}."
+        )
+        raise
 
 
 def _answered(draft: Draft, entry: Entry) -> Done:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from restgpt.specs import Operation
+from restgpt.specs.reading.nesting import is_too_deep
 from restgpt.tools.evidence import Evidence, text_of
 
 _ID_NAME = re.compile(r"(^|[_\-.])(id|ids|uuid|guid|uri|uris|sha)$|[a-z](Id|Ids|ID|IDs|Uri|Uris|Uuid)$")
@@ -154,7 +155,7 @@ def _read(body: Any) -> Any:
     if not isinstance(body, str):
         return body
     try:
-        return json.loads(body)
+        return body if is_too_deep(body.encode("utf-8", "surrogatepass")) else json.loads(body)
     except ValueError:
         return body
 

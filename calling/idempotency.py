@@ -1,14 +1,23 @@
 """Idempotency keys: where a document declares a header for one, each change sends its own key on every attempt.
 
 The draft of the HTTP API working group (draft-ietf-httpapi-idempotency-key-header) names the header; the API remembers
-the key, so that a request that arrives twice is carried out once.
+the key, so that a request that arrives twice is carried out once. For all other APIs, `identity_of` tells whether a
+call is the one that was interrupted before.
 """
 
+import json
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 from uuid import NAMESPACE_OID, uuid5
 
 from restgpt.specs import Operation
+from restgpt.tools.errors import ArgumentError
+from restgpt.tools.request.arguments import properties_of
+from restgpt.tools.request.body import kind_of
+from restgpt.tools.request.build import json_or_text, settle
+from restgpt.tools.request.files import CONTENT_KEYS
 
 HEADERS = frozenset({"idempotency-key", "x-idempotency-key"})
 
@@ -33,3 +42,77 @@ def with_key(operation: Operation, arguments: Mapping[str, Any], request_id: str
         return dict(arguments)
     others = {key: value for key, value in (given or {}).items() if str(key).lower() != name.lower()}
     return {**arguments, "header": {**others, name: str(uuid5(NAMESPACE_OID, f"restgpt {request_id}"))}}
+
+
+def identity_of(operation: Operation, arguments: Mapping[str, Any]) -> str:
+    """Return a hash of what a call sends, in hexadecimal, which is the same however its arguments are spelled.
+
+    Empty groups, the order of names, 1 and 1.0, and defaults that are written out make no other call. A file counts by
+    its name, because it may have changed since an interrupted call, which is to be found all the same.
+    """
+    plain = _plain(operation, arguments)
+    place: list[Any] = [operation.api.name, operation.name, operation.base_url]
+    return sha256(json.dumps([*place, _sent(operation, plain)], sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _sent(operation: Operation, arguments: Mapping[str, Any]) -> Any:
+    """The parts of the request that matter; the arguments themselves if it has files or cannot be built."""
+    if _has_file(arguments):
+        return arguments
+    try:
+        request = settle(operation, with_key(operation, arguments, "")).request
+    except ArgumentError:
+        return arguments
+    url = urlsplit(request.url)
+    headers = {name.lower(): value for name, value in request.headers.items() if name.lower() not in HEADERS}
+    query = sorted(parse_qsl(url.query, keep_blank_values=True, max_num_fields=None), key=lambda pair: pair[0])
+    body: Any = None if request.body is None else request.body.hex()
+    if request.body is not None and kind_of(headers.get("content-type", "")) == "json":
+        body = json_or_text(request.body.decode("utf-8", "replace"), "json")
+    return [request.method, url.path, query, headers, body]
+
+
+def _plain(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments without empty groups and without defaults, numbers in one spelling."""
+    found: dict[str, Any] = {}
+    for group, value in arguments.items():
+        given = _number(value)
+        if isinstance(given, dict):
+            defaults = _defaults(operation, group)
+            given = {name: item for name, item in given.items() if name not in defaults or item != defaults[name]}
+        if given not in ({}, None) or group == "body":
+            found[group] = given
+    return found
+
+
+def _number(value: Any) -> Any:
+    """The value with each whole number as an integer: 1.0 and 1 are one number in JSON (RFC 8259, section 6)."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {name: _number(item) for name, item in value.items()}
+    return [_number(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _defaults(operation: Operation, group: str) -> dict[str, Any]:
+    """The documented defaults of the optional values of a group, which mean the same when they are left out."""
+    if group == "body":
+        if operation.body is None or not operation.body.content:
+            return {}
+        schema = operation.json_schema(operation.body.preferred.schema, request=True)
+        required = schema.get("required", ()) if isinstance(schema, Mapping) else ()
+        known = {name: item for name, item in properties_of(schema, schema).items() if name not in required}
+        return {name: item["default"] for name, item in known.items() if _has_default(item)}
+    items = [item for item in operation.parameters if item.location == group and not item.required]
+    schemas = {item.name: operation.json_schema(item.schema, request=True) for item in items}
+    return {name: schema["default"] for name, schema in schemas.items() if _has_default(schema)}
+
+
+def _has_default(schema: Any) -> bool:
+    return isinstance(schema, Mapping) and "default" in schema
+
+
+def _has_file(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(key in value for key in CONTENT_KEYS) or any(map(_has_file, value.values()))
+    return isinstance(value, list) and any(map(_has_file, value))

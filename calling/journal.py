@@ -58,6 +58,7 @@ class Journal:
         self._store = store
         self._clock = clock
         self._run = run
+        self.thread = thread
         # Stores refuse some characters in a namespace, and hosts name their threads as they like.
         self._thread = sha256(thread.encode("utf-8", "surrogatepass")).hexdigest()
         self._namespace = (*NAMESPACE, self._thread)

@@ -71,6 +71,7 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         *(_unsure(draft.operation) if decided.unsure else []),
         *([] if changed is None else [_changed(draft.operation, hidden.json(list(changed)))]),
         *view_sections(draft.request, hidden),
+        *_repeats(session, draft),
         *([WHOLE] if is_cut(draft.request) else []),
         *_files(session, draft),
         *_pages(draft.pages),
@@ -179,6 +180,14 @@ def _changed(operation: Operation, changed: Sequence[FieldChange]) -> str:
 def _source(operation: Operation) -> str:
     """The name of an API as a label holds it: that of its entry in apis.yaml, else the title of its document."""
     return named(operation.api.entry or operation.api.name)
+
+
+def _repeats(session: Session, draft: Draft) -> list[str]:
+    """How often an approval may send a change: a 429 (too many requests) says that the API did not carry it out."""
+    most = session.http.limits.attempts
+    if draft.effect.is_read or most < 2 or not session.http.credentials.retries_429(draft.operation.api):
+        return []
+    return [f"If the API answers 429 (too many requests), it is sent again, at most {most} times in all."]
 
 
 def _files(session: Session, draft: Draft) -> list[str]:

@@ -256,8 +256,16 @@ def _new_id(operation: Operation, variable: str, made: Made, deleter: Operation)
             return value
     template = _VARIABLE.sub("\0", deleter.path)
     pattern = re.escape(template).replace("\0", "([^/]+)").replace("\\([^/]+)", "([^/]+)")
-    found = re.search(f"{pattern}$", urlsplit(made.location).path.rstrip("/"))
+    found = re.search(f"{pattern}$", _path_of(made.location))
     return unquote(found.groups()[-1]) if found else None
+
+
+def _path_of(location: str) -> str:
+    """The path of a Location header; empty if the header is no URL, or holds a redacted secret."""
+    try:
+        return "" if MARK in location else urlsplit(location).path.rstrip("/")
+    except ValueError:
+        return ""
 
 
 def _fields(operation: Operation) -> set[str]:

@@ -16,7 +16,15 @@ from langgraph.runtime import get_runtime
 
 from restgpt.functions.context import FunctionContext, FunctionInput, FunctionOutput, FunctionState
 from restgpt.functions.docs.loading import Source, load_functions
-from restgpt.functions.nodes import FunctionResources, make_caller, make_emitter, make_follow_up, make_intake
+from restgpt.functions.nodes import (
+    FunctionResources,
+    Node,
+    make_caller,
+    make_emitter,
+    make_follow_up,
+    make_intake,
+)
+from restgpt.tools.exits import withholding
 from restgpt.tools.served_graph import ServedGraph
 from restgpt.tools.telemetry import observed
 from restgpt.tools.thread_pool import on_loop, run_in_threads
@@ -53,18 +61,15 @@ def build_functions_graph(
     builder = StateGraph(
         FunctionState, context_schema=FunctionContext, input_schema=FunctionInput, output_schema=FunctionOutput
     )
-    builder.add_node(
-        "intake", observed("intake", make_intake(resources)), metadata=_about("Finds the prompt and likely functions.")
-    )
-    builder.add_node(
-        "caller", observed("caller", make_caller(resources)), metadata=_about("Writes the calls and checks them.")
-    )
-    builder.add_node(
-        "follow_up", observed("follow_up", make_follow_up(resources)), metadata=_about("Pauses for a missing value.")
-    )
-    builder.add_node(
-        "emitter", observed("emitter", make_emitter(resources)), metadata=_about("Gives calls, question or refusal.")
-    )
+
+    def add(node: str, function: Node, about: str) -> None:
+        withheld = withholding(observed(node, function), resources.redactor)
+        builder.add_node(node, withheld, metadata={"description": about})
+
+    add("intake", make_intake(resources), "Finds the prompt and likely functions.")
+    add("caller", make_caller(resources), "Writes the calls and checks them.")
+    add("follow_up", make_follow_up(resources), "Pauses for a missing value.")
+    add("emitter", make_emitter(resources), "Gives calls, question or refusal.")
     builder.add_edge(START, "intake")
     builder.add_edge("intake", "caller")
     builder.add_conditional_edges(
@@ -93,10 +98,6 @@ def _after_caller(resources: FunctionResources) -> Any:
 def _after_follow_up(state: FunctionState) -> str:
     """The next step after an answer: the model reads words; values given by name may leave others missing."""
     return {"failed": "words", "ask": "missing value"}.get(state["outcome"], "values")
-
-
-def _about(description: str) -> dict[str, str]:
-    return {"description": description}
 
 
 openfunctions = build_functions_graph()

@@ -1,4 +1,4 @@
-"""The nodes of all graphs: fenced against newer runs of the thread, observed, and with events about their progress."""
+"""The nodes of all graphs: fenced against newer runs of the thread, observed, reporting, and no exit for secrets."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -11,17 +11,19 @@ from restgpt.graph.fence import fenced
 from restgpt.nodes.context import Context
 from restgpt.nodes.progress import events_of
 from restgpt.nodes.resources import Resources
+from restgpt.tools.exits import withholding
 from restgpt.tools.telemetry import observed
 
 Node = Callable[..., dict[str, Any]]
 
 
 def node_of(name: str, node: Node, resources: Resources, *, parallel: bool = False) -> Node:
-    """Wrap a function as the node `name` of a graph: fenced, observed and reporting its progress.
+    """Wrap a function as the node `name` of a graph: fenced, observed, reporting its progress, errors without secrets.
 
     With `parallel`, several runs of the node may belong to one step.
     """
-    return observed(name, fenced(reporting(node, resources), resources, parallel=parallel))
+    in_run = fenced(reporting(node, resources), resources, parallel=parallel)
+    return withholding(observed(name, in_run), resources.redactor)
 
 
 def reporting(node: Node, resources: Resources) -> Node:

@@ -1,14 +1,19 @@
-"""The end of a turn: the answer to the user, and the list of held requests of a dry run."""
+"""The end of a turn: the answer, the list of held requests of a dry run, and the doubt about an invented answer."""
 
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from restgpt.nodes.conversation import answer_message
+from restgpt.nodes.conversation import answer_message, told_apis
 from restgpt.nodes.records import Decision, Step
 from restgpt.nodes.resources import Run
+
+MAX_NAMED = 3
+"""How many functions the doubt about an answer names."""
+_NUMBER = re.compile(r"\d+")
 
 
 class Told(TypedDict):
@@ -16,6 +21,56 @@ class Told(TypedDict):
 
     messages: list[AnyMessage]
     steps: list[Step]
+
+
+class Asking(Told):
+    """The state keys that say what was asked, and what may have been told before."""
+
+    instruction: str
+
+
+class Reply(Protocol):
+    """The part of a planner's reply that a doubt is about."""
+
+    @property
+    def decision(self) -> str:
+        """What the planner decided."""
+
+    @property
+    def text(self) -> str:
+        """The answer, if it decided to end."""
+
+    @property
+    def fulfilled(self) -> bool:
+        """Whether it says that all was done or found."""
+
+
+def doubt(run: Run, state: Asking, steps: Sequence[Step]) -> Callable[[Reply], None] | None:
+    """Return a check that asks once more about an answer that says it is fulfilled before anything was called.
+
+    It is for `ask`: it raises `ValueError` with the functions that the instruction names. A refusal, a question back
+    and a reply to something that no function is about pass. None if results of this or an earlier turn may hold the
+    answer.
+    """
+    if steps or told_apis(state["messages"]):
+        return None
+    doubted: list[Reply] = []
+
+    def check(reply: Reply) -> None:
+        if doubted or reply.decision != "end" or not reply.fulfilled or reply.text.rstrip().endswith(("?", "？")):
+            return
+        names = [run.catalogue.function_name(item) for item in run.catalogue.search(state["instruction"], MAX_NAMED)]
+        if not (names or set(_NUMBER.findall(reply.text)) - set(_NUMBER.findall(state["instruction"]))):
+            return
+        doubted.append(reply)
+        such = f", such as {', '.join(names)}" if names else ""
+        raise ValueError(
+            "It says that the instruction is fulfilled, but nothing was called yet. If the answer depends on what the "
+            f"API holds, or something is to be changed, decide to call functions{such}. If nothing has to be called, "
+            "give the same answer again; if it cannot be done, say so with `fulfilled` false."
+        )
+
+    return check
 
 
 def ended(

@@ -14,7 +14,7 @@ from restgpt.calling.call import Draft, Problems
 from restgpt.calling.draft import draft
 from restgpt.calling.flow import Answered, api_record
 from restgpt.calling.grounding import Source, ungrounded
-from restgpt.calling.record import ApiRecord
+from restgpt.calling.record import ApiRecord, CallRecord
 from restgpt.nodes.recipes.record import current, said_by
 from restgpt.nodes.records import RecipeRun, Request, Step
 from restgpt.nodes.resources import Run
@@ -119,12 +119,16 @@ def answered_apis(
     Those that had answered before one of the `messages` was written count too.
     """
     found = (_api_of(catalogue, request) for request in _requests(steps, requests) if is_answered(request))
+    return {**told_apis(messages), **{api["id"]: api["name"] for api in found}}
+
+
+def told_apis(messages: Iterable[AnyMessage]) -> dict[str, str]:
+    """Return the ids and names of the APIs that had answered before one of the messages was written."""
     told = (message.response_metadata.get(TOLD_APIS) for message in messages if isinstance(message, AIMessage))
-    heard = {str(key): str(name) for apis in told if isinstance(apis, Mapping) for key, name in apis.items()}
-    return {**heard, **{api["id"]: api["name"] for api in found}}
+    return {str(key): str(name) for apis in told if isinstance(apis, Mapping) for key, name in apis.items()}
 
 
-def is_answered(request: Request) -> bool:
+def is_answered(request: CallRecord) -> bool:
     """Return whether a request was sent, so that its answer or the lack of one tells something."""
     return request["status"] in ("sent", "parsed", "failed") or bool(request["response"])
 

@@ -4,6 +4,7 @@ Its report is the answer, so an instruction can take a single model call. Errors
 after `MAX_PROGRAMS` programs, or with the decision `plan`, the planner goes on with the paper's loop.
 """
 
+import ast
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,8 +12,9 @@ from functools import partial
 from typing import Any, Literal, NotRequired
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
+from restgpt.nodes.answer import doubt
 from restgpt.nodes.conversation import answered_apis
 from restgpt.nodes.knowledge import apis_text
 from restgpt.nodes.look import AROUND, MAX_LOOKS, opened, parts_in, whole_map
@@ -48,16 +50,34 @@ UNSHOWN = "Without their arguments, which `functions` shows if you name them:"
 """The line before functions that are not shown with their signatures."""
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
+_FENCE = re.compile(r"\A\s*```[a-zA-Z]*\n|\n```\s*\Z")
 _METHOD_AND_PATH = re.compile(r"\b[A-Z]{3,10} /[^\s`]*")
 
 
 class ExpressReply(BaseModel):
-    """The planner's first decision: a program, functions that it needs to see, a sub-task, or the answer."""
+    """The planner's first decision: a program, functions that it needs to see, a sub-task, or the answer.
+
+    A program is read in the forms in which small models write it too: as it is or in a fence in place of the JSON,
+    under the key `program` or `code`, or without a decision.
+    """
 
     thought: str = Field(default="", description="How the functions give what is asked, in one sentence.")
     decision: Literal["program", "functions", "plan", "end"] = Field(description="What `text` is.")
     text: str = Field(min_length=1, description="The program, names of functions, the first sub-task, or the answer.")
     fulfilled: bool = Field(default=True, description="Only with end: whether all asked for was done or found.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        if isinstance(given, str) and (code := program_in(given)):
+            return {"decision": "program", "text": code}
+        if not isinstance(given, dict):
+            return given
+        key = next((name for name in ("program", "code") if isinstance(given.get(name), str)), None)
+        found = {**given, "text": given[key]} if key and not given.get("text") else given
+        if not found.get("decision") and isinstance(found.get("text"), str) and (key or program_in(found["text"])):
+            found = {**found, "decision": "program"}
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +106,17 @@ class ExpressState(Begun):
     recipe: NotRequired[RecipeRun | None]
 
 
+def program_in(text: str) -> str:
+    """Return a text without the fence around it if it is a Python program that calls something and prints; else ""."""
+    code = _FENCE.sub("", text).strip()
+    try:
+        nodes = list(ast.walk(ast.parse(code)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    called = [node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    return code if set(called) & {"print", "stop"} and len(called) > 1 else ""
+
+
 def is_open(run: Run, state: ExpressState, steps: Sequence[Step]) -> bool:
     """Return whether the planner may write a program: only programs of its own, and not too many, came before."""
     if not (run.context.express and uses_programs(run, state)):
@@ -105,8 +136,9 @@ def ask_express(
     """
     prompt = _prompt(run, state, steps, turn, recipes.text if recipes else "")
     schema = recipes.schema if recipes else ExpressReply
+    given = [check for check in (recipes.check if recipes else None, doubt(run, state, steps)) if check]
     for look in range(MAX_LOOKS + 1):
-        checks = [*([recipes.check] if recipes else []), *([_check] if look == MAX_LOOKS else [])]
+        checks = [*given, *([_check] if look == MAX_LOOKS else [])]
         reply = run.ask("planner", prompt, schema, check=_all(checks) if checks else None, callbacks=[run.answer])
         if reply.decision != "functions":
             return reply

@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from restgpt.nodes.answer import ended
+from restgpt.nodes.answer import doubt, ended
 from restgpt.nodes.budget import allows_a_last_question, used_up
 from restgpt.nodes.context import Context
 from restgpt.nodes.express import ExpressState, ask_express, is_open, program_update
@@ -87,7 +87,8 @@ def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *
     if not over and is_open(run, state, steps):
         return _express(run, state, steps)
     schema = ProgramPlannerReply if uses_programs(run, state) else PlannerReply
-    reply = run.ask("planner", _prompt(run, state, steps, over), schema, callbacks=[run.answer])
+    check = None if over else doubt(run, state, steps)
+    reply = run.ask("planner", _prompt(run, state, steps, over), schema, check=check, callbacks=[run.answer])
     if reply.decision == "end":
         return ended(run, state, steps, reply.text, fulfilled=reply.fulfilled and not is_stuck)
     if over:
@@ -155,7 +156,8 @@ def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> 
 
 def _conversation(messages: Sequence[AnyMessage]) -> str:
     """Return the conversation before this instruction, bounded; the instruction is the last message."""
-    earlier = [f"{message.type}: {message.text}" for message in messages[:-1] if message.type in ("human", "ai")]
+    said = (message for message in messages[:-1] if message.type in ("human", "ai") and str(message.text))
+    earlier = [f"{message.type}: {message.text}" for message in said]
     if not earlier:
         return ""
     # The agent's answers quote API responses, so the whole conversation is fenced as data.

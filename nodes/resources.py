@@ -51,6 +51,7 @@ from restgpt.tools.model.role import Role
 from restgpt.tools.model.structured import ask
 from restgpt.tools.model.tool_calls import read_tool_calls
 from restgpt.tools.model.usage import ModelUsage
+from restgpt.tools.redaction import Redactor
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import BodyCache, ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.result import Limits
@@ -225,6 +226,15 @@ class Resources:
             if self._http is None:
                 self._http = HttpClient(settings=settings, tokens=OAuthTokens(settings))
             return self._http
+
+    def redactor(self) -> Redactor:
+        """Return the redactor of all secrets that are known by now; it reads no document, and never fails."""
+        with self._lock:
+            apis = [*(self._apis or ()), *(api for item in self._catalogues.values() for api in item.apis)]
+        try:
+            return self.http.redactor(*apis)
+        except SettingsError:
+            return Redactor(value for api in apis for value in api.auth.values())
 
     def catalogue(self, names: Sequence[str]) -> Catalogue:
         """Return the operations of the named APIs, or of all APIs; raises `SettingsError` for an unknown name."""

@@ -14,7 +14,8 @@ from langgraph.store.base import BaseStore
 from pydantic import ValidationError, validate_call
 
 from restgpt.calling.call import Draft
-from restgpt.client import Client, Earlier
+from restgpt.client import Client
+from restgpt.earlier import Earlier
 from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.program import ProgramInput, build_program, ended
@@ -30,7 +31,7 @@ from restgpt.outcome import Called, Ran
 from restgpt.specs import Api, Catalogue, Operation, UnknownOperationError
 from restgpt.specs.docs.keyword import GROUPS
 from restgpt.tools.errors import RepairableError, StoppingError
-from restgpt.tools.response.memory_store import BoundedMemory
+from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.thread_pool import SHARED
 
@@ -130,9 +131,13 @@ class _Toolset:
             return self._finished(made, graph.invoke(start, config, output_keys=STATE))
 
         async def arun(**given: Any) -> str:
-            made = await SHARED.run(_answered, definition.name, checked, given)
             if not sends:
-                return str(made)
+                return str(await SHARED.run(_answered, definition.name, checked, given))
+            async with self._places.together(ensure_config().get("configurable", {})):
+                return await acall(given)
+
+        async def acall(given: Mapping[str, Any]) -> str:
+            made = await SHARED.run(_answered, definition.name, checked, given)
             place = self._place(definition, given)
             begun = await place.saver.aget_tuple(place.own) if place else None
             if called := await SHARED.run(self._read_at_once, definition, made, begun):
@@ -224,7 +229,7 @@ class _Toolset:
     def _opened(self, store: BaseStore) -> Client:
         client = Client(resources=self._resources, store=store)
         # What a model has read in a thread stays known, whatever store object its host passes next.
-        client.earlier = self._earlier
+        client.earlier = self._earlier.on(locked(store))
         return client
 
 

@@ -24,7 +24,8 @@ from restgpt.commands.studio import studio
 from restgpt.commands.threads import threads
 from restgpt.commands.undo import undo
 from restgpt.commands.world import world
-from restgpt.tools.errors import SettingsError
+from restgpt.tools.errors import SettingsError, name_and_place
+from restgpt.tools.exits import RedactingFormatter
 
 log = logging.getLogger("restgpt.cli")
 
@@ -77,7 +78,7 @@ def _options(
     logger = logging.getLogger("restgpt")
     logger.setLevel(logging.DEBUG if debug else logging.INFO if verbose else logging.WARNING)
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+    handler.setFormatter(RedactingFormatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
     logger.handlers = [handler]
     # If parallel reads fail together, LangGraph's thread pool logs a callback error that is not the cause; hide it.
     logging.getLogger("concurrent.futures").setLevel(logging.CRITICAL)
@@ -147,12 +148,8 @@ def _refused(error: OSError) -> str:
 
 def _bug(error: Exception) -> str:
     """Return the message about an unexpected error, without the error's text, which may hold a secret."""
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    place = f" at {Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}" if last is not None else ""
     return (
-        f"restgpt failed with an unexpected error: {type(error).__name__}{place}. This is a bug in restgpt.\n"
+        f"restgpt failed with an unexpected error: {name_and_place(error)}. This is a bug in restgpt.\n"
         "Finished steps of a run are saved in its thread: list the threads with restgpt threads. For a traceback, "
         "run restgpt --debug COMMAND.\n"
     )

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from threading import Lock
 from typing import Any, Literal, cast
 from uuid import uuid4
 
+from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, StateSnapshot
 
-from restgpt.calling.allowance import is_counted, joined
 from restgpt.calling.call import Done, Draft, Held, Problems, Ready, Refused
 from restgpt.calling.decision import decide
 from restgpt.calling.draft import draft
@@ -21,6 +20,7 @@ from restgpt.calling.journal import Journal
 from restgpt.calling.question import present
 from restgpt.calling.record import CallRecord
 from restgpt.calling.reversal import Reversal, reversals, settle_reversals, undo_thread
+from restgpt.earlier import MOST_EARLIER, Earlier
 from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.persistence import open_persistence
@@ -29,14 +29,12 @@ from restgpt.host.operations import description
 from restgpt.nodes.client_program import UnfinishedProgramError
 from restgpt.nodes.context import Context
 from restgpt.nodes.conversation import (
-    ConversationState,
     answered,
     answered_apis,
-    is_answered,
     responses,
     seen_message,
 )
-from restgpt.nodes.records import Request, call_of, placed
+from restgpt.nodes.records import call_of, placed
 from restgpt.nodes.resources import Resources, Run, check_store
 from restgpt.outcome import Called, Outcome, Pending, Ran, Undone
 from restgpt.specs import Api, Catalogue, Operation
@@ -46,9 +44,6 @@ from restgpt.tools.errors import ArgumentError, ArgumentProblem, RestgptError
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import Body, UnknownHandleError
 from restgpt.tools.settings import Settings
-
-MOST_EARLIER = 200
-"""The maximum number of earlier calls of a conversation whose answers are searched for the origin of arguments."""
 
 PROGRAM = "program-"
 """The beginning of the id of a thread of programs."""
@@ -105,7 +100,7 @@ class Client:
         saver = checkpointer or InMemorySaver()
         self._graph = build_calls(self.resources, checkpointer=saver, store=self._store)
         self._programs = build_program(resources=self.resources, checkpointer=saver, store=self._store)
-        self.earlier = Earlier()
+        self.earlier = Earlier(self._store)
 
     @classmethod
     @contextmanager
@@ -290,10 +285,14 @@ class Client:
         if operations is not None:
             given["operations"] = [self._catalogue.name_of(self.operation(name)) for name in operations]
         if conversation is not None:
-            state = self.earlier.state(conversation)
-            if seen := answered_apis(self._catalogue, state["steps"], state["requests"], messages=state["messages"]):
-                given["messages"] = [seen_message(seen)]
+            given["messages"] = self.seen_messages(conversation)
         return given
+
+    def seen_messages(self, conversation: str) -> list[AnyMessage]:
+        """Return the messages that tell a run which APIs' answers the models of a conversation may have read."""
+        state = self.earlier.state(conversation)
+        seen = answered_apis(self._catalogue, state["steps"], state["requests"], messages=state["messages"])
+        return [seen_message(seen)] if seen else []
 
     def _check_ended(self, thread: str) -> None:
         if not thread.startswith(PROGRAM):
@@ -406,77 +405,6 @@ class Client:
         """Return the settings of a thread: an undo asks about every call, whatever the settings of this client are."""
         defaults = self.resources.defaults
         return defaults if _undone(thread) is None else defaults.model_copy(update={"writes": "ask"})
-
-
-class Earlier:
-    """The earlier calls of each conversation, which a model may have read when it writes the next one.
-
-    They are kept in this process, the newest `MOST_EARLIER` of each conversation. Of older ones it keeps which APIs
-    answered, and per API what the calls to it count for what may flow there.
-    """
-
-    def __init__(self) -> None:
-        self._calls: dict[str, list[Request]] = {}
-        self._answered: dict[str, dict[str, str]] = {}
-        self._flowed: dict[str, dict[str, Request]] = {}
-        self._expected: dict[str, str] = {}
-        self._lock = Lock()
-
-    def expect(self, thread: str, conversation: str) -> None:
-        """Note the conversation to which the call of a thread belongs."""
-        with self._lock:
-            self._expected[thread] = conversation
-
-    def settle(self, thread: str, records: Sequence[CallRecord]) -> None:
-        """Add calls that are over to the conversation of their thread."""
-        with self._lock:
-            conversation = self._expected.pop(thread, None)
-        if conversation is not None:
-            for record in records:
-                self.add(conversation, record)
-
-    def add(self, conversation: str, record: CallRecord) -> None:
-        """Add a call that is over."""
-        with self._lock:
-            calls = self._calls.setdefault(conversation, [])
-            if record["id"] not in [call["id"] for call in calls]:
-                calls.append(placed(record, round_number=0, call=len(calls) + 1))
-            for old in calls[:-MOST_EARLIER]:
-                self._shorten(conversation, old)
-            del calls[:-MOST_EARLIER]
-
-    def _shorten(self, conversation: str, call: Request) -> None:
-        """Keep of a call what later ones must not be rid of by many calls between."""
-        api = call.get("api")
-        if api is None:
-            return
-        if is_answered(call):
-            self._answered.setdefault(conversation, {})[api["id"]] = api["name"]
-        flow = call.get("flow")
-        if flow is not None and is_counted(call):
-            flowed = self._flowed.setdefault(conversation, {})
-            before = flowed.get(api["id"])
-            flowed[api["id"]] = {**call, "flow": joined(None if before is None else before.get("flow"), flow)}
-
-    def flows(self, conversation: str | None) -> list[Request]:
-        """Return the calls that count for what a call may send from one API to another."""
-        name = conversation or ""
-        with self._lock:
-            older = self._flowed.get(name, {}).values()
-            return [*older, *(call for call in self._calls.get(name, ()) if "flow" in call)]
-
-    def state(self, conversation: str) -> ConversationState:
-        """Return the calls as the state of a conversation in which no user has said anything."""
-        with self._lock:
-            calls = list(self._calls.get(conversation, ()))
-            older = dict(self._answered.get(conversation, {}))
-        return {
-            "messages": [seen_message(older)] if older else [],
-            "instruction": "",
-            "requests": calls,
-            "steps": [],
-            "turn": 1,
-        }
 
 
 def new_program() -> str:

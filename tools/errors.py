@@ -16,7 +16,8 @@
         ├── SettingsError          a value in the environment or apis.yaml is impossible
         ├── MissingCredentialError the operation needs a credential that nobody gave
         ├── RefusedCredentialError the API does not accept the credential of the operation
-        └── LoginError             the authorization server refused, or nobody finished logging in
+        ├── LoginError             the authorization server refused, or nobody finished logging in
+        └── UnforeseenError        takes the place of an error that nobody foresaw and whose text holds a secret
 
 `tools/model/errors.py` draws the branch of chat models below StoppingError. `restgpt.specs` cannot import this module,
 so SpecError and UnknownOperationError stand outside the tree.
@@ -24,6 +25,7 @@ so SpecError and UnknownOperationError stand outside the tree.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 
@@ -142,3 +144,16 @@ class RefusedCredentialError(StoppingError):
 
 class LoginError(StoppingError):
     """The authorization server refused, or nobody finished logging in."""
+
+
+class UnforeseenError(StoppingError):
+    """Takes the place of an error that nobody foresaw and whose text holds a secret."""
+
+
+def name_and_place(error: BaseException) -> str:
+    """Return the type of an error and where it was raised, as `KeyError at build.py:12`, without its text."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    place = f" at {Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}" if last is not None else ""
+    return f"{type(error).__name__}{place}"

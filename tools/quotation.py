@@ -5,9 +5,14 @@ this program has, so foreign text cannot pass for the program's own words. The f
 lines a code block in Markdown, in which nothing is a heading or a link.
 """
 
+import json
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+Escape = Callable[[str], str]
+"""Writes one character as an escape."""
 
 FOREIGN = "    │ "
 """The mark of a line of foreign text."""
@@ -49,20 +54,38 @@ _IN_NAMES = frozenset(" _-./~")
 
 def visible(text: str) -> str:
     """Escape control, reordering and invisible characters; a newline stays, and so does a tab."""
-    return _BEYOND_ASCII.sub(_shown_run, _ODD_BLANKS.sub(_shown_blanks, text))
+    return _with_escapes(text, _escaped)
 
 
-def _shown_blanks(match: re.Match[str]) -> str:
+def visible_json(value: Any, *, is_ascii: bool = False) -> str:
+    """A value as indented JSON with the escapes of JSON for what `visible` escapes, so that it is the same value.
+
+    With `is_ascii` everything beyond ASCII is escaped. Raises the errors of `json.dumps`.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=is_ascii, indent=2)
+    except RecursionError:
+        # The encoder without indentation is in C, which takes three times as many levels.
+        text = json.dumps(value, ensure_ascii=is_ascii)
+    return _with_escapes(text, _json_escaped)
+
+
+def _with_escapes(text: str, escape: Escape) -> str:
+    shown = _ODD_BLANKS.sub(lambda match: _shown_blanks(match, escape), text)
+    return _BEYOND_ASCII.sub(lambda match: _shown_run(match, escape), shown)
+
+
+def _shown_blanks(match: re.Match[str], escape: Escape) -> str:
     """Escape all blanks of a run but plain ones: a single no-break space is typography, a run of them is padding."""
-    return "".join(char if char == " " else _escaped(char) for char in match.group())
+    return "".join(char if char == " " else escape(char) for char in match.group())
 
 
-def _shown_run(match: re.Match[str]) -> str:
+def _shown_run(match: re.Match[str], escape: Escape) -> str:
     run, shown, marks = match.group(), [], 0
     for at, char in enumerate(run):
         marks = marks + 1 if _is_combining(char) else 0
         is_shown = _is_seen(run, at) and marks <= MOST_MARKS
-        shown.append(char if is_shown else _escaped(char))
+        shown.append(char if is_shown else escape(char))
     return "".join(shown)
 
 
@@ -91,6 +114,10 @@ def _is_selector(char: str) -> bool:
 def _escaped(char: str) -> str:
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _json_escaped(char: str) -> str:
+    return json.dumps(char)[1:-1] if char != "\x7f" else "\\u007f"
 
 
 def named(text: str) -> str:

@@ -16,6 +16,7 @@ import quopri
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from threading import Lock
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote_to_bytes
 
@@ -52,15 +53,38 @@ def is_public_header(name: str) -> bool:
     return name.lower() in PUBLIC_HEADERS or name.lower().endswith("-version")
 
 
+MAX_REGISTERED = 1000
+"""How many secrets of this process are remembered for `registered`, the newest ones."""
+
+_registered: dict[str, None] = {}
+_registering = Lock()
+
+
+def registered() -> "Redactor":
+    """Return a redactor of the secrets of all redactors that this process has made, for texts of unknown origin."""
+    with _registering:
+        secrets = list(_registered)
+    return Redactor(secrets)
+
+
 class Redactor:
     """Hides the given secrets and all values with a secret name; immutable and safe across threads."""
 
     def __init__(self, secrets: Iterable[str] = (), *, names: Iterable[str] = ()) -> None:
         self._secrets = tuple(sorted({secret for secret in secrets if len(secret) >= SHORTEST}, key=len, reverse=True))
+        with _registering:
+            _registered.update(dict.fromkeys(self._secrets))
+            for oldest in list(_registered)[:-MAX_REGISTERED]:
+                del _registered[oldest]
         self._names = frozenset(_LETTERS.sub("", name.lower()) for name in names)
 
     def __repr__(self) -> str:
         return f"Redactor({len(self._secrets)} secrets)"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The secrets that are hidden, the longest first."""
+        return self._secrets
 
     def extended(self, secrets: Iterable[str]) -> "Redactor":
         """Return a redactor that hides these secrets too."""

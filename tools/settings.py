@@ -14,6 +14,8 @@ from restgpt.specs.operation import Operation
 from restgpt.specs.reading.download import public_url
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.model.role import ROLES
+from restgpt.tools.network.addresses import Origin
+from restgpt.tools.network.authority import Authority, authority_of, web_origin_of
 from restgpt.tools.redaction import is_public_header
 
 AUTH_PREFIX = "RESTGPT_AUTH_"
@@ -24,8 +26,23 @@ CONCURRENCY = 256
 """The most nodes of one process that run at once under asyncio, unless `RESTGPT_CONCURRENCY` is set."""
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable with which the user asks for the content of prompts, replies and calls in spans."""
+SERVER_HOSTS, SERVER_ORIGINS = "RESTGPT_SERVER_HOSTS", "RESTGPT_SERVER_ORIGINS"
 COLLECTOR = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 """The variables with which the user names the collector that gets traces."""
+MODEL_ADDRESSES = {
+    "OPENAI_BASE_URL": "OPENAI_API_KEY",
+    "OPENAI_API_BASE": "OPENAI_API_KEY",
+    "AZURE_OPENAI_ENDPOINT": "AZURE_OPENAI_API_KEY",
+    "ANTHROPIC_BASE_URL": "ANTHROPIC_API_KEY",
+    "ANTHROPIC_API_URL": "ANTHROPIC_API_KEY",
+    "MISTRAL_BASE_URL": "MISTRAL_API_KEY",
+    "GROQ_API_BASE": "GROQ_API_KEY",
+    "GROQ_BASE_URL": "GROQ_API_KEY",
+    "DEEPSEEK_API_BASE": "DEEPSEEK_API_KEY",
+    "CO_API_URL": "COHERE_API_KEY",
+    "OLLAMA_HOST": "OLLAMA_API_KEY",
+}
+"""The variables with which providers' packages read the address of a model's server, and that of its key."""
 Decision = Literal["allow", "ask", "deny"]
 Kind = Literal["read", "change"]
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -45,6 +62,7 @@ _ENTRY_KEYS = (
     "hosts",
     "auth_servers",
     "allow_private",
+    "retry_429",
     "requests_per_second",
     "ca_file",
     "cert_file",
@@ -57,6 +75,8 @@ _EFFECT_KEYS = ("effect", *_CRITERIA)
 MODEL = "model"
 """The word in `from` that lets values through which a model wrote."""
 _OWN_SOURCES = ("user", "document", "self")
+
+_SECRET_ENDS = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 
 
 class Secret:
@@ -131,9 +151,10 @@ class ApiEntry:
     `hosts` are further hosts that redirects may lead to; they get no credentials. `auth_servers` are URLs of token
     servers that may get the API's client secret if its document names them. `ca_file` holds the certificate authorities
     that the server's certificate is verified by, instead of the default ones. `cert_file` and `key_file`
-    are the client certificate. `missing` lists unset environment variables that the secrets need; a request to the API
-    then fails, but the other APIs work. `notes` is the user's own text about the API, which models read. `sources` are
-    the entries whose values requests to this API may hold unasked, and `MODEL`.
+    are the client certificate. Without `retry_429` a change that the API answers 429 is not sent again. `missing` lists
+    unset environment variables that the secrets need; a request to the API then fails, but the other APIs work. `notes`
+    is the user's own text about the API, which models read. `sources` are the entries whose values requests to this API
+    may hold unasked, and `MODEL`.
     """
 
     name: str
@@ -149,6 +170,7 @@ class ApiEntry:
     auth_servers: tuple[str, ...] = ()
     allow_private: bool = False
     requests_per_second: float | None = None
+    retry_429: bool = True
     ca_file: Path | None = None
     cert_file: Path | None = None
     key_file: Path | None = None
@@ -176,6 +198,7 @@ class ApiEntry:
             self.spec,
             policy=tuple(rule for rule in policy if rule.decision or rule.from_user),
             effects=tuple(rule for rule in self.effects if rule.effect == "change"),
+            retry_429=self.retry_429,
         )
 
     def secrets(self) -> list[Secret]:
@@ -189,12 +212,66 @@ class ApiEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerAccess:
+    """Who may talk to the servers of this program beside programs on this machine, as the user says.
+
+    `hosts` are names that lead to a server, such as that of a proxy: without a port for any port, and `*.example.com`
+    for all names below a domain. `origins` are those of pages that may use it.
+    """
+
+    hosts: tuple[Authority, ...] = ()
+    origins: tuple[Origin, ...] = ()
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None) -> "ServerAccess":
+        """Read `RESTGPT_SERVER_HOSTS` and `RESTGPT_SERVER_ORIGINS`, with commas between; raises SettingsError."""
+        given = os.environ if environ is None else environ
+        hosts, origins = (_listed(given.get(name, "")) for name in (SERVER_HOSTS, SERVER_ORIGINS))
+        return cls(tuple(map(_named_host, hosts)), tuple(map(_named_origin, origins)))
+
+    def with_origin(self, origin: Origin) -> "ServerAccess":
+        """The same, and pages of one more origin."""
+        return replace(self, origins=(*self.origins, origin))
+
+    def has_host(self, host: Authority) -> bool:
+        """Whether the user names a host."""
+        return any(
+            known.port in (None, host.port)
+            and (host.host.endswith(known.host[1:]) if known.host.startswith("*.") else host.host == known.host)
+            for known in self.hosts
+        )
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _named_host(text: str) -> Authority:
+    below = text.removeprefix("*.")
+    if (host := authority_of(below)) is None:
+        raise SettingsError(
+            f"{SERVER_HOSTS}: {text!r} is no host. Write agent.example.com, agent.example.com:8443 or *.example.com."
+        )
+    return host if below == text else replace(host, host=f"*.{host.host}")
+
+
+def _named_origin(text: str) -> Origin:
+    if (origin := web_origin_of(text.removesuffix("/"))) is None:
+        raise SettingsError(
+            f"{SERVER_ORIGINS}: {text!r} is no origin. Write scheme, host and port only, such as "
+            "https://chat.example.com or http://localhost:3000."
+        )
+    return origin
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings from outside the program; each entry point builds them once by `from_env`.
 
     `beside` holds the documents in use that are no entries of `apis.yaml`, by identity and base URL. `recipes` is the
     folder of the recipes, which may not exist. `mcp_key` seals the handles of MCP servers, which make a key of their
-    own without it; `mcp_tokens` are the bearer tokens of their clients, by subject.
+    own without it; `mcp_tokens` are the bearer tokens of their clients, by subject. `server` says who else may talk to
+    servers.
     """
 
     model: str | None = None
@@ -212,6 +289,7 @@ class Settings:
     recipes: Path = Path(RECIPES_FOLDER)
     mcp_key: Secret | None = None
     mcp_tokens: Mapping[str, Secret] = field(default_factory=dict)
+    server: ServerAccess = field(default_factory=ServerAccess)
 
     @classmethod
     def from_env(
@@ -247,6 +325,7 @@ class Settings:
             recipes=Path(recipes).expanduser() if recipes else (file.parent if file else Path()) / RECIPES_FOLDER,
             mcp_key=Secret(values["RESTGPT_MCP_KEY"]) if "RESTGPT_MCP_KEY" in values else None,
             mcp_tokens=bearer_tokens(values.get("RESTGPT_MCP_TOKEN", "")),
+            server=ServerAccess.from_env(values),
         )
 
     def load(self, name: str, *, base_url: str | None = None) -> Api:
@@ -343,6 +422,12 @@ class Settings:
         if self.database_url is not None:
             found.append(self.database_url)
         return [secret.reveal() for secret in found]
+
+
+def environment_secrets(environ: Mapping[str, str] | None = None) -> list[str]:
+    """Return the values of environment variables that hold secrets by their name, such as OPENAI_API_KEY."""
+    values = os.environ if environ is None else environ
+    return [value for name, value in values.items() if name.startswith(AUTH_PREFIX) or name.endswith(_SECRET_ENDS)]
 
 
 def concurrency_from_env(environ: Mapping[str, str] | None = None) -> int:
@@ -455,6 +540,8 @@ def _reason(error: Exception) -> str:
         return str(error.strerror)
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8 text"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
     import yaml
 
     mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
@@ -468,6 +555,32 @@ def load_dotenv(path: Path = Path(".env")) -> None:
     """
     for name, value in _read_dotenv(path).items():
         os.environ.setdefault(name, value)
+
+
+@dataclass(frozen=True, slots=True)
+class DotenvAddress:
+    """The address of a model's server that a `.env` file set.
+
+    `outer_key` is the variable of the provider's key if the environment has it from elsewhere; empty otherwise.
+    """
+
+    variable: str
+    url: str = field(repr=False)
+    outer_key: str = ""
+
+
+def addresses_of_dotenv(
+    path: Path = Path(".env"), environ: Mapping[str, str] | None = None
+) -> tuple[DotenvAddress, ...]:
+    """The addresses of models' servers that are in effect and that a `.env` file sets; raises SettingsError."""
+    given, values = os.environ if environ is None else environ, _read_dotenv(path)
+    found = []
+    for variable, key in MODEL_ADDRESSES.items():
+        url = values.get(variable)
+        if url and given.get(variable) == url:
+            is_outer = bool(given.get(key)) and given.get(key) != values.get(key)
+            found.append(DotenvAddress(variable, url, key if is_outer else ""))
+    return tuple(found)
 
 
 def _apis_file(given: Path | None, home: Path) -> Path | None:
@@ -491,10 +604,12 @@ def load_apis(path: Path | None, environ: Mapping[str, str]) -> Mapping[str, Api
 
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
+        return {} if raw is None else _read_entries(raw, path, environ)
+    except (yaml.YAMLError, ValueError, OSError, RecursionError) as error:
         raise SettingsError(f"{path} cannot be read: {_reason(error)}") from None
-    if raw is None:
-        return {}
+
+
+def _read_entries(raw: Any, path: Path, environ: Mapping[str, str]) -> dict[str, ApiEntry]:
     reader = _EntryReader(path, environ)
     entries = reader.mapping(raw, "")
     reader.refuse_duplicates([str(name) for name in entries])
@@ -589,6 +704,7 @@ class _EntryReader:
             hosts=self.texts(given.get("hosts") or [], f"{name}.hosts"),
             auth_servers=self._addresses(given.get("auth_servers"), f"{name}.auth_servers"),
             allow_private=self._flag(given.get("allow_private", False), f"{name}.allow_private"),
+            retry_429=self._flag(given.get("retry_429", True), f"{name}.retry_429"),
             requests_per_second=self._rate(given.get("requests_per_second"), f"{name}.requests_per_second"),
             ca_file=ca_file,
             cert_file=cert_file,

@@ -9,8 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-MOST_DEPTH = 100
-"""The deepest nesting that the serialisers of stores and checkpoints accept."""
+from restgpt.specs.reading.nesting import MAX_DEPTH
 
 LONGEST_DECIMAL_BITS = 14_000
 """The most bits of an integer that is written in decimal; Python raises ValueError for much longer ones."""
@@ -36,9 +35,9 @@ def storable_value(value: Any, depth: int = 0) -> Any:
         return value if -(2**63) <= value < 2**63 else _digits(value)
     if isinstance(value, float) and math.isfinite(value):
         return value
-    if depth < MOST_DEPTH and isinstance(value, Mapping):
+    if depth < MAX_DEPTH and isinstance(value, Mapping):
         return {storable_text(str(name)): storable_value(item, depth + 1) for name, item in value.items()}
-    if depth < MOST_DEPTH and isinstance(value, list | tuple):
+    if depth < MAX_DEPTH and isinstance(value, list | tuple):
         return [storable_value(item, depth + 1) for item in value]
     return "…" if isinstance(value, Mapping | list | tuple) else storable_text(str(value))
 

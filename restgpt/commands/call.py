@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 from uuid import uuid4
@@ -84,6 +83,8 @@ def call(
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
         from restgpt.commands.sources import Sources, find_operation
+        from restgpt.tools.errors import ArgumentError
+        from restgpt.tools.request.arguments import deep_arguments
         from restgpt.tools.settings import Settings
 
         settings = Settings.from_env()
@@ -91,6 +92,9 @@ def call(
         apis = sources.load(settings)
         found = find_operation(operation, apis)
         given = _arguments(arguments)
+        # Before the id of the thread, which is a hash of the arguments.
+        if deep := deep_arguments(given):
+            raise ArgumentError(deep, operation=found.name)
         if output is not None:
             _check_output(output)
         chosen: Writes = "dry-run" if dry_run else writes
@@ -121,7 +125,7 @@ class _UnknownOutcome:
 
 @dataclass(slots=True)
 class _SingleCall:
-    """One call and its session. A change has its own thread, whose id is a hash of the operation and its arguments.
+    """One call and its session. A change has its own thread, whose id is a hash of what it sends.
 
     So the same command finds its earlier attempt, and `restgpt undo THREAD` finds the change.
     """
@@ -251,8 +255,9 @@ def _open_call(
 
 
 def _thread_id(operation: "Operation", arguments: Mapping[str, Any]) -> str:
-    parts = [operation.api.name, operation.name, operation.base_url, arguments]
-    return f"call-{sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]}"
+    from restgpt.calling.idempotency import identity_of
+
+    return f"call-{identity_of(operation, arguments)[:12]}"
 
 
 def _next_call(journal: Any, thread: str) -> tuple[str, _UnknownOutcome | None]:
@@ -390,7 +395,9 @@ def _arguments(text: str) -> dict[str, Any]:
         text = _read(Path(text[1:]))
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise UsageError("--args is nested too deeply to be read. Give arguments with fewer levels.") from None
+    except ValueError as error:
         raise UsageError(f'--args is not JSON ({error}). Write, for example, \'{{"path": {{"id": 1}}}}\'.') from None
     if not isinstance(value, dict):
         raise UsageError('--args is not a JSON object. Write an object such as {"path": {…}, "query": {…}, "body": …}.')

@@ -1,6 +1,5 @@
 """A thread without a model, such as a call of an MCP client: finished after a kill, decided, and reported."""
 
-import json
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
@@ -9,6 +8,7 @@ from restgpt.commands.failure import Exit, UsageError
 from restgpt.commands.review import Verdict
 from restgpt.commands.terminal import Terminal
 from restgpt.outcome import Called, Pending
+from restgpt.tools.quotation import visible_json
 
 if TYPE_CHECKING:
     from restgpt.commands.thread import ThreadRecord
@@ -93,7 +93,7 @@ class ClientThread:
         if isinstance(value, str):
             self._terminal.answer(value)
         elif value is not None and not isinstance(value, bytes):
-            self._terminal.answer(json.dumps(value, ensure_ascii=False, indent=2))
+            self._terminal.answer(visible_json(value))
         if called.ok:
             self._terminal.note(f"Undo it with: restgpt undo {thread}")
 

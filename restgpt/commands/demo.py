@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.failure import Exit, UsageError, reported
+from restgpt.commands.model_address import say_address_of_dotenv
 from restgpt.commands.options import AsJson, Quiet
 from restgpt.commands.terminal import Terminal
 
@@ -64,6 +65,8 @@ def demo(
             raise UsageError("--record saves the replies of a chat model. Name the model with --model.")
         apis = _serve_worlds(stack, dict.fromkeys(item.world for item in INSTRUCTIONS))
         terminal.note(_introduction(model))
+        if model is not None:
+            say_address_of_dotenv(terminal)
         chat_model = _model(model, record)
         outcomes = [_run(terminal, item, apis[item.world], chat_model) for item in INSTRUCTIONS]
         runs = [

@@ -76,7 +76,7 @@ def explain(error: BaseException) -> tuple[str, Exit]:
         )
     if isinstance(error, sqlite3.Error):
         remedy = "Check that its disk has free space, that you may write to it, and that no other program uses it."
-        return f"The database file of the threads failed: {error}. {remedy}", Exit.USAGE
+        return f"The database file of the threads failed: {error}. {remedy}{_lost(error)}", Exit.USAGE
     if isinstance(error, NoModelError):
         from restgpt.commands.local_model import offer
 
@@ -100,9 +100,18 @@ def explain(error: BaseException) -> tuple[str, Exit]:
         return _sentence(error), Exit.USAGE
     return (
         f"The database of the threads failed ({type(error).__name__}). Check that it runs and can be reached, and that "
-        "no process of RestGPT is stopped while it writes.",
+        f"no process of RestGPT is stopped while it writes.{_lost(error)}",
         Exit.USAGE,
     )
+
+
+def _lost(error: BaseException) -> str:
+    """Return what was sent before the database failed, and how to go on without repeating it."""
+    from restgpt.tools.exits import sent_before
+
+    if not (sent := sent_before(error)):
+        return ""
+    return f" {sent} Check it at the API before you repeat it; `restgpt threads THREAD` shows what is known."
 
 
 def _sentence(error: BaseException) -> str:

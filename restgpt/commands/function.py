@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from restgpt.commands.failure import Exit, UsageError, reported
+from restgpt.commands.model_address import say_address_of_dotenv
 from restgpt.commands.options import AsJson
 from restgpt.commands.terminal import Terminal
 
@@ -71,6 +72,7 @@ def function(
         )
         found = [one for source in functions for one in _read(source, text, base_url)]
         graph = build_functions_graph(found, context=context, checkpointer=_memory())
+        say_address_of_dotenv(terminal)
         _show(terminal, _converse(terminal, graph, text))
 
 

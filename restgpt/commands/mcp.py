@@ -210,7 +210,7 @@ def _serve_http(server: "Server[Any]", terminal: Terminal, settings: "Settings",
     from restgpt.mcp.http import PATH, make_app
     from restgpt.mcp.principal import Tokens
 
-    app = make_app(server, host, Tokens(settings.mcp_tokens))
+    app = make_app(server, host, Tokens(settings.mcp_tokens), settings.server)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

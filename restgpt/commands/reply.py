@@ -5,6 +5,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from restgpt.commands.terminal import Terminal
+from restgpt.tools.quotation import visible_json
 
 if TYPE_CHECKING:
     from restgpt.tools.response.reply import Reply
@@ -21,7 +22,7 @@ def print_body(terminal: Terminal, reply: "Reply") -> None:
         else:
             sys.stdout.buffer.write(reply.body)
     elif value is not None:
-        terminal.answer(json.dumps(value, ensure_ascii=False, indent=2))
+        terminal.answer(visible_json(value))
 
 
 def reply_document(reply: "Reply") -> dict[str, Any]:
@@ -55,7 +56,11 @@ def _body(reply: "Reply") -> Any:
 
 
 def _strict_json(text: str) -> Any:
-    """Decode JSON; return the text itself if it is not JSON or has numbers that JSON cannot write, such as NaN."""
+    """Decode JSON; return the text itself if it is not JSON, too deep, or has numbers that JSON cannot write (NaN)."""
+    from restgpt.specs.reading.nesting import is_too_deep
+
+    if is_too_deep(text.encode()):
+        return text
     try:
         value = json.loads(text)
         json.dumps(value, allow_nan=False)

@@ -12,6 +12,7 @@ import typer
 
 from restgpt.commands.agent import Agent, Outcome
 from restgpt.commands.failure import Exit, expected_errors, explain, log
+from restgpt.commands.model_address import say_address_of_dotenv
 from restgpt.commands.review import ask_person, confirmation, pending_text
 from restgpt.commands.terminal import Terminal
 from restgpt.commands.thread import ThreadRecord, Threads
@@ -35,6 +36,8 @@ def run_thread(
     `settle` acts on the outcome of the run before it is reported.
     """
     settled = settle or _unchanged
+    if record.recipe is None or record.recipe["heals"]:
+        say_address_of_dotenv(terminal)
     record = threads.mark(record, "running")
     terminal.note(f"thread {record.thread}")
     try:

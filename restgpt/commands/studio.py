@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from restgpt.commands.failure import UsageError, reported
+from restgpt.commands.model_address import say_address_of_dotenv
 from restgpt.commands.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def studio(
         from restgpt.tools.settings import Settings
 
         settings = Settings.from_env()
+        say_address_of_dotenv(terminal)
         environment = QUIET | model_variables(settings, terminal)
         if not settings.apis:
             environment |= stack.enter_context(_simulated_board(settings, terminal))

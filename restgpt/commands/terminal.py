@@ -1,13 +1,12 @@
 """The output of a command: results on stdout, everything else on stderr, questions only at a terminal."""
 
-import json
 import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from restgpt.tools.quotation import visible
+from restgpt.tools.quotation import visible, visible_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,10 +37,10 @@ class Terminal:
             typer.echo(visible(text))
 
     def document(self, value: Any) -> None:
-        """Print the JSON document on stdout, if `--json` is given."""
+        """Print the JSON document on stdout, if `--json` is given; nothing in it is invisible or reorders the rest."""
         if self.as_json:
-            # Escape to ASCII on a terminal: JSON does not escape all control characters, such as U+009B.
-            typer.echo(json.dumps(value, ensure_ascii=sys.stdout.isatty(), indent=2))
+            is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+            typer.echo(visible_json(value, is_ascii=sys.stdout.isatty() or not is_utf8))
 
     def say(self, text: str) -> None:
         """Print a message on stderr, even with `--quiet`."""

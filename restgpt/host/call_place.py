@@ -4,11 +4,16 @@ LangGraph numbers the graphs that a node calls in the order of their starts, and
 first question that the node asks. A node that runs several tools at once, such as LangGraph's `ToolNode`, may start
 them in another order when it resumes: a person's approval of one change would then count for another. So a call has a
 place named after its arguments, and gets such an answer only if its question is the one that the person was shown.
+
+A node under asyncio ends at the first error of its tools, and a pause is one: the calls that are still under way are
+cancelled, among them the one whose question was just answered. So an error leaves a call only after the other calls.
 """
 
+import asyncio
 import json
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from threading import Lock
@@ -73,12 +78,45 @@ class CallPlace:
         return {"configurable": {"thread_id": self.configurable["thread_id"], "checkpoint_ns": namespace, **more}}
 
 
+class _Execution:
+    """The calls of one execution of a node. As a context of each call it holds back errors; cancellation is none."""
+
+    def __init__(self) -> None:
+        self._equal: Counter[str] = Counter()
+        self._under_way = 0
+        self._held: list[asyncio.Future[None]] = []
+        self._lock = Lock()
+
+    def number(self, digest: str) -> int:
+        """Return the number of one more call among the equal ones, from 1."""
+        with self._lock:
+            self._equal[digest] += 1
+            return self._equal[digest]
+
+    async def __aenter__(self) -> None:
+        with self._lock:
+            self._under_way += 1
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        own = asyncio.get_running_loop().create_future()
+        with self._lock:
+            self._under_way -= 1
+            if isinstance(error, Exception):
+                self._held.append(own)
+            freed, self._held = (self._held, []) if not self._under_way else ([], self._held)
+        for held in freed:
+            if not held.done():
+                held.get_loop().call_soon_threadsafe(_release, held)
+        if isinstance(error, Exception):
+            await own
+
+
 class CallPlaces:
     """Gives each call of a tool its place: equal calls of one node are numbered."""
 
     def __init__(self) -> None:
-        # A function of LangGraph's own that exists once for each execution of a node.
-        self._executions: WeakKeyDictionary[Any, Counter[str]] = WeakKeyDictionary()
+        # The key is a function of LangGraph's own that exists once for each execution of a node.
+        self._executions: WeakKeyDictionary[Any, _Execution] = WeakKeyDictionary()
         self._lock = Lock()
 
     def place(self, configurable: Mapping[str, Any], tool: str, given: Mapping[str, Any]) -> CallPlace | None:
@@ -88,11 +126,21 @@ class CallPlaces:
             return None
         written = json.dumps(given, sort_keys=True, default=str)
         digest = sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return CallPlace(configurable, f"{tool}:{digest}-{self._execution(scratchpad).number(digest)}")
+
+    def together(self, configurable: Mapping[str, Any]) -> AbstractAsyncContextManager[None]:
+        """Return a context that lets an error of a call, such as a pause, out once no call of the node is under way."""
+        scratchpad = configurable.get("__pregel_scratchpad")
+        return nullcontext() if scratchpad is None else self._execution(scratchpad)
+
+    def _execution(self, scratchpad: Any) -> _Execution:
         with self._lock:
-            seen = self._executions.setdefault(scratchpad.get_null_resume, Counter())
-            seen[digest] += 1
-            number = seen[digest]
-        return CallPlace(configurable, f"{tool}:{digest}-{number}")
+            return self._executions.setdefault(scratchpad.get_null_resume, _Execution())
+
+
+def _release(held: asyncio.Future[None]) -> None:
+    if not held.done():
+        held.set_result(None)
 
 
 def _questions(found: CheckpointTuple | None) -> set[str]:

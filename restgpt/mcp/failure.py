@@ -7,7 +7,8 @@ import sys
 from langgraph.errors import GraphRecursionError
 
 from restgpt.specs import SpecError, UnknownOperationError
-from restgpt.tools.errors import ArgumentError, RestgptError
+from restgpt.tools.errors import ArgumentError, RestgptError, name_and_place
+from restgpt.tools.exits import sent_before, text_without_secrets
 
 MOST_CHARACTERS = 4_000
 """The most characters of an error's text, which may repeat an argument."""
@@ -31,14 +32,23 @@ def explained(error: BaseException) -> str:
         return "The run reached the recursion limit of its graph. Give a smaller instruction."
     if isinstance(error, RestgptError | SpecError):
         return _sentence(error)
+    sent = sent_before(error)
     return (
         f"The database of the threads failed ({type(error).__name__}). Check that it can be reached and has space. "
-        "Call `pending` without a handle to see the state of your calls."
+        f"Call `pending` without a handle to see the state of your calls.{f' {sent}' if sent else ''}"
+    )
+
+
+def unforeseen(error: BaseException) -> str:
+    """Return the text about an error that nobody foresaw, with its type and place; its own text stays here."""
+    return (
+        f"restgpt failed with an unforeseen error, {name_and_place(error)}: a bug in restgpt. Call `pending` without a "
+        "handle to see the state of your calls."
     )
 
 
 def _sentence(error: BaseException) -> str:
-    text = str(error).strip() or type(error).__name__
+    text = text_without_secrets(str(error)).strip() or type(error).__name__
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:MOST_CHARACTERS]}…"
     if text.partition(" ")[0].isalpha():

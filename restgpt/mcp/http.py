@@ -1,7 +1,6 @@
-"""Streamable HTTP: the application of a server, the check of hosts and origins, and the bearer tokens.
+"""Streamable HTTP: the application of a server behind the check of access, and the bearer tokens.
 
-A page in a browser can send requests to a loopback address by a name of its own (DNS rebinding), so the headers Host
-and Origin have to name this server. On any other address every request needs a bearer token, which no page has.
+On any other address than loopback every request needs a bearer token, which no page in a browser has.
 """
 
 import ipaddress
@@ -18,18 +17,24 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from restgpt.mcp.principal import LOOPBACK, Tokens
+from restgpt.server.access import AccessCheck
 from restgpt.tools.errors import SettingsError
+from restgpt.tools.settings import ServerAccess
 
 PATH = "/mcp"
-LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+ALL_ADDRESSES = ("0.0.0.0", "::")
+EXPOSED = ("Mcp-Session-Id", "WWW-Authenticate")
+"""Headers of answers that a client in a page reads."""
 SCOPES: list[str] = []
 
 
-def make_app(server: Server[Any], host: str, tokens: Tokens) -> Starlette:
-    """Return the application that serves a server at `/mcp`, on `host`.
+def make_app(server: Server[Any], host: str, tokens: Tokens, access: ServerAccess) -> ASGIApp:
+    """Return the application that serves a server at `/mcp`, on `host`, to those that `AccessCheck` lets pass.
 
     Raises `SettingsError` for another address than loopback without tokens.
     """
@@ -38,12 +43,20 @@ def make_app(server: Server[Any], host: str, tokens: Tokens) -> Starlette:
             f"Everybody who reaches {host} could use your APIs. Set RESTGPT_MCP_TOKEN to a token that clients have to "
             "send, or leave out --host to serve this machine only."
         )
-    manager = StreamableHTTPSessionManager(server, security_settings=_security(host))
+    # The SDK compares the beginnings of hosts and origins only, so its check is off.
+    unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    manager = StreamableHTTPSessionManager(server, security_settings=unchecked)
     app: Any = StreamableHTTPASGIApp(manager)
-    middleware = []
+    # Outside of the tokens, because a browser asks with a preflight that has none.
+    pages = [str(origin) for origin in access.origins]
+    middleware = [
+        Middleware(
+            CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED
+        )
+    ]
     if tokens:
         app = RequireAuthMiddleware(app, SCOPES)
-        middleware = [Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(_Verifier(tokens)))]
+        middleware.append(Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(_Verifier(tokens))))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -51,7 +64,8 @@ def make_app(server: Server[Any], host: str, tokens: Tokens) -> Starlette:
             yield
 
     routes = [Route(PATH, endpoint=app), Route(f"{PATH}/{{tags}}", endpoint=app)]
-    return Starlette(routes=routes, middleware=middleware, lifespan=lifespan)
+    served = Starlette(routes=routes, middleware=middleware, lifespan=lifespan)
+    return AccessCheck(served, access, names=(host,), any_host=host in ALL_ADDRESSES)
 
 
 def principal_of(context: ServerRequestContext[Any, Any]) -> str:
@@ -71,20 +85,6 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def _security(host: str) -> TransportSecuritySettings:
-    """Return the hosts and origins of requests that are served; tokens guard a server on all addresses."""
-    if host in ("0.0.0.0", "::"):
-        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    own = f"[{host}]" if ":" in host else host
-    names = sorted({own, *LOOPBACK_NAMES})
-    return TransportSecuritySettings(
-        allowed_hosts=[*names, *(f"{name}:*" for name in names)],
-        allowed_origins=[
-            f"{scheme}://{name}{port}" for scheme in ("http", "https") for name in names for port in ("", ":*")
-        ],
-    )
 
 
 class _Verifier:

@@ -3,13 +3,13 @@
 What a client gives was written by a model of its host, so nothing of it counts as the words of the user.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.types import Command
 
 from restgpt.calling.recipes.recipe import Recipe
@@ -17,7 +17,7 @@ from restgpt.client import OutdatedDecisionError, UnknownThreadError
 from restgpt.graph.build import build_graph, recursion_limit
 from restgpt.graph.persistence import Persistence
 from restgpt.graph.recipes.build import build_recipe, narrowed
-from restgpt.nodes.conversation import RELAYED
+from restgpt.nodes.conversation import RELAYED, told_apis
 from restgpt.nodes.resources import Resources
 from restgpt.outcome import Pending
 from restgpt.tools.errors import StoppingError
@@ -25,11 +25,15 @@ from restgpt.tools.errors import StoppingError
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The end of a run: what it answered, or why it did not reach its end."""
+    """The end of a run: what it answered, or why it did not reach its end.
+
+    `apis` are the ids and names of the APIs that answered in it, whose values the text may hold.
+    """
 
     thread: str
     text: str
     ok: bool = True
+    apis: Mapping[str, str] = field(default_factory=dict)
 
 
 class CancelledRunError(StoppingError):
@@ -73,12 +77,13 @@ class Run:
     """One kind of runs: how the graph and its input are made of what a run was given, and the answer of its state."""
 
     graph: Callable[[Mapping[str, Any]], Any]
-    input: Callable[[Mapping[str, Any]], Any]
+    input: Callable[[Mapping[str, Any]], dict[str, Any]]
     answer: Callable[[str, Mapping[str, Any]], Answer]
 
-    def begin(self, thread: str, given: Mapping[str, Any]) -> Pending | Answer:
-        """Begin a run, up to its first pause or its end."""
-        return self._driven(self.graph(given), thread, self.input(given))
+    def begin(self, thread: str, given: Mapping[str, Any], seen: Sequence[AnyMessage] = ()) -> Pending | Answer:
+        """Begin a run, up to its first pause or its end; `seen` tells which APIs the client's model has read."""
+        made = self.input(given)
+        return self._driven(self.graph(given), thread, {**made, "messages": [*seen, *made.get("messages", ())]})
 
     def standing(self, thread: str, given: Mapping[str, Any]) -> Pending | Answer:
         """Return the state of a run; a killed one goes on first. Raises `UnknownThreadError` if it never began."""
@@ -143,7 +148,8 @@ def _of_agent(thread: str, values: Mapping[str, Any]) -> Answer:
     program = values.get("program") or {}
     is_fulfilled = values.get("decision", {}).get("fulfilled") is not False
     is_whole = program.get("writer") != "recipe" or program.get("end") in ("report", "unknown")
-    return Answer(thread, str(values.get("answer", "")), ok=is_fulfilled and is_whole)
+    apis = told_apis(values.get("messages", ()))
+    return Answer(thread, str(values.get("answer", "")), ok=is_fulfilled and is_whole, apis=apis)
 
 
 def _config(thread: str) -> Any:

@@ -5,6 +5,7 @@ A change is asked about before it is sent. Up to version 2025-11-25 the server a
 the call once more, with the answer. Either way the question is in a checkpoint, so a killed server goes on.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.metadata import version
@@ -23,11 +24,14 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from restgpt.host.definitions import Definition
 from restgpt.host.reading import TEMPLATE
 from restgpt.mcp.elicitation import FORM, KEY, decision_of, elicitation, is_asked_by_form, question
+from restgpt.mcp.failure import foreseen, unforeseen
 from restgpt.mcp.runs import watched
 from restgpt.mcp.seal import Sealed, SealError, Seals, digest_of
 from restgpt.mcp.service import Left, Said, Service, UnknownToolError
 from restgpt.outcome import Pending
 from restgpt.tools.errors import RestgptError, SettingsError
+
+log = logging.getLogger("restgpt.mcp")
 
 Context = ServerRequestContext[Any, Any]
 Principal = Callable[[Context], str]
@@ -215,7 +219,15 @@ class _Handlers:
         """Do work in a thread; a cancelled request does not wait for it, and what it saves stays saved."""
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(MOST_AT_ONCE)
-        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+        try:
+            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+        except foreseen():
+            raise
+        except Exception as error:
+            # The SDK would send its text to the client.
+            log.error("A request failed", exc_info=error)
+            told = unforeseen(error)
+        raise MCPError(types.INTERNAL_ERROR, told)
 
 
 class _Watch:

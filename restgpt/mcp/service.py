@@ -1,11 +1,10 @@
 """The tools of a server, without the protocol: each returns a text (`Said`), or a thread and its state (`Left`)."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
-
-from jsonschema import Draft202012Validator
 
 from restgpt.calling.recipes.recipe import Recipe
 from restgpt.client import Client
@@ -15,15 +14,19 @@ from restgpt.host.direct import MOST, direct_definitions
 from restgpt.host.operations import FOUND, described_text, found_text
 from restgpt.host.preview import Preview, preview, preview_ran
 from restgpt.host.reading import ResultPage, parse_uri, read, result_uri
-from restgpt.mcp.failure import explained, foreseen
+from restgpt.mcp.arguments import check_arguments
+from restgpt.mcp.failure import explained, foreseen, unforeseen
 from restgpt.mcp.runs import Answer
 from restgpt.mcp.seal import Seals
 from restgpt.mcp.threads import PROGRAM, Begun, Standing, Threads
+from restgpt.nodes.recipes.record import filled
 from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.prompts import fenced
 from restgpt.specs import Api, Operation, UnknownOperationError
 from restgpt.tools.errors import RestgptError, SettingsError
 from restgpt.tools.response.preview import preview_text
+
+log = logging.getLogger("restgpt.mcp")
 
 MOST_WAITING = 10
 """The most threads that `pending` without a handle reports."""
@@ -74,13 +77,6 @@ class UnknownToolError(RestgptError):
     def __init__(self, name: str, known: Sequence[str]) -> None:
         near = get_close_matches(name, known, n=3) or list(known)[:20]
         super().__init__(f"There is no tool {name[:100]!r}. Near names: {', '.join(near)}.")
-
-
-class ToolArgumentError(RestgptError):
-    """The arguments do not fit the schema of the tool."""
-
-    def __init__(self, name: str, problems: Sequence[str]) -> None:
-        super().__init__(f"The arguments of the tool {name} do not fit: {'; '.join(problems)}. Nothing was sent.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +164,10 @@ class Service:
             if (operation := tools.operations.get(name)) is not None:
                 # The schema of a direct tool may be shortened, so the document decides whether the arguments fit.
                 return Left(*self._threads.call(principal, self._catalogue.name_of(operation), arguments))
-            _check(tools.definitions[name], arguments)
-            if (tool := self._tools.get(name)) is not None:
-                return tool(principal, arguments)
-            return self._run_recipe(principal, {"name": name, "inputs": arguments})
+            if (tool := self._tools.get(name)) is None:
+                return self._run_recipe(principal, {"name": name, "inputs": arguments})
+            check_arguments(tools.definitions[name], arguments)
+            return tool(principal, arguments)
         except UnknownOperationError as error:
             raise self._nearer(error) from None
 
@@ -190,7 +186,7 @@ class Service:
 
     def _call(self, principal: str, given: Arguments) -> Left:
         pages = int(given.get("pages", 1))
-        return Left(*self._threads.call(principal, given["operation"], given.get("arguments") or {}, pages=pages))
+        return Left(*self._threads.call(principal, given["operation"], given.get("arguments", {}), pages=pages))
 
     def _run_program(self, principal: str, given: Arguments) -> Left:
         started = {key: given[key] for key in ("code", "thread") if given.get(key)}
@@ -201,7 +197,10 @@ class Service:
         if recipe is None:
             near = get_close_matches(given["name"], list(self._recipes), n=3) or list(self._recipes)[:20]
             return Said(f"There is no recipe {given['name'][:100]!r}. Near names: {', '.join(near)}.", is_error=True)
-        started = {"recipe": recipe.to_json(), "inputs": dict(given.get("inputs") or {})}
+        inputs = dict(given.get("inputs", {}))
+        # Inputs that do not fit begin no thread.
+        filled(recipe, inputs)
+        started = {"recipe": recipe.to_json(), "inputs": inputs}
         return Left(*self._threads.run(principal, "recipe", started))
 
     def _ask(self, principal: str, given: Arguments) -> Left:
@@ -332,6 +331,10 @@ def _or_error(work: Callable[[], Said | Left]) -> Said | Left:
         return Said(BUSY, is_error=True)
     except foreseen() as error:
         return Said(explained(error), is_error=True)
+    except Exception as error:
+        # The SDK would send its text to the client's model.
+        log.error("A tool failed", exc_info=error)
+        return Said(unforeseen(error), is_error=True)
 
 
 def _link(seen: Preview) -> str:
@@ -346,14 +349,6 @@ def _of_undo(undone: Undone) -> Said:
     ]
     facts = {"status": "undone" if undone.ok else "failed", "thread": undone.thread}
     return Said("\n".join(lines), is_error=not undone.ok, facts=facts)
-
-
-def _check(definition: Definition, arguments: Arguments) -> None:
-    """Raise `ToolArgumentError` for arguments that do not fit the schema of a tool."""
-    problems = Draft202012Validator(definition.input_schema).iter_errors(dict(arguments))
-    found = [f"{'/'.join(map(str, item.path)) or 'arguments'}: {item.message[:200]}" for item in problems]
-    if found:
-        raise ToolArgumentError(definition.name, found[:5])
 
 
 def _tag_error(tags: Sequence[str], count: int, known: set[str]) -> SettingsError:

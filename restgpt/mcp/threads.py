@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from langgraph.store.base import BaseStore
 
+from restgpt.calling.idempotency import identity_of
 from restgpt.calling.reversal import undo_thread
 from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
 from restgpt.graph.persistence import Persistence
@@ -51,11 +52,12 @@ class Begun:
     given: Mapping[str, Any]
     at: float
     is_over: bool = False
+    identity: str = ""
 
     @property
     def digest(self) -> str:
-        """The hash of kind and input, by which an equal thread is found."""
-        return digest_of([self.kind, self.given])
+        """The hash of kind and input, by which an equal thread is found; that of a call has its `identity`."""
+        return digest_of([self.kind, self.identity or self.given])
 
 
 class Records(Protocol):
@@ -122,7 +124,7 @@ class Threads:
         made = self._client.draft(operation, arguments, pages=pages, conversation=principal)
         given = {"operation": made.name, "arguments": dict(arguments), "pages": pages}
         if not made.effect.is_read:
-            return self.run(principal, CALL, given)
+            return self._begin(principal, CALL, given, identity=identity_of(made.operation, arguments))
         thread = _new_thread(CALL)
         standing = self._client.carry_out(made, conversation=principal, thread=thread)
         if isinstance(standing, Pending):
@@ -138,8 +140,10 @@ class Threads:
         """
         return self._begin(principal, kind, given)
 
-    def _begin(self, principal: str, kind: str, given: Mapping[str, Any]) -> tuple[Standing, bool]:
-        begun = Begun(self._thread(principal, kind, given), kind, given, self._clock())
+    def _begin(
+        self, principal: str, kind: str, given: Mapping[str, Any], *, identity: str = ""
+    ) -> tuple[Standing, bool]:
+        begun = Begun(self._thread(principal, kind, given), kind, given, self._clock(), identity=identity)
         # An equal call that arrives at the same moment, on any server of the database, must find this one.
         with self._lock(f"{principal} {begun.digest}"):
             before = self._book.unfinished(principal, begun.digest)
@@ -169,7 +173,7 @@ class Threads:
             named: Any = {"as_thread" if is_new else "thread": begun.thread}
             return self._client.run(given["code"], conversation=principal, **named)
         if begun.kind != CALL:
-            return self._runs[begun.kind].begin(begun.thread, given)
+            return self._runs[begun.kind].begin(begun.thread, given, self._client.seen_messages(principal))
         return self._client.call(
             given["operation"], given["arguments"], pages=given["pages"], conversation=principal, thread=begun.thread
         )
@@ -267,11 +271,16 @@ class Threads:
 
         def settle(standing: Standing) -> Standing:
             self._mark(begun, _status_of(standing))
+            if isinstance(standing, Answer):
+                self._client.earlier.read(principal, standing.apis)
             if not isinstance(standing, Pending) and not begun.is_over:
                 with self._answering:
                     self._answered.setdefault(principal, {})[begun.thread] = (begun, watching())
             return standing
 
+        if begun.kind in (CALL, PROGRAM) and "/" not in begun.thread:
+            # Another process may have begun the thread.
+            self._client.earlier.expect(begun.thread, principal)
         with self._lock(begun.thread.partition("/")[0]):
             self._mark(begun, "running")
             try:
@@ -302,6 +311,7 @@ class _Book:
             "digest": begun.digest,
             "at": begun.at,
             "is_over": begun.is_over,
+            "identity": begun.identity,
         }
         self._store.put(_namespace(principal), _key(begun.thread), value, index=False)
 
@@ -344,4 +354,11 @@ def _key(thread: str) -> str:
 
 def _entry(item: Any) -> Begun:
     value = item.value
-    return Begun(item.key.replace(".", "/"), value["kind"], value["given"], value["at"], value["is_over"])
+    return Begun(
+        item.key.replace(".", "/"),
+        value["kind"],
+        value["given"],
+        value["at"],
+        value["is_over"],
+        value.get("identity", ""),
+    )

@@ -107,10 +107,20 @@ def arguments_of(
 def grouped(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments grouped by their place in the request, which are given so, or by name as those of the function.
 
-    Raises SignatureError for names that the function does not have.
+    Raises SignatureError for names that the function does not have, and for a place that is no object.
     """
-    is_grouped = all(key == BODY or (key in GROUPS.values() and isinstance(given[key], Mapping)) for key in given)
-    return dict(given) if is_grouped else arguments_of(operation, given)
+    places = [key for key in given if key in GROUPS.values()]
+    wrong = [key for key in places if not isinstance(given[key], Mapping)]
+    has_names = any(key != BODY and key not in places for key in given)
+    if not wrong and not has_names:
+        return dict(given)
+    try:
+        return arguments_of(operation, given)
+    except SignatureError:
+        if has_names or not wrong:
+            raise
+        problems = [f"{key!r} must be an object with the {key} arguments by their names." for key in wrong]
+        raise SignatureError(problems, "A place without arguments is left out.") from None
 
 
 class _Call:

@@ -1,14 +1,16 @@
 """Downloading a document over HTTP, within a time limit and a size limit, from the host that the URL names."""
 
-import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from restgpt.specs.problem import SpecError
 
 if TYPE_CHECKING:
     import requests
+
+    from restgpt.specs.watchdog import Watchdog
 
 FETCH_SECONDS = 30.0
 DOWNLOAD_SECONDS = 300.0
@@ -39,21 +41,42 @@ def public_url(url: str) -> str:
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
 
 
-def fetch_url(url: str) -> Download:
+def fetch_url(url: str, *, seconds: float = DOWNLOAD_SECONDS) -> Download:
     """Download a document; raises SpecError, whose message holds no secrets of the URL.
 
-    A redirect to another host is refused: that host may be inside a private network.
+    A redirect to another host is refused: that host may be inside a private network. The download with its redirects
+    ends after `seconds`, however slowly the server sends.
     """
-    import requests
+    # Imported here because it loads socket, which takes longer to import than most documents to read.
+    from restgpt.specs.watchdog import Watchdog
 
     try:
-        label, address = public_url(url), url
+        label = public_url(url)
     except ValueError:
         raise SpecError("cannot fetch the document: its URL cannot be read") from None
+    watchdog = Watchdog()
+    try:
+        with watchdog.within(seconds):
+            found = _download(url, label, watchdog)
+    except SpecError:
+        if not watchdog.was_aborted:
+            raise
+    # A head or a body that the watchdog cut off can look like a whole one.
+    if watchdog.was_aborted:
+        raise SpecError(f"cannot fetch {label}: it took more than {seconds:g} seconds")
+    return found
+
+
+def _download(url: str, label: str, watchdog: "Watchdog") -> Download:
+    """Send the requests of a download; raises SpecError."""
+    import requests
+
+    address = url
     try:
         with requests.Session() as session:
             user = requests.utils.get_auth_from_url(url)
             session.auth = user if any(user) else None
+            _watch(session, watchdog)
             for _ in range(REDIRECTS + 1):
                 with session.get(address, timeout=FETCH_SECONDS, stream=True, allow_redirects=False) as reply:
                     if not reply.is_redirect:
@@ -66,6 +89,42 @@ def fetch_url(url: str) -> Download:
     except requests.RequestException as error:
         raise SpecError(f"cannot fetch {label}: {type(error).__name__}") from None
     raise SpecError(f"cannot fetch {label}: it redirects more than {REDIRECTS} times")
+
+
+def _watch(session: "requests.Session", watchdog: "Watchdog") -> None:
+    """Let the session tell the watchdog the socket of each connection that it opens, through a proxy too."""
+    from requests.adapters import HTTPAdapter
+
+    class WatchedAdapter(HTTPAdapter):
+        def init_poolmanager(self, *args: Any, **options: Any) -> None:
+            super().init_poolmanager(*args, **options)
+            self.poolmanager.pool_classes_by_scheme = _watched(self.poolmanager.pool_classes_by_scheme, watchdog)
+
+        def proxy_manager_for(self, *args: Any, **options: Any) -> Any:
+            manager = super().proxy_manager_for(*args, **options)
+            manager.pool_classes_by_scheme = _watched(manager.pool_classes_by_scheme, watchdog)
+            return manager
+
+    session.mount("http://", WatchedAdapter())
+    session.mount("https://", WatchedAdapter())
+
+
+def _watched(pools: Mapping[str, Any], watchdog: "Watchdog") -> dict[str, Any]:
+    """Connection pool classes whose connections tell the watchdog their socket."""
+
+    def connection(base: Any) -> Any:
+        class WatchedConnection(base):  # type: ignore[misc]
+            def connect(self) -> None:
+                super().connect()
+                # A TLS connection inside that of a TLS proxy is no socket, but has one.
+                watchdog.use_socket(getattr(self.sock, "socket", self.sock))
+
+        return WatchedConnection
+
+    return {
+        scheme: type("WatchedPool", (pool,), {"ConnectionCls": connection(pool.ConnectionCls)})
+        for scheme, pool in pools.items()
+    }
 
 
 def _redirected(address: str, location: str, label: str) -> str:
@@ -85,10 +144,8 @@ def _redirected(address: str, location: str, label: str) -> str:
 def _body(reply: "requests.Response", label: str) -> bytes:
     if not reply.ok:
         raise SpecError(f"cannot fetch {label}: the server answered {reply.status_code}")
-    chunks, size, end = [], 0, time.monotonic() + DOWNLOAD_SECONDS
+    chunks, size = [], 0
     for chunk in reply.iter_content(1 << 16):
-        if time.monotonic() > end:
-            raise SpecError(f"cannot fetch {label}: it took more than {DOWNLOAD_SECONDS:.0f} seconds")
         chunks.append(chunk)
         size += len(chunk)
         if size > DOCUMENT_MOST:

@@ -31,12 +31,20 @@ def rules(pattern: str) -> Rules:
     return Rules(Settings(apis={"bank": ApiEntry(name="bank", spec="bank.json", policy=(rule,))}), "allow")
 
 
-@pytest.mark.parametrize(
-    "body",
-    ['{"a":' * 150 + '{"recipient": "evil"}' + "}" * 150, '{"\\u0000recipient": "evil", "\\ufffdrecipient": "pay"}'],
-)
-def test_what_keeping_would_take_out_is_not_drafted_from_a_models_text(body: str) -> None:
+DEEP = '{"a":' * 150 + '{"recipient": "evil"}' + "}" * 150
+
+
+def test_what_keeping_would_take_out_is_not_drafted_from_a_model() -> None:
+    body = '{"\\u0000recipient": "evil", "\\ufffdrecipient": "pay"}'
     assert "where they come from" in str(drafted(body))
+
+
+def test_a_body_that_is_too_deep_is_not_drafted() -> None:
+    assert "/body: is nested more than 60 levels deep" in str(drafted(json.loads(DEEP)))
+
+
+def test_a_text_that_is_too_deep_is_not_read_as_an_object() -> None:
+    assert "/body: must be object, not the string" in str(drafted(DEEP))
 
 
 @pytest.mark.parametrize("body", ['{"\\ud800": 1}', '{"name": ["\\udfff"]}'])

@@ -1,8 +1,13 @@
-"""Guards idempotency keys: one per change, the same on each attempt, never a model's."""
+"""Guards idempotency keys, one per change and never a model's, and what makes two calls the same."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from restgpt.calling.idempotency import key_header, with_key
+from restgpt.calling.idempotency import identity_of, key_header, with_key
 from restgpt.specs import Operation, load_api
 from restgpt.tools.request.build import build_request
 
@@ -35,3 +40,82 @@ def test_without_a_place_for_one_nothing_is_added(found: Operation) -> None:
 @pytest.mark.parametrize("given", ["x", ["Idempotency-Key"], 7])
 def test_headers_that_are_no_object_are_left_to_the_building_of_the_request(given: object) -> None:
     assert with_key(operation(), {"header": given}, "r1.0") == {"header": given}
+
+
+SHOP = {
+    "openapi": "3.1.0",
+    "info": {"title": "T", "version": "1"},
+    "paths": {
+        "/shops/{shop}/orders": {
+            "post": {
+                "parameters": [
+                    {"name": "shop", "in": "path", "required": True, "schema": {"type": "integer"}},
+                    {"name": "notify", "in": "query", "schema": {"type": "boolean", "default": False}},
+                    {"name": "tags", "in": "query", "schema": {"type": "array", "items": {"type": "string"}}},
+                    {"name": "rate", "in": "query", "schema": {"type": "number"}},
+                    {"name": "Idempotency-Key", "in": "header", "required": True, "schema": {"type": "string"}},
+                ],
+                "requestBody": {
+                    "content": {
+                        "application/json": {
+                            "schema": {
+                                "properties": {"count": {"type": "number"}, "size": {"type": "string", "default": "M"}}
+                            }
+                        }
+                    }
+                },
+                "responses": {},
+            }
+        }
+    },
+}
+ORDER = load_api(SHOP, base_url="https://x.example").operation("POST /shops/{shop}/orders")
+TEXT = st.text("ab1&=~", max_size=3)
+WHOLE = st.integers(-99, 99)
+ARGUMENTS = st.fixed_dictionaries(
+    {
+        "path": st.fixed_dictionaries({"shop": WHOLE}),
+        "query": st.fixed_dictionaries(
+            {}, optional={"notify": st.booleans(), "tags": st.lists(TEXT, min_size=1, max_size=3), "rate": WHOLE}
+        ),
+        "body": st.fixed_dictionaries(
+            {"count": WHOLE}, optional={"size": st.sampled_from("SML"), "lines": st.lists(st.lists(WHOLE), max_size=2)}
+        ),
+    }
+)
+
+
+def respelled(value: Any, draw: Any) -> Any:
+    """The same value with its names in another order, and whole numbers as fractions."""
+    if isinstance(value, Mapping):
+        return {name: respelled(value[name], draw) for name in draw(st.permutations(sorted(value)))}
+    if isinstance(value, list):
+        return [respelled(item, draw) for item in value]
+    return float(value) if type(value) is int and draw(st.booleans()) else value
+
+
+@given(ARGUMENTS, st.data())
+def test_one_call_has_one_identity_however_it_is_spelled(arguments: dict[str, Any], data: st.DataObject) -> None:
+    spelled = respelled(arguments, data.draw)
+    spelled["query"].setdefault("notify", False)
+    spelled["body"].setdefault("size", "M")
+    for group in data.draw(st.sets(st.sampled_from(["header", "cookie"]))):
+        spelled[group] = {}
+    if not arguments["query"] and data.draw(st.booleans()):
+        del arguments["query"]
+    assert identity_of(ORDER, spelled) == identity_of(ORDER, arguments)
+
+
+@given(ARGUMENTS, ARGUMENTS)
+def test_calls_that_send_something_else_have_other_identities(one: dict[str, Any], other: dict[str, Any]) -> None:
+    def meant(arguments: dict[str, Any]) -> dict[str, Any]:
+        body = {"size": "M", **arguments["body"]}
+        return {**arguments, "query": {"notify": False, **arguments["query"]}, "body": body}
+
+    assert (identity_of(ORDER, one) == identity_of(ORDER, other)) == (meant(one) == meant(other))
+
+
+def test_a_file_counts_by_its_name_and_refused_arguments_have_an_identity_too() -> None:
+    files = [{"path": {"shop": 1}, "body": {"@file": name}} for name in ("a.json", "a.json", "b.json")]
+    assert [identity_of(ORDER, item) == identity_of(ORDER, files[0]) for item in files] == [True, True, False]
+    assert identity_of(ORDER, {"path": {"shop": "x"}}) != identity_of(ORDER, {"path": {"shop": "y"}})

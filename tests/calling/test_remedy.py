@@ -7,6 +7,7 @@ import pytest
 from restgpt.calling.remedy import Irreversible, Made, Remedy, outlook, remedy
 from restgpt.calling.target import UNREAD, Earlier
 from restgpt.specs import Api, load_api
+from restgpt.tools.redaction import MARK
 
 DOCUMENT = """
 openapi: 3.1.0
@@ -106,6 +107,15 @@ def way_back(
 )
 def test_what_a_post_made_is_deleted_by_the_id_in_its_answer(api: Api, made: Made) -> None:
     assert way_back(api, "POST /orders", {}, made=made) == ("DELETE /orders/{order_id}", {"path": {"order_id": "o7"}})
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["http://[bad/orders/o7", "http://[::1\0/orders/o7", "http://key℀.example/orders/o7", f"/{MARK}/orders/o7"],
+)
+def test_a_location_that_is_no_url_or_lost_a_secret_names_no_id(api: Api, location: str) -> None:
+    found = way_back(api, "POST /orders", {"body": {"item": "tea"}}, made=Made({}, location))
+    assert found == "the answer does not say the id of what it made"
 
 
 @pytest.mark.parametrize("made", [Made(), Made({"customer": {"id": "c1"}}), Made([{"id": "o7"}]), Made({"id": True})])

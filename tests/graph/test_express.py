@@ -6,7 +6,7 @@ import pytest
 from board import Agent, Board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from roles import by_role, end, no_call, plan, program, prompts_of, select
+from roles import Reply, by_role, end, no_call, plan, program, prompts_of, select
 
 from restgpt.graph.build import build_graph
 from restgpt.nodes.look import MAX_LOOKS
@@ -68,7 +68,7 @@ def test_the_planner_may_see_more_functions_before_it_writes(board: Board) -> No
 
 
 def test_the_planner_must_decide_after_its_looks(board: Board) -> None:
-    agent = expressed(board, *[functions("find_tasks")] * (MAX_LOOKS + 1), end("Enough."))
+    agent = expressed(board, *[functions("find_tasks")] * (MAX_LOOKS + 1), end("Enough.", fulfilled=False))
     assert agent.ask("How many tasks are there?")["answer"] == "Enough."
     prompts = prompts_of(agent.model, "express")
     assert "You may ask for functions 0 more times." in str(prompts[MAX_LOOKS][-1].text)
@@ -89,7 +89,7 @@ def test_a_plan_goes_to_the_loop_whose_planner_does_not_see_the_functions(board:
 
 @pytest.mark.parametrize("count", [100, 300, 2000])
 def test_a_large_api_shows_the_best_functions_then_lines_then_their_number(count: int) -> None:
-    model = by_role({"express": [end("Fine.")]})
+    model = by_role({"express": [end("Fine.", fulfilled=False)]})
     graph = build_graph([large(count)], model=model, checkpointer=InMemorySaver(), store=InMemoryStore())
     Agent(graph, model).ask("How many herons are there?")
     shown = str(prompts_of(model, "express")[0][0].text).partition("# The functions")[2]
@@ -105,7 +105,7 @@ def test_a_large_api_shows_the_best_functions_then_lines_then_their_number(count
 def test_a_smaller_budget_shows_fewer_functions(board: Board) -> None:
     sizes = []
     for budget in (3500, 200):
-        agent = expressed(board, end("Fine."), functions_budget=budget)
+        agent = expressed(board, end("Fine.", fulfilled=False), functions_budget=budget)
         agent.ask("How many tasks are there?")
         sizes.append(len(str(prompts_of(agent.model, "express")[0][0].text)))
     assert sizes[1] < sizes[0]
@@ -127,3 +127,62 @@ def test_the_loop_may_find_that_no_call_is_needed_after_express(board: Board) ->
     script = {"express": [plan("Say hello")], "selector": [no_call("Hello.")], "planner": [end("Hello.")]}
     agent = board.agent(by_role(script), context={})
     assert agent.ask("Say hello")["answer"] == "Hello."
+
+
+CODE = "found = list_projects()\nprint(len(found['items']), {'a': 1})"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        CODE,
+        f"```python\n{CODE}\n```",
+        {"decision": "program", "program": CODE},
+        {"thought": "x", "code": CODE},
+        {"text": CODE},
+    ],
+)
+def test_a_program_is_read_in_the_forms_of_small_models_without_another_call(board: Board, reply: Any) -> None:
+    agent = expressed(board, reply)
+    assert agent.ask("How many projects are there?")["answer"] == "4 {'a': 1}"
+    assert len(prompts_of(agent.model, "express")) == 1
+
+
+def test_prose_is_no_program(board: Board) -> None:
+    agent = expressed(board, "print(it) is what I would do.", "I call list_projects().", program("print(1)"))
+    assert agent.ask("How many projects are there?")["answer"] == "1"
+
+
+def test_an_answer_before_anything_was_called_is_asked_about_once(board: Board) -> None:
+    agent = expressed(board, end("There are 24 tasks."), program("print(find_tasks()['total'])"))
+    agent.ask("How many tasks are there?")
+    first, second = prompts_of(agent.model, "express")
+    assert "nothing was called yet" in str(second[-1].text)
+    assert "find_tasks" in str(second[-1].text)
+    assert len(second) == len(first) + 2
+
+
+def test_an_answer_that_is_given_again_passes(board: Board) -> None:
+    agent = expressed(board, end("A task is a piece of work."), end("A task is a piece of work."))
+    assert agent.ask("What is a task?")["answer"] == "A task is a piece of work."
+
+
+@pytest.mark.parametrize(
+    ("instruction", "answer"),
+    [
+        ("Delete the tasks", end("Deleting all tasks is not possible.", fulfilled=False)),
+        ("Add a task", end("Which title should it have?")),
+        ("Hello!", end("Hello! I can read and change this board.")),
+    ],
+)
+def test_a_refusal_a_question_back_and_a_greeting_pass(board: Board, instruction: str, answer: Reply) -> None:
+    agent = expressed(board, answer)
+    agent.ask(instruction)
+    assert len(prompts_of(agent.model, "express")) == 1
+
+
+def test_an_answer_from_an_earlier_turn_passes(board: Board) -> None:
+    agent = expressed(board, program("print(len(list_projects()['items']))"), end("There are 4 projects."))
+    agent.ask("How many projects are there?")
+    agent.ask("How many projects was that again?")
+    assert len(prompts_of(agent.model, "express")) == 2

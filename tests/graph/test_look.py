@@ -159,25 +159,27 @@ def test_the_planner_finds_functions_on_the_map(board: Board) -> None:
 
 
 def test_the_planner_is_told_of_the_map_only_if_functions_are_hidden(board: Board) -> None:
-    hidden = agent(board, {"express": [end("Fine.")]})
+    hidden = agent(board, {"express": [end("Fine.", fulfilled=False)]})
     hidden.ask("Rotate engine 7")
     assert "more functions; ask for them with `functions`" in rules(hidden, "express")
     assert "map of their paths" in rules(hidden, "express")
-    whole = board.agent(by_role({"express": [end("Fine.")]}), context={})
+    whole = board.agent(by_role({"express": [end("Fine.", fulfilled=False)]}), context={})
     whole.ask("Rotate engine 7")
     assert "map of their paths" not in rules(whole, "express")
 
 
 @pytest.mark.parametrize("instruction", [GERMAN, "タスクはいくつありますか", "Сколько задач?"])
 def test_an_instruction_without_a_known_word_shows_the_planner_the_map(board: Board, instruction: str) -> None:
-    asked = agent(board, {"express": [functions("Aufgaben zählen"), end("Fine.")]})
+    asked = agent(board, {"express": [functions("Aufgaben zählen"), end("Fine.", fulfilled=False)]})
     asked.ask(instruction)
     assert "/engines +150" in rules(asked, "express").partition("# The functions")[2]
     assert "/engines +150" in said(asked, "express", 1)
 
 
 def test_one_look_of_the_planner_may_name_functions_and_parts(board: Board) -> None:
-    asked = agent(board, {"express": [functions("get_task and /engines/e7, /tasks and /engines"), end("Fine.")]})
+    asked = agent(
+        board, {"express": [functions("get_task and /engines/e7, /tasks and /engines"), end("Fine.", fulfilled=False)]}
+    )
     asked.ask("Turn the motor")
     shown = said(asked, "express", 1)
     assert "get_task(" in shown
@@ -187,7 +189,7 @@ def test_one_look_of_the_planner_may_name_functions_and_parts(board: Board) -> N
 
 
 def test_a_method_and_path_that_do_not_exist_are_answered_with_the_nearest_part(board: Board) -> None:
-    asked = agent(board, {"express": [functions("get_task, GET /project"), end("Fine.")]})
+    asked = agent(board, {"express": [functions("get_task, GET /project"), end("Fine.", fulfilled=False)]})
     asked.ask("Turn the motor")
     assert "get_task(" in said(asked, "express", 1)
     assert "the map has no part '/project'; near: /projects" in said(asked, "express", 1)

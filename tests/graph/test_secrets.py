@@ -4,17 +4,25 @@ import base64
 import io
 import json
 import logging
+import sys
+import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 from urllib.parse import quote
 
 import pytest
+import requests
 from board import CALLS
 from cli import Cli
+from langchain_core.outputs import ChatResult
+from langgraph.store.base import Op, PutOp, Result
+from langgraph.store.memory import InMemoryStore
+from requests.adapters import BaseAdapter
 
 from restgpt.bench.errand import Errand, ErrandModel, Step
 from restgpt.commands.sources import Sources
@@ -24,8 +32,10 @@ from restgpt.graph.persistence import open_persistence
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.specs import load_api
-from restgpt.tools.errors import RestgptError
+from restgpt.tools.errors import LoginError, RestgptError, UnforeseenError
+from restgpt.tools.exits import RedactingFormatter, without_secrets
 from restgpt.tools.http.client import HttpClient, HttpLimits
+from restgpt.tools.redaction import MARK, Redactor
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 
 BEARER = "planted/bearer+secret=01"
@@ -210,3 +220,116 @@ def test_no_secret_is_in_what_the_commands_print(tmp_path: Path, monkeypatch: py
     printed = "".join(ran.out + ran.err for ran in calls)
     assert [form for form in found_in(printed) if form != EXTRA] == []
     assert "redacted" in calls[0].out
+
+
+class Leaking(Exception):
+    """An error of a library that quotes a secret, as it is and in a cause."""
+
+    def __init__(self) -> None:
+        super().__init__(f"cannot use {BEARER} at http://x/?key={quote(KEY)}")
+        self.__cause__ = ValueError(EXTRA)
+
+
+class LeakingAdapter(BaseAdapter):
+    """A transport that fails before an answer, or while its body is read."""
+
+    def __init__(self, *, in_body: bool) -> None:
+        super().__init__()
+        self._in_body = in_body
+
+    def send(self, request: requests.PreparedRequest, *args: object, **kwargs: object) -> requests.Response:
+        if not self._in_body:
+            raise Leaking
+        answer = requests.Response()
+        answer.status_code = 200
+        answer.raw = self
+        return answer
+
+    def read(self, *args: object, **kwargs: object) -> bytes:
+        raise Leaking
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class LeakingModel(ErrandModel):
+    def _generate(self, *args: object, **kwargs: object) -> ChatResult:
+        raise Leaking
+
+
+class LeakingStore(InMemoryStore):
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        listed = list(ops)
+        if any(isinstance(op, PutOp) for op in listed):
+            raise Leaking
+        return super().batch(listed)
+
+
+def leaking_clock() -> float:
+    raise Leaking
+
+
+SEAMS = {
+    "transport": lambda: {"adapter": LeakingAdapter(in_body=False)},
+    "body": lambda: {"adapter": LeakingAdapter(in_body=True)},
+    "store": lambda: {"store": LeakingStore()},
+    "model": lambda: {"model": LeakingModel.over(ERRAND)},
+    "clock": lambda: {"clock": leaking_clock},
+}
+
+
+@pytest.mark.parametrize("seam", SEAMS)
+def test_an_unforeseen_error_of_any_seam_leaves_no_node_with_a_secret(
+    seam: str, tmp_path: Path, log: io.StringIO
+) -> None:
+    brought = SEAMS[seam]()
+    with open_persistence(settings(tmp_path)) as kept:
+        api = load_api(DOCUMENT, base_url="http://127.0.0.1:1", name="echo", entry="echo")
+        resources = Resources(
+            [api],
+            model=brought.get("model", ErrandModel.over(ERRAND)),
+            settings=settings(tmp_path),
+            http=HttpClient(settings=settings(tmp_path), limits=LIMITS, adapter=brought.get("adapter")),
+            defaults=Context(**CALLS),
+            clock=brought.get("clock", time.monotonic),
+        )
+        store = brought.get("store", kept.store)
+        graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=store)
+        config: Any = {"configurable": {"thread_id": "t"}}
+        context: Any = {"writes": "allow", "code": False}
+        with pytest.raises(UnforeseenError, match=r"Leaking at test_secrets\.py") as caught:
+            graph.invoke({"instruction": ERRAND.instruction}, config, context=context)
+        said = "".join(traceback.format_exception(caught.value))
+        state = graph.get_state(config)
+        assert state.tasks[0].error is not None
+        said += repr(state) + repr(list(graph.get_state_history(config)))
+    raw = "".join(path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file())
+    assert "Leaking at" in raw
+    assert found_in(raw) == [], "in a file"
+    assert found_in(said) == [], "in a state or an exception"
+    assert found_in(log.getvalue()) == [], "in the log"
+
+
+def test_an_error_without_a_secret_leaves_a_node_as_it_is() -> None:
+    error = KeyError("name")
+    assert without_secrets(error, Redactor(SECRETS)) is error
+
+
+def test_an_error_of_ours_keeps_its_type_and_loses_secrets_and_causes() -> None:
+    error = LoginError(f"refused {BEARER}")
+    error.__cause__ = ValueError(EXTRA)
+    shown = without_secrets(error, Redactor(SECRETS))
+    assert isinstance(shown, LoginError)
+    assert found_in("".join(traceback.format_exception(shown))) == []
+    assert str(shown) == f"refused {MARK}"
+
+
+def test_the_log_of_the_command_line_hides_secrets_in_tracebacks() -> None:
+    Redactor(SECRETS)
+    try:
+        raise Leaking
+    except Leaking:
+        record = logging.LogRecord("restgpt", logging.ERROR, "x.py", 1, "it failed %s", (BEARER,), sys.exc_info())
+    shown = RedactingFormatter("%(message)s").format(record)
+    assert "Traceback" in shown
+    assert found_in(shown) == []

@@ -186,6 +186,52 @@ def test_changes_of_one_tool_node_are_asked_about_one_after_the_other(board: Boa
     assert not {"103", "105"} & board.tasks().keys()
 
 
+class LateSaver(InMemorySaver):
+    """Returns the checkpoint of the answered call only after another call of the node has asked its question again."""
+
+    answered = ""
+    is_asked_again = False
+
+    async def aget_tuple(self, config: Any) -> Any:
+        found = await super().aget_tuple(config)
+        writes = (found.pending_writes or ()) if found else ()
+        is_own = "|" in config["configurable"].get("checkpoint_ns", "")
+        if is_own and any(getattr(item, "id", "") == self.answered for _, _, asked in writes for item in listed(asked)):
+            while not self.is_asked_again:
+                await asyncio.sleep(0)
+            # Time for the other pause to end the node, if it does not wait for this call.
+            await asyncio.sleep(0.3)
+        return found
+
+    async def aput_writes(self, config: Any, writes: Any, *more: Any) -> None:
+        await super().aput_writes(config, writes, *more)
+        asked = [item.id for channel, given in writes if channel == "__interrupt__" for item in given]
+        self.is_asked_again |= bool(self.answered) and bool(asked) and self.answered not in asked
+
+
+def listed(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else ()
+
+
+def test_an_answered_change_is_not_cut_off_by_the_question_of_another_call(board: Board) -> None:
+    """`ToolNode` ends at the first pause of its tools, and the calls that are still under way are cancelled then."""
+    wanted = [("call_operation", {**DELETE, "arguments": {"path": {"task_id": number}}}) for number in (102, 103)]
+    saver = LateSaver()
+    builder = StateGraph(MessagesState)
+    builder.add_node("tools", ToolNode(as_tools([board.api])))
+    builder.add_edge(START, "tools")
+    graph: Any = builder.compile(checkpointer=saver)
+    [first] = asyncio.run(graph.ainvoke({"messages": [calls(*wanted)]}, CONFIG))["__interrupt__"]
+    saver.answered = first.id
+    [second] = asyncio.run(graph.ainvoke(approve(), CONFIG))["__interrupt__"]
+    assert second.id != first.id
+    assert [line for line in board.calls() if line.startswith("DELETE")] == ["DELETE /tasks/{task_id} 204"]
+    saver.answered = ""
+    told = results(asyncio.run(graph.ainvoke(approve(), CONFIG)))
+    assert ["HTTP 204" in text for text in told] == [True, True]
+    assert not {"102", "103"} & board.tasks().keys()
+
+
 def test_equal_calls_of_one_node_are_each_sent(board: Board) -> None:
     again = ("call_operation", {"operation": "create_project", "arguments": {"body": {"name": "Roof"}}})
     agent = host(board, calls(again, again))

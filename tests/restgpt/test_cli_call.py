@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from cli import TOY, Cli, at, by_calls
+from wire.case import Canned
 from wire.echo import EchoServer
 
 from restgpt.bench.rigs.port import held_port
@@ -73,6 +74,14 @@ def test_a_change_that_was_cut_off_is_asked_about_and_shows_in_undo(cli: Cli, cu
     assert thread["status"] == "killed"
     undo = cli("undo", thread["thread"], "--json")
     assert (undo.code, undo.document["left"][0]["reason"]) == (1, "whether it was carried out is not known")
+
+
+@pytest.mark.slow
+def test_a_change_that_was_cut_off_is_the_same_however_it_is_spelled(cli: Cli, cut_off: WorldServer) -> None:
+    spelled = '{"query": {}, "body": {"title": "Moss"}, "header": {}, "path": {"project_id": 1.0}}'
+    again = cli("call", "create_task", *at(cut_off), "--args", spelled, "--approve")
+    assert again.code == 3
+    assert changes(cut_off) == [MADE]
 
 
 @pytest.mark.slow
@@ -194,3 +203,28 @@ def test_a_file_that_changed_since_its_change_was_cut_off_is_another_change(cli:
         arrived = echo.arrived
     assert [item.body for item in arrived] == [b"one", b"two", b"two"]
     assert len({dict(item.headers)["Idempotency-Key"] for item in arrived}) == 3
+
+
+@pytest.mark.parametrize("levels", [61, 330, 400, 900, 100_000])
+def test_arguments_that_are_nested_too_deeply_are_refused_with_a_document(
+    levels: int, cli: Cli, toy: WorldServer, tmp_path: Path
+) -> None:
+    text = f'{{"path": {{"project_id": 1}}, "body": {{"title": {"[" * levels}1{"]" * levels}}}}}'
+    (tmp_path / "deep.json").write_text(text)
+    ran = cli("call", "create_task", *at(toy), "--args", "@deep.json", "--approve", "--json")
+    assert (ran.code, ran.document["status"]) == (2, "failed")
+    assert "nested" in ran.document["error"]
+    assert changes(toy) == []
+    assert cli("threads", "--json").document == {"threads": []}
+
+
+@pytest.mark.parametrize("json_option", [["--json"], []])
+def test_a_body_cannot_reorder_or_hide_the_output_for_machines(json_option: list[str], cli: Cli) -> None:
+    value = {"title": "a\u202egpj.exe", "\u2066": "\x9b31m \U000e0041 \ud800", "name": "größe"}
+    with EchoServer() as echo:
+        echo.script([Canned(json.dumps(value).encode())])
+        ran = cli("call", "list_projects", "--spec", TOY, "--base-url", echo.url, *json_option)
+    assert ran.code == 0
+    assert (ran.document["response"]["body"] if json_option else ran.document) == value
+    assert not set("\u202e\u2066\x9b\U000e0041\ud800") & set(ran.out)
+    assert "größe" in ran.out

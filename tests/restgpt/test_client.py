@@ -1,18 +1,24 @@
 """Guards `Client`: calls without a model are decided, sent once, kept as values, and undone."""
 
 import json
+import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from board import Board
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.base import Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
 from pair import SECRET, Pair
 
 from restgpt.calling.allowance import MOST_CHOICES
 from restgpt.calling.journal import Journal
-from restgpt.client import MOST_EARLIER, Client, OutdatedDecisionError, UnknownThreadError
+from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
+from restgpt.commands.failure import explain
+from restgpt.earlier import MOST_EARLIER
+from restgpt.mcp.failure import explained
 from restgpt.nodes.resources import Resources
 from restgpt.outcome import Called, Pending, Undone
 from restgpt.specs import load_api
@@ -223,3 +229,27 @@ def test_an_answer_that_a_person_gave_for_two_apis_holds_for_the_conversation(pa
     assert isinstance(client.call("get_drop", {"path": {"what": "Lyon"}}, conversation="host"), Called)
     other = client.call("get_drop", {"path": {"what": "Turin"}}, conversation="another")
     assert isinstance(other, Called)
+
+
+class FullStore(InMemoryStore):
+    """A store on a disk that is full as soon as the API has answered."""
+
+    def __init__(self, board: Board) -> None:
+        super().__init__()
+        self._board = board
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        listed = list(ops)
+        if any(isinstance(op, PutOp) for op in listed) and "DELETE /tasks/{task_id} 204" in self._board.calls():
+            raise sqlite3.OperationalError("database or disk is full")
+        return super().batch(listed)
+
+
+def test_a_disk_that_is_full_after_a_change_names_the_change_and_its_thread(board: Board) -> None:
+    client = Client([board.api], store=FullStore(board))
+    waiting = pending(client)
+    with pytest.raises(sqlite3.OperationalError) as caught:
+        client.decide(waiting, "approve")
+    for said in (explain(caught.value)[0], explained(caught.value)):
+        assert "/tasks/102 went out and was answered 204" in said
+        assert f"its thread is {waiting.thread}" in said

@@ -33,6 +33,8 @@ EXTRA_OF = {
     "restgpt/commands/api.py": "lint",
     "restgpt/commands/mcp.py": "mcp",
     "restgpt/mcp/": "mcp",
+    # Only LangGraph's server loads it, which brings the package.
+    "restgpt/server/app.py": "dev",
     "specs/search/vectors.py": "embeddings",
     "tools/sandbox/monty.py": "sandbox-monty",
     "tools/sandbox/wasi.py": "sandbox-wasi",

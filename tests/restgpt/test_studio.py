@@ -15,6 +15,7 @@ from langgraphserver import PATIENCE_S, ROOT, Platform, running_server
 
 from restgpt.commands.studio import MODEL, model_variables
 from restgpt.commands.terminal import Terminal
+from restgpt.server.app import STUDIO, GuardedApp
 from restgpt.tools.served_graph import ServedGraph
 from restgpt.tools.settings import Settings
 
@@ -86,6 +87,24 @@ def test_a_folder_without_the_configuration_is_a_usage_error(
     ran = cli("studio")
     assert ran.code == 2
     assert "This folder has no langgraph.json." in ran.err
+
+
+def test_an_origin_that_cannot_be_read_stops_the_command_before_the_server_starts(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "langgraph.json").write_text("{}")
+    monkeypatch.setenv("RESTGPT_SERVER_ORIGINS", "*")
+    ran = cli("studio")
+    assert (ran.code, "RESTGPT_SERVER_ORIGINS: '*' is no origin." in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize("config", ["langgraph.json", "langgraph.baselines.json"])
+def test_each_configuration_puts_the_check_of_access_before_the_server(config: str) -> None:
+    http = json.loads((ROOT / config).read_text(encoding="utf-8"))["http"]
+    module, _, variable = http["app"].partition(":")
+    assert isinstance(getattr(import_module(module), variable), GuardedApp)
+    assert http["cors"]["allow_origins"] == [STUDIO]
 
 
 def test_a_user_with_an_openai_key_only_gets_a_model(capsys: pytest.CaptureFixture[str]) -> None:

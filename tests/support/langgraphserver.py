@@ -20,6 +20,8 @@ from restgpt.bench.rigs.port import held_port
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 300
+CHAT_PAGE = "http://localhost:3000"
+"""The origin of a page that the user lets use the server."""
 APPROVE = {"resume": {"decisions": [{"type": "approve"}]}}
 
 
@@ -101,6 +103,7 @@ def environment(folder: Path, model_url: str) -> dict[str, str]:
         "OPENAI_BASE_URL": model_url,
         "RESTGPT_HOME": str(folder / "home"),
         "RESTGPT_MODEL": "openai:scripted",
+        "RESTGPT_SERVER_ORIGINS": CHAT_PAGE,
     }
 
 

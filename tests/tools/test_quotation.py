@@ -1,5 +1,6 @@
 """Guards text for a person: nothing in it is invisible, no line of it lacks its mark, and a terminal wraps none."""
 
+import json
 import unicodedata
 
 import pytest
@@ -18,6 +19,7 @@ from restgpt.tools.quotation import (
     quoted,
     section,
     visible,
+    visible_json,
 )
 
 MARKS = (FOREIGN, FOREIGN.rstrip(), GOES_ON, LEFT_OUT)
@@ -53,6 +55,39 @@ HIDDEN = {
     "run of no-break spaces": "a\xa0\xa0\xa0b",
     "null notehead": "\U0001d159",
 }
+
+
+REORDERING = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+@pytest.mark.parametrize("hidden", HIDDEN.values(), ids=HIDDEN.keys())
+def test_json_for_machines_escapes_what_cannot_be_seen_and_is_the_same_value(hidden: str) -> None:
+    for value in (hidden, {hidden: [hidden]}, {"a": {hidden: f"x{hidden}y"}}):
+        shown = visible_json(value)
+        assert json.loads(shown) == value
+        assert visible(shown) == shown
+        assert "\\" in shown
+
+
+@given(st.recursive(st.text(st.characters()) | st.sampled_from(REORDERING), st.lists, max_leaves=5))
+def test_any_json_for_machines_is_visible_and_the_same_value(value: object) -> None:
+    shown = visible_json(value)
+    assert json.loads(shown) == value
+    assert visible(shown) == shown
+    assert not set(REORDERING) & set(shown)
+    assert not any("\ud800" <= char <= "\udfff" for char in shown)
+
+
+def test_json_for_machines_keeps_the_letters_of_all_languages() -> None:
+    assert visible_json({"größe": "東京 👩‍💻"}) == '{\n  "größe": "東京 👩‍💻"\n}'
+    assert visible_json(["größe"], is_ascii=True).isascii()
+
+
+def test_json_for_machines_may_be_nested_more_deeply_than_its_indented_form() -> None:
+    value: list[object] = []
+    for _ in range(500):
+        value = [value]
+    assert json.loads(visible_json(value)) == value
 
 
 @pytest.mark.parametrize("hidden", HIDDEN.values(), ids=HIDDEN.keys())

@@ -197,6 +197,9 @@ def test_the_first_fitting_rule_decides(tmp_path: Path) -> None:
         ("a: {spec: x, base_url: 'http://[::1'}", "a.base_url must be an HTTP URL"),
         ("a: [", "cannot be read: it is not YAML; see line 1, column 5"),
         ("a:\n\tspec: x", "see line 2, column 1"),
+        ("a: {spec: x, notes: 2020-99-99}", "cannot be read: it is not YAML"),
+        ("[" * 5000, "cannot be read: it is nested too deeply"),
+        ("a: {spec: x, auth: &a {b: *a}}", "cannot be read: it is nested too deeply"),
     ],
 )
 def test_what_is_wrong_is_named_by_place(tmp_path: Path, text: str, place: str) -> None:

@@ -5,7 +5,8 @@ import math
 
 import pytest
 
-from restgpt.tools.storable import LONGEST_DECIMAL_BITS, MOST_DEPTH, storable_text, storable_value
+from restgpt.specs.reading.nesting import MAX_DEPTH
+from restgpt.tools.storable import LONGEST_DECIMAL_BITS, storable_text, storable_value
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_an_integer_too_long_for_decimal_is_written_in_hexadecimal() -> None:
 
 def test_depth_is_bounded() -> None:
     value: object = "leaf"
-    for _ in range(3 * MOST_DEPTH):
+    for _ in range(3 * MAX_DEPTH):
         value = [value]
     text = json.dumps(storable_value(value))
-    assert text == "[" * MOST_DEPTH + '"\\u2026"' + "]" * MOST_DEPTH
+    assert text == "[" * MAX_DEPTH + '"\\u2026"' + "]" * MAX_DEPTH

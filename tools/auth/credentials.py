@@ -98,6 +98,11 @@ class Credentials:
         """The entry of `apis.yaml` that an API was loaded from; raises SettingsError if there is no such entry."""
         return self._settings.entry(api)
 
+    def retries_429(self, api: Api) -> bool:
+        """Return whether a change that an API answers 429 (too many requests) is sent again; its entry decides."""
+        entry = self.entry(api)
+        return entry is None or entry.retry_429
+
     def secrets(self, *apis: Api) -> frozenset[str]:
         """All secrets: from the settings, from `load_api(auth=…)` and from the token source."""
         found = set(self._settings.secrets())

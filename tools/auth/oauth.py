@@ -9,6 +9,7 @@ if the user named it (`token_url`, or `auth_servers` in `apis.yaml`), or if the 
 """
 
 import io
+import json
 import secrets
 import threading
 import time
@@ -22,8 +23,9 @@ import urllib3
 from restgpt.specs.api import Api
 from restgpt.specs.security import SecurityScheme
 from restgpt.tools.auth.credentials import Credentials, login_name
+from restgpt.tools.auth.token_answer import read_discovery, read_token_answer
 from restgpt.tools.auth.token_file import Token, TokenFile
-from restgpt.tools.errors import AddressFault, BoundFault, BrokenFault, HttpFault, LoginError
+from restgpt.tools.errors import AddressFault, BoundFault, HttpFault, LoginError, TimeoutFault
 from restgpt.tools.network.addresses import (
     Exchange,
     GuardedAdapter,
@@ -48,13 +50,6 @@ SECONDS = 30.0
 LEEWAY = 60.0
 MOST_BYTES = 1024 * 1024
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-# The error codes of a token endpoint (RFC 6749 section 5.2, RFC 6750, OpenID Connect Core). No other text of the server
-# is shown, because it could repeat a secret from the request.
-_REASONS = frozenset(
-    {"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type"}
-    | {"invalid_scope", "invalid_token", "access_denied", "server_error", "temporarily_unavailable", "login_required"}
-    | {"interaction_required", "consent_required", "unsupported_token_type"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +89,10 @@ class AuthorizationRequest:
 
 
 class OAuthTokens:
-    """Obtains, stores and refreshes tokens. Thread-safe."""
+    """Obtains, stores and refreshes tokens. Thread-safe.
+
+    `seconds` limits each request to an authorization server, however slowly the server sends.
+    """
 
     def __init__(
         self,
@@ -103,11 +101,13 @@ class OAuthTokens:
         file: TokenFile | None = None,
         clock: Callable[[], float] = time.time,
         resolver: Resolver = resolve,
+        seconds: float = SECONDS,
     ) -> None:
         self._credentials = Credentials(settings)
         self._file = file or TokenFile(settings.home / "tokens.json")
         self._ca_bundle = settings.ca_bundle
         self._clock = clock
+        self._seconds = seconds
         self._adapter = _BoundedAdapter(resolver=resolver, pool_size=2)
         self._lock = threading.RLock()
         self._seen: dict[str, set[str]] = {}
@@ -280,11 +280,12 @@ class OAuthTokens:
         session = requests.Session()
         self._guard(session)
 
-        def discover() -> Any:
-            return session.get(scheme.open_id_connect_url, timeout=SECONDS, allow_redirects=False).json()
+        def discover() -> dict[str, str]:
+            url = scheme.open_id_connect_url
+            answer = session.get(url, timeout=self._seconds, allow_redirects=False)
+            return read_discovery(answer.status_code, answer.content, origin_of(url))
 
-        data = self._call(api, scheme.open_id_connect_url, discover)
-        return {name: value for name, value in data.items() if isinstance(value, str)} if isinstance(data, dict) else {}
+        return self._call(api, scheme.open_id_connect_url, discover)
 
     def _is_fresh(self, token: Token) -> bool:
         expires = token.get("expires_at")
@@ -309,13 +310,13 @@ class OAuthTokens:
         if code == "invalid_client" and client.secret is not None:
             code, found = self._try(api, client, "client_secret_post", grant)
         if code or not found.get("access_token"):
-            reason = "no token in its response" if not code else code if code in _REASONS else "unknown error"
             raise LoginError(
-                f"the authorization server of {api.name} refused the token request ({reason}); log in again"
+                f"the authorization server of {api.name} refused the token request "
+                f"({code or 'no token in its response'}); log in again"
             )
         expires = found.get("expires_in")
-        if isinstance(expires, int | float | str) and str(expires).isdigit():
-            found = {**found, "expires_at": self._clock() + int(expires)}
+        if expires is not None:
+            found = {**found, "expires_at": self._clock() + expires}
         names = ("access_token", "refresh_token", "id_token", "expires_at", "scope", "token_type")
         return {name: found[name] for name in names if name in found}
 
@@ -323,13 +324,14 @@ class OAuthTokens:
         from authlib.integrations.base_client import OAuthError
 
         session = self._session(client, None, method)
+        session.register_compliance_hook("access_token_response", _clean)
         values = {name: value for name, value in grant.items() if value}
 
         def fetch() -> tuple[str, Token]:
             try:
-                found = session.fetch_token(client.token_url, timeout=SECONDS, allow_redirects=False, **values)
+                found = session.fetch_token(client.token_url, timeout=self._seconds, allow_redirects=False, **values)
             except OAuthError as error:
-                return str(error.error or "error"), {}
+                return str(error.error), {}
             return "", dict(found)
 
         return self._call(api, client.token_url, fetch, is_named=client.token_url in client.named)
@@ -364,24 +366,31 @@ class OAuthTokens:
         entry = self._credentials.entry(api)
         is_typed = is_named or self._is_named(api, url)
         policy = address_policy_of_url(api, url, allow_private=bool(entry and entry.allow_private), is_typed=is_typed)
-        exchange = Exchange(policy, origin, time.monotonic() + SECONDS, time.monotonic)
+        exchange = Exchange(policy, origin, time.monotonic() + self._seconds, time.monotonic)
         self._adapter.exchange = exchange
-        watchdog = threading.Timer(SECONDS, exchange.abort)
-        watchdog.daemon = True
-        watchdog.start()
-        fault: HttpFault
+        fault: HttpFault | LoginError
         try:
-            return action()
-        except HttpFault as known:
+            with exchange.within(self._seconds):
+                found = action()
+            if not exchange.was_aborted:
+                return found
+        except (HttpFault, LoginError) as known:
             fault = type(known)(str(known))
-        except requests.exceptions.JSONDecodeError:
-            fault = BrokenFault(f"{origin} did not code as an authorization server does")
-        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError, OverflowError) as error:
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             fault = fault_of(error, exchange)
-        finally:
-            watchdog.cancel()
-            exchange.use_socket(None)
+        if exchange.was_aborted:
+            # Whatever came before: a head or a body that the watchdog cut off can look like a whole one.
+            fault = TimeoutFault(f"{origin} did not answer within {self._seconds:g} seconds; try again later")
         raise fault
+
+
+def _clean(response: requests.Response) -> requests.Response:
+    """The answer of a token endpoint with only what `read_token_answer` reads from it; Authlib reads it unchecked."""
+    clean = requests.Response()
+    clean.status_code = 200
+    answer = read_token_answer(response.status_code, response.content, origin_of(str(response.url)))
+    clean.raw = io.BytesIO(json.dumps(answer).encode())
+    return clean
 
 
 def _documented(scheme: SecurityScheme) -> dict[str, str]:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urljoin
 
 import requests
 import urllib3
@@ -45,6 +44,7 @@ from restgpt.tools.network.addresses import (
     Origin,
     Resolver,
     address_policy_of,
+    joined_url,
     origin_of,
     resolve,
 )
@@ -70,6 +70,7 @@ IDEMPOTENCY_KEYS = frozenset({"idempotency-key", "x-idempotency-key"})
 LONGEST_PAUSE = 3600.0
 LONGEST_REASON = 100
 CHUNK = 64 * 1024
+MAX_DIGITS = 18
 USER_AGENT = "restgpt"
 
 
@@ -242,17 +243,32 @@ class _RetryLoop:
             raise AddressFault(f"{home} is not a server of this API; build the request again")
         request = self._auth.apply(self._request)
         template = self._operation.path
-        for _ in range(self._client.limits.redirects + 1):
+        for hop in range(self._client.limits.redirects + 1):
             origin = origin_of(request.url)
             self._policy.check(origin)
-            answer = self._send_once(request, origin, template)
+            try:
+                answer = self._send_once(request, origin, template)
+            except HttpFault as fault:
+                # A change was sent before its redirect, whatever became of the redirected request.
+                unknown = fault.outcome_unknown or (hop > 0 and not self._is_read)
+                raise type(fault)(str(fault), outcome_unknown=unknown) from None
             target = answer.headers.get("location")
             if answer.status not in REDIRECTS or not target:
                 return answer
-            url = urljoin(request.url, target.replace(" ", "%20")).partition("#")[0]
-            if request.method not in ("GET", "HEAD") and not self._may_move(home, answer.status, url):
-                return answer
-            request, template = self._redirected(home, origin, url), ""
+            try:
+                url = joined_url(request.url, target.replace(" ", "%20")).partition("#")[0]
+                if request.method not in ("GET", "HEAD") and not self._may_move(home, answer.status, url):
+                    return answer
+                request, template = self._redirected(home, origin, url), ""
+            except HttpFault as fault:
+                if not self._is_read:
+                    return answer
+                reason = f"{origin} redirects to an address that is not followed: {fault}"
+            else:
+                continue
+            raise RedirectFault(reason)
+        if not self._is_read:
+            return answer
         raise RedirectFault(f"{home} redirects more than {self._client.limits.redirects} times; check the URL")
 
     def _may_move(self, home: Origin, status: int, url: str) -> bool:
@@ -267,23 +283,21 @@ class _RetryLoop:
             return False
 
     def _redirected(self, home: Origin, origin: Origin, url: str) -> PreparedRequest:
-        """The request that follows a redirect; it carries credentials only if the origin is the same."""
-        try:
-            target = origin_of(url)
-            self._policy.check(target)
-        except AddressFault as fault:
-            reason = f"{origin} redirects to an address that is not followed: {fault}"
-        else:
-            if origin.scheme == "https" and target.scheme == "http":
-                raise RedirectFault(f"{origin} redirects to unencrypted {target}; that is not followed")
-            moved = replace(self._request, url=url)
-            if moved.method in ("GET", "HEAD"):
-                moved = replace(moved, body=None)
-            if _is_home(home, target):
-                return self._auth.apply(moved)
-            kept = {name: value for name, value in moved.headers.items() if name == "Accept"}
-            return replace(moved, url=self._auth.stripped(url), headers=kept)
-        raise RedirectFault(reason)
+        """The request that follows a redirect; it carries credentials only if the origin is the same.
+
+        Raises AddressFault for an address that is not followed.
+        """
+        target = origin_of(url)
+        self._policy.check(target)
+        if origin.scheme == "https" and target.scheme == "http":
+            raise AddressFault(f"{target} is unencrypted")
+        moved = replace(self._request, url=url)
+        if moved.method in ("GET", "HEAD"):
+            moved = replace(moved, body=None)
+        if _is_home(home, target):
+            return self._auth.apply(moved)
+        kept = {name: value for name, value in moved.headers.items() if name == "Accept"}
+        return replace(moved, url=self._auth.stripped(url), headers=kept)
 
     def _send_once(self, request: PreparedRequest, origin: Origin, template: str) -> _Response:
         """Send one request under a span of its own; `template` is the path of the operation, empty for a redirect."""
@@ -294,7 +308,7 @@ class _RetryLoop:
             return answer
 
     def _exchange(self, request: PreparedRequest, origin: Origin) -> _Response:
-        """Send one request and read its response; a timer aborts the exchange at the deadline."""
+        """Send one request and read its response; the watchdog aborts the exchange at the deadline."""
         exchange = Exchange(self._policy, origin, self._deadline, self._clock, self._before_send)
         left = exchange.remaining(float("inf"))
         adapter = self._client._adapter
@@ -302,14 +316,8 @@ class _RetryLoop:
             adapter.exchange = exchange
         elif self._before_send is not None:
             self._before_send()
-        watchdog = threading.Timer(left, exchange.abort)
-        watchdog.daemon = True
-        watchdog.start()
-        try:
+        with exchange.within(left):
             return self._transfer(request, exchange)
-        finally:
-            watchdog.cancel()
-            exchange.use_socket(None)
 
     def _transfer(self, request: PreparedRequest, exchange: Exchange) -> _Response:
         fault: HttpFault
@@ -371,7 +379,7 @@ class _RetryLoop:
                 return False
             return not outcome.outcome_unknown or self._is_idempotent
         if outcome.status == TOO_MANY_REQUESTS:
-            return True
+            return self._is_read or self._client.credentials.retries_429(self._operation.api)
         if outcome.status == 500:
             return self._is_read
         return outcome.status in TRANSIENT and self._is_idempotent
@@ -496,10 +504,17 @@ def _read_body(
         if not chunk:
             break
     expected = headers.get("content-length", "")
-    is_short = expected.isdigit() and received < int(expected) and "transfer-encoding" not in headers
+    is_short = _is_less(received, expected) and "transfer-encoding" not in headers
     if is_short or not decoder.is_complete:
         raise BrokenFault(f"the connection to {exchange.origin} ended before the answer was complete; try again")
     return False
+
+
+def _is_less(received: int, expected: str) -> bool:
+    """Whether a Content-Length (RFC 9110, section 8.6) names more bytes; it may have more digits than `int` reads."""
+    if not (expected.isascii() and expected.isdigit()):
+        return False
+    return len(expected) > MAX_DIGITS or received < int(expected)
 
 
 def _next_chunk(raw: Any) -> bytes:

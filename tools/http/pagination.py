@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
-from urllib.parse import parse_qsl, urljoin, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from restgpt.specs import SpecError
 from restgpt.specs.docs.shape import Shape
@@ -24,7 +24,7 @@ from restgpt.specs.schemas.types import schema_types
 from restgpt.specs.server import absolute_url
 from restgpt.tools.errors import AddressFault, ArgumentError
 from restgpt.tools.http.next_link import next_link
-from restgpt.tools.network.addresses import Origin, origin_of
+from restgpt.tools.network.addresses import Origin, joined_url, origin_of
 from restgpt.tools.redaction import MARK, is_secret_name
 from restgpt.tools.request.build import PAGE, ServerPage, build_request
 from restgpt.tools.response.content import memory_of
@@ -302,7 +302,7 @@ def _target(operation: Operation, arguments: Arguments, address: str) -> str | N
     """A next URL in full; None if it is on another server or has another path than the request."""
     try:
         current = build_request(operation, arguments).url
-        target = urljoin(current, address)
+        target = joined_url(current, address)
         bases = _bases(operation)
         path = _path_below(target, bases)
         return target if path is not None and path == _path_below(current, bases) else None

@@ -9,6 +9,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
 from restgpt.tools.model.errors import ModelError
+from restgpt.tools.model.exceptions import UNREADABLE, unavailable
 from restgpt.tools.settings import Settings
 
 if TYPE_CHECKING:
@@ -41,20 +42,23 @@ class CompletionModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        found = self._client.completions.create(
-            model=self._name,
-            prompt=str(messages[-1].text),
-            max_tokens=MOST_TOKENS,
-            temperature=0.0,
-            stop=stop,
-        )
-        message = AIMessage(found.choices[0].text or "")
-        if found.usage is not None:
-            message.usage_metadata = {
-                "input_tokens": found.usage.prompt_tokens,
-                "output_tokens": found.usage.completion_tokens,
-                "total_tokens": found.usage.total_tokens,
-            }
+        try:
+            found = self._client.completions.create(
+                model=self._name,
+                prompt=str(messages[-1].text),
+                max_tokens=MOST_TOKENS,
+                temperature=0.0,
+                stop=stop,
+            )
+            message = AIMessage(found.choices[0].text)
+            if found.usage is not None:
+                message.usage_metadata = {
+                    "input_tokens": found.usage.prompt_tokens,
+                    "output_tokens": found.usage.completion_tokens,
+                    "total_tokens": found.usage.total_tokens,
+                }
+        except UNREADABLE as error:
+            raise unavailable(error) from None
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from langchain_core.embeddings import Embeddings
 
 from restgpt.specs.search.vectors import EmbeddingError, VectorSearch
-from restgpt.tools.model.exceptions import provider_errors, status_of
+from restgpt.tools.model.exceptions import UNREADABLE, provider_errors, status_of
 from restgpt.tools.model.provider import openai_options
 from restgpt.tools.settings import Settings
 
@@ -72,7 +72,7 @@ def _open(name: str, settings: Settings) -> Embeddings:
 
 
 def _failures() -> tuple[type[BaseException], ...]:
-    return (OSError, ValueError, TypeError, *provider_errors())
+    return (OSError, *UNREADABLE, *provider_errors())
 
 
 def _failure(name: str, error: BaseException) -> str:

@@ -38,7 +38,7 @@ class ModelReplyError(ModelError):
 
     def __init__(self, schema: str, reason: str, *, usage: ModelUsage | None = None) -> None:
         super().__init__(
-            f"The model's replies were not a valid {schema} after {REPAIRS} repairs: {reason}. "
+            f"The model's replies were not a valid {schema} after {REPAIRS} repairs: {reason.rstrip('.')}. "
             "A more capable model, or another --structured-output method, may help."
         )
         self.usage = usage or ModelUsage()

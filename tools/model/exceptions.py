@@ -20,6 +20,7 @@ PROVIDER_ERRORS = (
     ("botocore.exceptions", "BotoCoreError"),
     ("botocore.exceptions", "ClientError"),
     ("httpx", "HTTPError"),
+    ("httpx", "InvalidURL"),
     ("requests", "RequestException"),
 )
 """The base classes of the exceptions that providers' packages raise; they have no base class in common."""
@@ -29,6 +30,34 @@ def provider_errors() -> tuple[type[BaseException], ...]:
     """The exception classes of those providers' packages that are loaded."""
     found = [getattr(sys.modules[module], name, None) for module, name in PROVIDER_ERRORS if module in sys.modules]
     return tuple(kind for kind in found if isinstance(kind, type) and issubclass(kind, BaseException))
+
+
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError)
+"""What providers' packages raise while they read an answer that is none of a chat model, such as a web page.
+
+They expect the server to keep its contract, so a missing or wrong member of its JSON fails wherever it is used first.
+"""
+
+
+def model_failures(model: object) -> tuple[type[BaseException], ...]:
+    """The exception classes of a call of `model` that failed: those of providers, and `UNREADABLE` for their packages.
+
+    From a model of anybody else, such as the embedding program, `UNREADABLE` are faults of that program.
+    """
+    return (*provider_errors(), *(UNREADABLE if _is_packaged(model) else ()))
+
+
+def _is_packaged(model: object) -> bool:
+    """Whether a model, or the model that tools were bound to, is of a provider's package, such as langchain-openai."""
+    while (bound := getattr(model, "bound", None)) is not None:
+        model = bound
+    roots = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+    return any(root.startswith("langchain_") and root != "langchain_core" for root in roots)
+
+
+def is_unreadable(error: BaseException) -> bool:
+    """Whether a model call failed because its answer could not be read, not because the provider said so."""
+    return isinstance(error, UNREADABLE) and not isinstance(error, provider_errors())
 
 
 def status_of(error: BaseException) -> int | None:
@@ -42,6 +71,11 @@ def status_of(error: BaseException) -> int | None:
 
 def unavailable(error: BaseException) -> ModelUnavailableError:
     """The error for a provider's exception, without its text, which may quote the request or a key."""
+    if is_unreadable(error):
+        return ModelUnavailableError(
+            f"The model's server gave an answer that no chat model gives ({type(error).__name__}). Check the model's "
+            "name and OPENAI_BASE_URL, or the provider's own settings: another kind of server may answer there."
+        )
     status = status_of(error)
     if status is None:
         return ModelUnavailableError(
@@ -53,7 +87,7 @@ def unavailable(error: BaseException) -> ModelUnavailableError:
         403: "Check what the API key may do.",
         404: "Check the model's name and OPENAI_BASE_URL.",
         429: "Wait, or raise the account's limit.",
-    }.get(status, "Try again later.")
+    }.get(status, "Try again later, or check OPENAI_BASE_URL." if status >= 500 else "Check OPENAI_BASE_URL.")
     return ModelUnavailableError(f"The model's server answered {status}. {remedy}")
 
 

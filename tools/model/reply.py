@@ -18,7 +18,7 @@ from langgraph.constants import TAG_NOSTREAM
 
 from restgpt.tools.model.chat_span import chat_span
 from restgpt.tools.model.errors import ModelUnavailableError
-from restgpt.tools.model.exceptions import provider_errors, unavailable
+from restgpt.tools.model.exceptions import model_failures, unavailable
 from restgpt.tools.model.usage import ModelUsage, usage_of
 
 _THOUGHTS = re.compile(r"^<think>.*?</think>", re.DOTALL)
@@ -29,7 +29,7 @@ def reply_to(model: Runnable[Any, Any], messages: Sequence[BaseMessage | tuple[s
     """The reply of a model to some messages; raises `ModelUnavailableError` when the provider fails."""
     try:
         return checked_message(model.invoke(convert_to_messages(list(messages)), call_config()))
-    except provider_errors() as error:
+    except model_failures(model) as error:
         raise unavailable(error) from None
 
 

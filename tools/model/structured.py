@@ -6,6 +6,7 @@ call, or JSON in plain text) is a setting; `auto` falls back by itself.
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,8 +21,8 @@ from pydantic import BaseModel, ValidationError
 
 from restgpt.tools.model.chat_span import chat_span
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError
-from restgpt.tools.model.exceptions import provider_errors, refused, status_of, unavailable
-from restgpt.tools.model.reply import call_config, checked_message, json_in
+from restgpt.tools.model.exceptions import is_unreadable, model_failures, refused, status_of, unavailable
+from restgpt.tools.model.reply import call_config, checked_message, json_in, without_thoughts
 from restgpt.tools.model.usage import ModelUsage, usage_of
 
 Method = Literal["auto", "json_schema", "function_calling", "json"]
@@ -107,11 +108,11 @@ def _reply(
             return _invoke(model, conversation, schema, methods[0], callbacks), methods
         except NotImplementedError as error:
             refusal, methods = error, methods[1:]
-        except provider_errors() as error:
-            if status_of(error) not in UNSUPPORTED:
+        except model_failures(model) as error:
+            if status_of(error) not in UNSUPPORTED and not is_unreadable(error):
                 raise unavailable(error) from None
             refusal, methods = error, methods[1:]
-    raise refused(refusal, model)
+    raise unavailable(refusal) if is_unreadable(refusal) else refused(refusal, model)
 
 
 @chat_span
@@ -156,7 +157,15 @@ def _read(message: AIMessage, schema: type[Answer]) -> Answer:
     """The value in a tool call or, failing that, in the text."""
     if message.tool_calls:
         return schema.model_validate(message.tool_calls[0]["args"])
-    return schema.model_validate(json_in(_written(message)))
+    text = without_thoughts(_written(message))
+    try:
+        return schema.model_validate(json_in(text))
+    except ValueError:
+        if text[:1] not in ("{", "["):
+            with suppress(ValidationError):
+                # A schema may read other forms of a reply than JSON.
+                return schema.model_validate(text)
+        raise
 
 
 def _written(message: AIMessage) -> str:

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from restgpt.tools.model.chat_span import chat_span
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError
-from restgpt.tools.model.exceptions import provider_errors, refused, status_of, unavailable
+from restgpt.tools.model.exceptions import model_failures, refused, status_of, unavailable
 from restgpt.tools.model.reply import call_config, checked_message, without_thoughts
 from restgpt.tools.model.usage import ModelUsage, usage_of
 
@@ -50,7 +50,7 @@ def _reply(model: BaseChatModel, conversation: list[BaseMessage], tools: Sequenc
         return checked_message(model.bind_tools(list(tools)).invoke(conversation, call_config()))
     except NotImplementedError as error:
         raise refused(error, model) from None
-    except provider_errors() as error:
+    except model_failures(model) as error:
         raise (refused(error, model) if status_of(error) in UNSUPPORTED else unavailable(error)) from None
 
 

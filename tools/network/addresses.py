@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
@@ -26,7 +26,9 @@ from urllib3.util import Url, parse_url
 from restgpt.specs.api import Api
 from restgpt.specs.operation import Operation
 from restgpt.specs.server import absolute_url
+from restgpt.specs.watchdog import Watchdog
 from restgpt.tools.errors import AddressFault, ConnectFault, ResolveFault, TimeoutFault
+from restgpt.tools.network.whole_head import WholeHeadResponse
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolver = Callable[[str, int], list[str]]
@@ -77,6 +79,19 @@ def origin_of(url: str) -> Origin:
     if not same or not host.isascii():
         raise AddressFault("the host of a URL is ambiguous; write it in ASCII (punycode for other letters)")
     return Origin(parts.scheme, host, port or _PORTS[parts.scheme])
+
+
+def joined_url(base: str, reference: str) -> str:
+    """Resolve a reference, as in a Location or Link header, against a URL (RFC 3986, section 5).
+
+    Raises AddressFault if the reference is no URL. Python's own error is dropped, because it quotes the reference, in
+    which a server may echo a credential.
+    """
+    try:
+        return urljoin(base, reference)
+    except ValueError:
+        reason = "it is no URL"
+    raise AddressFault(reason)
 
 
 def _read_twice(url: str) -> tuple[SplitResult, str, int | None, Url] | None:
@@ -222,7 +237,7 @@ def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(item[4][0]) for item in found))
 
 
-class Exchange:
+class Exchange(Watchdog):
     """One HTTP exchange (request and response) in this thread: its address policy, its deadline and its socket.
 
     `before_send` is called before the first byte of the request; the request is not sent if it raises an exception.
@@ -236,13 +251,12 @@ class Exchange:
         clock: Callable[[], float],
         before_send: Callable[[], None] | None = None,
     ) -> None:
+        super().__init__()
         self.policy = policy
         self.origin = origin
         self.was_sent = False
-        self.was_aborted = False
         self._deadline = deadline
         self._clock = clock
-        self._socket: socket.socket | None = None
         self._before_send = before_send
 
     def begin(self) -> None:
@@ -257,23 +271,6 @@ class Exchange:
         if left <= 0:
             raise TimeoutFault(f"the time for {self.origin} is used up; raise the time budget or ask for less")
         return left
-
-    def use_socket(self, connected: socket.socket | None) -> None:
-        """Set the socket of the exchange; shut it down at once if the exchange was already aborted."""
-        self._socket = connected
-        if self.was_aborted:
-            self.abort()
-
-    def abort(self) -> None:
-        """Abort the exchange from another thread: a read or write that blocks on the socket returns."""
-        self.was_aborted = True
-        connected = self._socket
-        if connected is not None:
-            try:
-                # Not `SSLSocket.shutdown`, which would first drop the TLS state that another thread is using.
-                socket.socket.shutdown(connected, socket.SHUT_RDWR)
-            except OSError:
-                return
 
 
 class GuardedAdapter(HTTPAdapter):
@@ -353,6 +350,7 @@ def _guarded_pools(adapter: GuardedAdapter) -> dict[str, type[HTTPConnectionPool
 
     class GuardedConnection(HTTPConnection):
         is_used = False
+        response_class = WholeHeadResponse
 
         def _new_conn(self) -> socket.socket:
             return adapter.connect(self.host, self.port or self.default_port)

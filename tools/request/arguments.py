@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from restgpt.specs.problem import TooComplex
+from restgpt.specs.reading.nesting import is_too_deep
 from restgpt.specs.schemas.validation import errors_of
 from restgpt.tools.errors import ArgumentProblem
 from restgpt.tools.request.files import Blob, BlobText
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
 MOST_PROBLEMS = 8
+MOST_DEPTH = 60
+"""The deepest nesting of an argument, as in a program: stores and checkpoints keep at most 100 levels of a call."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -138,7 +142,7 @@ def _from_text(text: str, types: frozenset[str], schema: Any, root: Schema) -> A
         return float(text)
     if types & {"object", "array"} and text.lstrip()[:1] in ("{", "["):
         try:
-            read = json.loads(text)
+            read = text if is_too_deep(text.encode("utf-8", "surrogatepass")) else json.loads(text)
         except ValueError:
             return text
         return read if ("object" if isinstance(read, dict) else "array") in types else text
@@ -162,6 +166,29 @@ def without_nulls(value: Any, schema: Schema) -> Any:
         for name, item in value.items()
         if item is not None or "null" in (types_of(known.get(name), schema) or either)
     }
+
+
+def too_deep(value: Any, pointer: str = "") -> list[ArgumentProblem]:
+    """The problem of a value that is nested more than `MOST_DEPTH` levels deep, which would end in a RecursionError."""
+    level = [value]
+    for _ in range(MOST_DEPTH + 1):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, Mapping | list | tuple)
+            for inner in (outer.values() if isinstance(outer, Mapping) else outer)
+        ]
+    return [ArgumentProblem(pointer, f"is nested more than {MOST_DEPTH} levels deep")] if level else []
+
+
+def deep_arguments(arguments: Any) -> list[ArgumentProblem]:
+    """The problems of the groups of arguments that are nested too deeply; other functions may then walk the rest."""
+    groups = arguments.items() if isinstance(arguments, Mapping) else [("", arguments)]
+    return [
+        problem
+        for name, values in groups
+        for problem in too_deep(values, f"/{pointer_part(str(name))}" if name else "")
+    ]
 
 
 def unencodable(value: Any, pointer: str = "") -> list[ArgumentProblem]:

@@ -17,15 +17,18 @@ from restgpt.specs.docs.example import example_problems, minimal_arguments
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
+from restgpt.specs.reading.nesting import is_too_deep
 from restgpt.specs.schemas.validation import allowed_steps
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.redaction import Redactor
 from restgpt.tools.request.arguments import (
     coerce,
+    deep_arguments,
     follow,
     nearest,
     pointer_part,
     properties_of,
+    too_deep,
     types_of,
     unencodable,
     validate,
@@ -177,7 +180,7 @@ class _Builder:
 
     def settle(self, arguments: Mapping[str, Any]) -> None:
         """Coerce and validate all arguments and encode the body; problems are collected, not raised."""
-        self._problems += unencodable(arguments)
+        self._problems += deep_arguments(arguments) or unencodable(arguments)
         if self._problems:
             return
         groups = self._groups(arguments)
@@ -254,7 +257,7 @@ class _Builder:
                 self._add(pointer, "is set by the program; leave it out")
             return
         value = coerce(value, schema, schema)
-        found = [*unencodable(value, pointer), *validate(value, schema, pointer)]
+        found = too_deep(value, pointer) or [*unencodable(value, pointer), *validate(value, schema, pointer)]
         self._problems += found
         if not found and _lookup(given, parameter) is not None:
             self._given.setdefault(group, {})[parameter.name] = value
@@ -304,7 +307,10 @@ class _Builder:
                 value, raw = without_nulls(value, schema), without_nulls(raw, schema)
             is_structured = _is_structured(media.media_type)
             value = coerce(value, schema, schema) if is_structured else value
-            # JSON text may hold in its escapes what no text can.
+            # JSON text adds to the depth, and may hold in its escapes what no text can.
+            if deep := too_deep(value, "/body"):
+                self._problems += deep
+                return
             self._problems += unencodable(value, "/body")
             self._given["body"] = coerce(raw, schema, schema) if is_structured else raw
             self._problems += unknown_fields(self._operation, media, value)
@@ -547,6 +553,16 @@ def _shown_body(request: PreparedRequest, hide: Redactor) -> Any:
     if "\0" in text or len(text) > MOST_SHOWN:
         digest = hashlib.sha256(request.body).hexdigest()
         return {"bytes": len(request.body), "sha256": digest, "media_type": essence(content_type)}
-    if kind == "json":
-        return hide.json(json.loads(text), by_name=True)
-    return hide.message(f"?{text}")[1:] if kind == "form" else hide.text(text)
+    if kind == "form":
+        return hide.message(f"?{text}")[1:]
+    return hide.json(json_or_text(text, kind), by_name=True)
+
+
+def json_or_text(text: str, kind: str) -> Any:
+    """A body of the kind `json` as a value; what cannot be read, such as a file that is no JSON, stays text."""
+    if kind != "json" or is_too_deep(text.encode("utf-8", "surrogatepass")):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -7,14 +7,13 @@ journal and the trace have the stricter form, `PreparedRequest.shown`.
 
 import base64
 import hashlib
-import json
 import re
 from typing import Any
 
 from restgpt.tools.quotation import excerpt, named, quotation, remark, section, visible
 from restgpt.tools.redaction import MARK, Redactor
 from restgpt.tools.request.body import essence, kind_of
-from restgpt.tools.request.build import MOST_SHOWN, PreparedRequest
+from restgpt.tools.request.build import MOST_SHOWN, PreparedRequest, json_or_text
 from restgpt.tools.storable import storable_text
 
 HEAD, TAIL = 2_000, 1_000
@@ -89,18 +88,10 @@ def _body(request: PreparedRequest, redactor: Redactor) -> Any:
         return None
     text = None if is_cut(request) else _plain_text(request.body)
     if text is not None:
-        return redactor.json(_json_or_text(text, kind_of(_content_type(request))))
+        return redactor.json(json_or_text(text, kind_of(_content_type(request))))
     head, tail = _ends(request.body, redactor)
     shown = {"bytes": len(request.body), "sha256": _digest(request.body), "media_type": essence(_content_type(request))}
     return {**shown, "head": visible(head), "tail": visible(tail)}
-
-
-def _json_or_text(text: str, kind: str) -> Any:
-    """A body as a JSON value; a file that is sent as JSON may be none, and then stays text."""
-    try:
-        return json.loads(text) if kind == "json" else text
-    except (ValueError, RecursionError):
-        return text
 
 
 def _body_section(request: PreparedRequest, body: bytes, redactor: Redactor, *, whole: bool) -> str:

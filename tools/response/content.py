@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from restgpt.specs.reading.nesting import MAX_DEPTH, is_too_deep
 from restgpt.tools.request.body import essence, kind_of
 
 Kind = Literal["empty", "json", "json-lines", "csv", "xml", "text", "binary"]
@@ -83,7 +84,7 @@ class Content:
                 return read_json(self.text())
             if self.kind == "json-lines":
                 return read_json_lines(self.text())
-        except (ValueError, RecursionError):
+        except ValueError:
             return self.text()
         return self.text()
 
@@ -99,7 +100,12 @@ _DEFAULT_MOST_DIGITS = 4300
 
 
 def read_json(text: str) -> Any:
-    """Read JSON with integers of any length; raises ValueError or RecursionError."""
+    """Read JSON with integers of any length; raises ValueError, also for more than `MAX_DEPTH` levels.
+
+    Deeper values could not be walked: to redact, compare, keep or show them.
+    """
+    if is_too_deep(text.encode("utf-8", "replace")):
+        raise ValueError(f"it nests more than {MAX_DEPTH} levels deep")
     if 0 < sys.get_int_max_str_digits() <= _DEFAULT_MOST_DIGITS:
         try:
             return _FAST.decode(text)
@@ -112,7 +118,7 @@ def read_json(text: str) -> Any:
 
 
 def read_json_lines(text: str) -> list[Any]:
-    """Read JSON Lines or a JSON text sequence (RFC 7464), one value a line; raises ValueError or RecursionError."""
+    """Read JSON Lines or a JSON text sequence (RFC 7464), one value a line; raises ValueError."""
     joined, lines = array_of_lines(text)
     values: list[Any] = read_json(joined)
     if len(values) != lines:
@@ -251,7 +257,7 @@ def _read(read: Callable[[str], Any], text: str) -> Any:
     """The value of a text, or UNREAD if it cannot be read."""
     try:
         return read(text)
-    except (ValueError, RecursionError):
+    except ValueError:
         return UNREAD
 
 

@@ -6,14 +6,17 @@ ten of the snippets that models write, and its `round` is wrong for half-way val
 
 import json
 import os
+import signal
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 from restgpt.tools.sandbox.backend import SandboxUnavailableError
 from restgpt.tools.sandbox.result import CodeError, Limits, Media, SandboxResult, Status, printable, result_of
 
 _GRACE = 0.5  # seconds after the time limit before the pool kills a worker
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the other one, which ends a process there too
 _LOAD: Mapping[Media, str] = {"json": "import json as _json\ndata = _json.loads(raw)", "text": "data = raw"}
 _KINDS: Mapping[str, Status] = {
     "NotImplementedError": Status.UNSUPPORTED,
@@ -60,6 +63,8 @@ class MontyBackend:
         loading = True
         try:
             with self._pool.checkout(limits=_limits(limits, len(data)), assert_message_annotations=False) as session:
+                # Monty tells the process between runs only.
+                output.process = session.worker_pid
                 session.feed_run(_LOAD[media], inputs={"raw": _text(data, media)}, print_callback=output)
                 loading = False
                 session.feed_run(code, print_callback=output)
@@ -75,19 +80,26 @@ class MontyBackend:
 
 
 class _Output:
-    """Collects the printed text and stops the run after `cap` bytes."""
+    """Collects the printed text up to `cap` bytes, and kills the worker `process` at the first print beyond them.
+
+    Monty ignores an exception of a callback. No other run uses the worker.
+    """
 
     def __init__(self, cap: int) -> None:
         self.printed = bytearray()
         self.overflowed = False
+        self.process: int | None = None
         self._cap = cap
 
     def __call__(self, stream: Literal["stdout", "stderr"], text: str) -> None:
-        if stream == "stdout":
-            self.printed += text.encode("utf-8", "replace")
+        if self.overflowed or stream != "stdout":
+            return
+        self.printed += text.encode("utf-8", "replace")
         if len(self.printed) > self._cap:
             self.overflowed = True
-            raise OverflowError("too much output")
+            if self.process is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(self.process, _KILL)
 
 
 def _limits(limits: Limits, size: int) -> Any:

@@ -11,7 +11,19 @@ from restgpt.commands.failure import UsageError
 from restgpt.commands.terminal import Terminal
 
 CONFIG = Path("langgraph.json")
-NEW = {"$schema": "https://langgra.ph/schema.json", "dependencies": ["."], "graphs": {}, "env": ".env"}
+STUDIO = "https://smith.langchain.com"
+HTTP = {
+    "app": "restgpt.server.app:app",
+    "cors": {
+        "allow_origins": [STUDIO],
+        "allow_methods": ["*"],
+        "allow_headers": ["*"],
+        "expose_headers": ["content-location", "location", "x-pagination-total", "x-pagination-next"],
+    },
+    "disable_mcp": True,
+}
+"""What keeps foreign web pages out; see `restgpt.server.access`."""
+NEW = {"$schema": "https://langgra.ph/schema.json", "dependencies": ["."], "graphs": {}, "http": HTTP, "env": ".env"}
 
 
 def add_graph(terminal: Terminal, book: RecipeBook, name: str) -> None:

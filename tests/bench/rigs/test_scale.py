@@ -1,16 +1,21 @@
 """Guards changes across several servers on one database, and the rig that measures them."""
 
 import json
+import os
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import requests
 import yaml
 
-from restgpt.bench.rigs.instances import NoAegraError
+from restgpt.bench.rigs.instances import PACKAGES, Instance, NoAegraError
 from restgpt.bench.rigs.lots import CHANGES, lot, lot_of_change, lot_of_prompt
-from restgpt.bench.rigs.postgres import NoPostgresError
+from restgpt.bench.rigs.port import held_port
+from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
 from restgpt.bench.rigs.scale import Change, Plan, Verdict, arrivals, judge, scale
+from restgpt.server.app import STUDIO
 from restgpt.worlds import open_world
 
 ROOT = Path(__file__).parents[3]
@@ -28,6 +33,36 @@ def test_runs_on_two_servers_of_which_one_is_killed_and_one_stopped_lose_and_dou
     assert verdict.doubled_after_question == []
     assert verdict.kills >= 1
     assert verdict.stops >= 1
+
+
+@pytest.mark.slow
+def test_aegra_refuses_foreign_pages_and_serves_studio_and_programs(tmp_path: Path) -> None:
+    pytest.importorskip("psycopg", reason="PostgreSQL's packages are not installed")
+    if not (PACKAGES / "aegra_api").exists():
+        pytest.skip("Aegra is not installed. Install it with: make aegra")
+    with ExitStack() as stack:
+        try:
+            database = stack.enter_context(postgres_server())
+        except NoPostgresError as error:
+            pytest.skip(str(error))
+        given = {"DATABASE_URL": database, "PYTHONPATH": str(PACKAGES), "AEGRA_CONFIG": str(ROOT / "aegra.json")}
+        instance = Instance(ROOT, stack.enter_context(held_port()), {**os.environ, **given, "ENV_MODE": "PRODUCTION"})
+        instance.log = tmp_path / "aegra.log"
+        stack.callback(instance.end)
+        instance.start()
+        instance.wait()
+
+        def search(headers: dict[str, str]) -> requests.Response:
+            return requests.post(f"{instance.url}/assistants/search", data="{}", headers=headers, timeout=60)
+
+        text, evil = {"Content-Type": "text/plain"}, {"Origin": "http://evil.example"}
+        for headers in (evil, evil | text, text, {"Host": "evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+            refused = search(headers)
+            assert (headers, refused.status_code, list(refused.json())) == (headers, 403, ["detail"])
+            assert "Access-Control-Allow-Origin" not in refused.headers
+        assert search({"Content-Type": "application/json"}).status_code == 200
+        studio = search(text | {"Origin": STUDIO, "Sec-Fetch-Site": "cross-site"})
+        assert (studio.status_code, studio.headers["Access-Control-Allow-Origin"]) == (200, STUDIO)
 
 
 def test_the_judge_tells_lost_changes_from_doubled_ones_and_from_those_a_person_repeated() -> None:

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 from cli import TOY, Cli
+from recipes import recipe
 
+from restgpt.calling.recipes.book import RecipeBook
 from restgpt.commands.mcp import open_server
 from restgpt.commands.sources import Sources
+from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
 from restgpt.worlds import CREDENTIAL
 from restgpt.worlds.server import WorldServer
@@ -38,3 +41,12 @@ def opened(toy: WorldServer, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_pa
 def cli(monkeypatch: pytest.MonkeyPatch, home: Path) -> Cli:
     monkeypatch.setenv("RESTGPT_AUTH_KEY", CREDENTIAL)
     return Cli(home=home)
+
+
+@pytest.fixture
+def recipes(tmp_path: Path, toy: WorldServer, monkeypatch: pytest.MonkeyPatch) -> RecipeBook:
+    """A folder with one recipe, which adds a task."""
+    monkeypatch.setenv("RESTGPT_RECIPES", str(tmp_path / "recipes"))
+    book = RecipeBook(tmp_path / "recipes")
+    book.save(recipe(load_api(TOY, base_url=toy.url)))
+    return book

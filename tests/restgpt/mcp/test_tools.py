@@ -16,8 +16,6 @@ from langgraph.store.memory import InMemoryStore
 from mcp import types
 from mcp.shared.exceptions import MCPError
 from mcpserver import ERAS, MADE, MOSS, Person, changes, connected, facts_of, text_of
-from pair import COLLECTOR, CRM, SECRET, document, served_pair
-from recipes import recipe
 
 from restgpt.calling.recipes.book import RecipeBook
 from restgpt.client import Client
@@ -99,15 +97,6 @@ def test_a_corrected_program_does_not_repeat_its_changes(opened: Opener, toy: Wo
 def test_a_program_corrects_only_a_thread_of_its_own_client(opened: Opener, toy: WorldServer, thread: str) -> None:
     result = called(opened, "run_program", {"code": TWO, "thread": thread}, Person())
     assert (result.is_error, changes(toy)) == (True, [])
-
-
-@pytest.fixture
-def recipes(tmp_path: Path, toy: WorldServer, monkeypatch: pytest.MonkeyPatch) -> RecipeBook:
-    """A folder with one recipe, which adds a task."""
-    monkeypatch.setenv("RESTGPT_RECIPES", str(tmp_path / "recipes"))
-    book = RecipeBook(tmp_path / "recipes")
-    book.save(recipe(load_api(TOY, base_url=toy.url)))
-    return book
 
 
 def test_a_recipe_is_a_tool_whose_inputs_are_not_the_users_words(
@@ -318,30 +307,6 @@ def test_without_the_extra_the_command_says_what_to_install() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert (ran.returncode, "pip install 'restgpt[mcp]'" in ran.stderr) == (2, True)
-
-
-def test_what_one_api_answered_goes_to_another_only_if_a_person_allows_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with served_pair() as pair:
-        entries = {}
-        for api, paths in ((pair.crm, CRM), (pair.collector, COLLECTOR)):
-            (tmp_path / f"{api.name}.json").write_text(json.dumps(document(api.name, paths)))
-            entries[api.name] = {"spec": f"{api.name}.json", "base_url": api.base_url}
-        (tmp_path / "apis.yaml").write_text(json.dumps(entries))
-
-        async def run(server: Any, person: Person) -> types.CallToolResult:
-            async with connected(server, "2026-07-28", person) as client:
-                await client.call_tool("call_operation", {"operation": "list_customers"})
-                given = {"operation": "get_drop", "arguments": {"path": {"what": SECRET}}}
-                return await client.call_tool("call_operation", given)
-
-        for person, sent in ((Person(content={"decision": "reject"}), 0), (Person(), 1)):
-            with open_server(Settings.from_env(), Sources(tuple(entries)), {}) as server:
-                asyncio.run(run(server, person))
-            assert (len(person.shown), len(pair.log)) == (1, sent)
-            assert "Values of crm may go to collector" in person.shown[0]
 
 
 def test_groups_that_clients_name_in_urls_do_not_pile_up(toy: WorldServer) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import pytest
@@ -224,30 +225,66 @@ def test_a_request_state_of_another_client_decides_nothing(toy: WorldServer, hom
     assert changes(toy) == [MADE]
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({"Host": "evil.example"}, 421),
-        ({"Origin": "http://evil.example"}, 403),
-        ({"Host": "127.0.0.1.evil.example:80"}, 421),
-    ],
-)
+LISTED = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+PAGE = "http://localhost:3000"
+
+
+def listed(url: str, version: str, headers: dict[str, str]) -> requests.Response:
+    """The answer to a request for the tools, with these headers; `{port}` stands for the real port."""
+    sent = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": version}
+    sent |= {name: value.format(port=urlsplit(url).port) for name, value in headers.items()}
+    return requests.post(url, data=json.dumps(LISTED), headers={"Content-Type": "application/json", **sent}, timeout=30)
+
+
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
-def test_a_page_in_a_browser_cannot_reach_it(
-    toy: WorldServer, home: Path, headers: dict[str, str], status: int, version: str
-) -> None:
-    sent = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": version, **headers}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+def test_a_page_in_a_browser_cannot_reach_it(toy: WorldServer, home: Path, version: str) -> None:
+    refused: list[dict[str, str]] = [
+        {"Host": "evil.example"},
+        {"Host": "127.0.0.1.evil.example:{port}"},
+        {"Host": "127.0.0.1:{port}.evil.example"},
+        {"Host": "127.0.0.1:1"},
+        {"Host": "127.0.0.1"},
+        {"Host": "localhost:1"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "https://127.0.0.1:{port}"},
+        {"Origin": "http://127.0.0.1"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "http://127.0.0.1:{port}.evil.example"},
+        {"Origin": "http://localhost:{port}"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Content-Type": "text/plain"},
+    ]
     with http_server(at(toy), home) as (url, _):
-        assert requests.post(url, json=body, headers=sent, timeout=30).status_code == status
+        for headers in refused:
+            answer = listed(url, version, headers)
+            assert (headers, answer.status_code, list(answer.json())) == (headers, 403, ["detail"])
+        for headers in ({}, {"Host": "localhost:{port}"}, {"Origin": "http://127.0.0.1:{port}"}):
+            assert listed(url, version, headers).status_code != 403
+
+
+def test_a_page_and_a_host_that_the_user_names_can_use_it(toy: WorldServer, home: Path) -> None:
+    names = {"RESTGPT_SERVER_HOSTS": "agent.example.com", "RESTGPT_SERVER_ORIGINS": PAGE}
+    asked = {"Origin": PAGE, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+    with http_server(at(toy), home, env=TOKENS | names) as (url, _):
+        answer = requests.options(url, headers=asked, timeout=30)
+        assert (answer.status_code, answer.headers["Access-Control-Allow-Origin"]) == (200, PAGE)
+        for headers in ({"Origin": PAGE}, {"Host": "agent.example.com", "Origin": "https://agent.example.com"}):
+            assert listed(url, OLDER, headers).status_code == 401
+        foreign = requests.options(url, headers=asked | {"Origin": "http://localhost:3001"}, timeout=30)
+        assert (foreign.status_code, "Access-Control-Allow-Origin" in foreign.headers) == (403, False)
 
 
 def test_a_server_with_tokens_answers_nobody_without_one(toy: WorldServer, home: Path) -> None:
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     with http_server(at(toy), home, "--host", "0.0.0.0", env=TOKENS) as (url, process):
         here = url.replace("0.0.0.0", "127.0.0.1")
         for given in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {ANN}"}):
-            assert requests.post(here, json=body, headers=given, timeout=30).status_code == 401
+            assert requests.post(here, json=LISTED, headers=given, timeout=30).status_code == 401
+        # A client may know the machine by any name; a page has no token, and is refused before.
+        assert requests.post(here, json=LISTED, headers={"Host": "a.example"}, timeout=30).status_code == 401
+        assert (
+            requests.post(here, json=LISTED, headers={"Origin": "http://evil.example"}, timeout=30).status_code == 403
+        )
         used(over_http(here, ANN), "legacy", lambda client: client.list_tools())
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 130

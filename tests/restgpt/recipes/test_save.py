@@ -15,6 +15,7 @@ from restgpt.calling.recipes.book import RecipeBook
 from restgpt.worlds import World
 from restgpt.worlds.server import WorldServer
 
+ROOT = Path(__file__).parents[3]
 PLANT = """project = create_project(body={"name": "Roof garden"})
 for title in ["Buy soil", "Order seeds"]:
     create_task(project_id=project["id"], body={"title": title})
@@ -262,3 +263,15 @@ def test_another_graph_or_file_of_that_name_is_kept(cli: Cli, tmp_path: Path) ->
     assert "exists with another content, and is kept." in cli("recipe", "graph", "plant-beds").err
     assert Path("recipes/plant_beds_graph.py").read_text() == "mine = 1\n"
     assert not Path("langgraph.json").exists()
+
+
+def test_a_new_langgraph_json_keeps_foreign_pages_out_and_a_given_one_is_left_as_it_is(
+    cli: Cli, tmp_path: Path
+) -> None:
+    RecipeBook(tmp_path / "recipes").save(plant_recipe())
+    assert cli("recipe", "graph", "plant-beds").code == 0
+    written = json.loads(Path("langgraph.json").read_text())["http"]
+    assert written == json.loads((ROOT / "langgraph.json").read_text())["http"]
+    Path("langgraph.json").write_text('{"graphs": {}}')
+    assert cli("recipe", "graph", "plant-beds").code == 0
+    assert json.loads(Path("langgraph.json").read_text()).keys() == {"graphs"}

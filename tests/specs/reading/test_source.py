@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -9,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from wire.raw import DRIPPED, drip, raw_server
 
 from restgpt.specs import SpecError, load_api
-from restgpt.specs.reading.download import _is_same_host
+from restgpt.specs.reading.download import _is_same_host, fetch_url
 from restgpt.specs.reading.json_text import json_bytes
 from restgpt.specs.reading.yaml_text import decode_yaml
 
@@ -189,6 +191,41 @@ def site() -> Iterator[str]:
     yield f"127.0.0.1:{server.server_address[1]}"
     server.shutdown()
     server.server_close()
+
+
+PATIENCE_S = 60
+WHOLE = b"HTTP/1.0 200 OK\r\n\r\n" + json.dumps(MINIMAL).encode()
+
+
+@pytest.mark.parametrize("data", DRIPPED.values(), ids=DRIPPED)
+def test_a_server_that_drips_its_document_is_given_up(data: bytes) -> None:
+    closed = threading.Event()
+    with raw_server(drip(data, closed=closed)) as url:
+        with pytest.raises(SpecError, match=r"it took more than 0\.3 seconds"):
+            fetch_url(f"{url}/openapi.json", seconds=0.3)
+        assert closed.wait(PATIENCE_S)
+
+
+def test_a_document_that_never_ends_is_not_taken_for_whole() -> None:
+    with raw_server(drip(b" " * 1000, first=WHOLE)) as url, pytest.raises(SpecError, match="it took more than"):
+        fetch_url(url, seconds=0.3)
+
+
+def test_the_time_of_a_download_counts_its_redirects() -> None:
+    def answer(connection: socket.socket) -> None:
+        drip(b"HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n", 0.01)(connection)
+
+    with raw_server(answer) as url, pytest.raises(SpecError, match="it took more than"):
+        fetch_url(url, seconds=0.7)
+
+
+def test_a_proxy_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    with raw_server(drip(DRIPPED["headers"])) as url:
+        monkeypatch.setenv("http_proxy", url)
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        with pytest.raises(SpecError, match="it took more than"):
+            fetch_url("http://documents.test/openapi.json", seconds=0.3)
 
 
 def test_a_document_from_an_address_resolves_relative_servers_against_it(site: str) -> None:

@@ -56,6 +56,8 @@ writes this page.
 - RestGPT retries a request that did not arrive, a request that the API refused with 429, a request that only reads or
   is idempotent after 408, 425, 502, 503, 504 or a lost connection, and a request that only reads after 500. It does
   not retry any other POST or PATCH of unknown outcome, unless it has an idempotency key.
+  So one approval of a change may send it up to four times, if the API refuses it with 429 each time; `retry_429: false`
+  in `apis.yaml` switches that off for an API.
 - RestGPT follows redirects of GET and HEAD, to the servers of the API and to configured hosts, and of a
   [confirmed read by POST](security.md#requests-that-read-by-post) with 307 or 308 on its own origin. It sends
   credentials to the same origin only. It connects to private addresses only for base URLs, documents of this machine,

@@ -15,6 +15,7 @@ from urllib.request import urlopen
 import pytest
 from wire.case import Canned
 from wire.echo import EchoServer
+from wire.raw import DRIPPED, drip, raw_server
 
 from restgpt.bench.rigs.port import held_port
 from restgpt.specs import Api, load_api
@@ -24,11 +25,12 @@ from restgpt.tools.auth.token_file import TokenFile
 from restgpt.tools.errors import (
     AddressFault,
     BoundFault,
+    BrokenFault,
     ConnectFault,
-    HttpFault,
     LoginError,
     MissingCredentialError,
     SettingsError,
+    TimeoutFault,
 )
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.build import build_request
@@ -181,10 +183,104 @@ def test_an_authority_cannot_fill_the_memory(answer: Canned, authority: EchoServ
         send(api(authority.url), settings(tmp_path))
 
 
-def test_a_token_that_never_ends_by_its_number_is_a_fault(authority: EchoServer, tmp_path: Path) -> None:
-    authority.script([Canned(b'{"access_token":"a-token","expires_in":1e999}')])
-    with pytest.raises(HttpFault):
+HOSTILE = {
+    "HTML": Canned(b"<html>hush-hush</html>", 200, {"Content-Type": "text/html"}),
+    "nothing": Canned(b""),
+    "nested": Canned(b"[" * 200_000),
+    "nested objects": Canned(b'{"access_token":' * 60_000),
+    "a list": Canned(b'["error", "access_token"]'),
+    "null": Canned(b"null"),
+    "an endless number": Canned(b'{"access_token":"a-token","expires_in":1e999}'),
+    "400 digits": Canned(b'{"access_token":"a-token","expires_in":' + b"9" * 400 + b"}"),
+    "400 digits in a text": Canned(b'{"access_token":"a-token","expires_in":"' + b"9" * 400 + b'"}'),
+    "5,000 digits": Canned(b'{"access_token":"a-token","expires_in":' + b"9" * 5000 + b"}"),
+    "NaN": Canned(b'{"access_token":"a-token","expires_in":NaN}'),
+    "before now": Canned(b'{"access_token":"a-token","expires_in":-1}'),
+    "a small two": Canned('{"access_token":"a-token","expires_in":"²"}'.encode()),
+    "a list of seconds": Canned(b'{"access_token":"a-token","expires_in":[60]}'),
+    "half a pair": Canned(b'{"access_token":"a-\\ud800-token"}'),
+    "half a pair to refresh with": Canned(b'{"access_token":"a-token","refresh_token":"\\udfff"}'),
+    "half a pair for an error": Canned(b'{"error":"\\ud800"}', 400),
+    "a line break": Canned(b'{"access_token":"a\\r\\nX-More: 1"}'),
+    "a number for a token": Canned(b'{"access_token":17}'),
+    "a list for a token": Canned(b'{"access_token":["a-token"]}'),
+    "a redirect with a token": Canned(b'{"access_token":"a-token"}', 307, {"Location": "https://b.test/"}),
+    "a refusal with a token": Canned(b'{"access_token":"a-token"}', 403),
+    "not modified": Canned(b"", 304),
+}
+
+
+@pytest.mark.parametrize("answer", HOSTILE.values(), ids=HOSTILE)
+def test_an_answer_without_a_token_that_can_be_used_is_a_login_error(
+    answer: Canned, authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    authority.script([answer])
+    with pytest.raises(LoginError, match="authorization server") as caught:
+        send(api(authority.url, service.url), settings(tmp_path))
+    assert caught.value.__context__ is None
+    assert not any(word in repr(caught.value) for word in ("hush", "a-token", "a-\ud800"))
+    assert service.arrived == []
+    assert not (tmp_path / "home").exists()
+
+
+def test_an_authority_that_fails_is_a_fault_that_passes(authority: EchoServer, tmp_path: Path) -> None:
+    authority.script([Canned(b'{"access_token":"a-token"}', 503)])
+    with pytest.raises(BrokenFault, match="with 503; try again"):
         send(api(authority.url), settings(tmp_path))
+
+
+@pytest.mark.parametrize("seconds", [60, "60", 60.5, 10**12])
+def test_the_life_of_a_token_is_read_as_servers_write_it(
+    seconds: object, authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    authority.script([token("a-token", expires_in=seconds)])
+    found, known = api(authority.url, service.url), settings(tmp_path)
+    OAuthTokens(known, clock=lambda: 1000.0).token(found, found.security_schemes["oauth"], ())
+    kept = TokenFile(known.home / "tokens.json").get(found, "oauth")
+    assert kept is not None
+    assert kept["expires_at"] == 1000 + int(float(str(seconds)))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Canned(b"[" * 200_000),
+        Canned(b"[]"),
+        Canned(b"<html>"),
+        Canned(b'{"token_endpoint":"http://127.0.0.1:1/token"}', 307, {"Location": "https://b.test/"}),
+    ],
+)
+def test_a_discovery_without_endpoints_is_a_login_error(
+    answer: Canned, authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    authority.script([answer])
+    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{authority.url}/.well-known/openid-configuration"}
+    auth = {"oauth.client_id": "me", "oauth.client_secret": "hush-hush"}
+    found = api(authority.url, service.url, auth, scheme, is_named=False, entry="music")
+    with pytest.raises(LoginError, match="correct openIdConnectUrl"):
+        send(found, settings(tmp_path, authority.url))
+
+
+@pytest.mark.parametrize("data", DRIPPED.values(), ids=DRIPPED)
+def test_an_authority_that_drips_is_given_up(data: bytes, tmp_path: Path) -> None:
+    known, closed = settings(tmp_path), threading.Event()
+    with raw_server(drip(data, closed=closed)) as url:
+        found = api(url)
+        with pytest.raises(TimeoutFault, match=r"did not answer within 0\.3 seconds") as caught:
+            OAuthTokens(known, seconds=0.3).token(found, found.security_schemes["oauth"], ())
+        assert closed.wait(PATIENCE_S)
+    assert caught.value.__context__ is None
+
+
+def test_a_token_in_an_answer_that_never_ends_is_no_token(tmp_path: Path) -> None:
+    whole = b'{"access_token":"a-token","token_type":"bearer"}'
+    data = b"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n" + whole
+    known = settings(tmp_path)
+    with raw_server(drip(b" " * 1000, first=data)) as url:
+        found = api(url)
+        with pytest.raises(TimeoutFault):
+            OAuthTokens(known, seconds=0.3).token(found, found.security_schemes["oauth"], ())
+    assert not known.home.exists()
 
 
 @pytest.mark.parametrize(
@@ -212,14 +308,6 @@ def test_a_token_that_has_just_ended_is_still_a_secret(
 def test_an_authority_that_is_down_is_a_fault(tmp_path: Path) -> None:
     with held_port() as port, pytest.raises(ConnectFault) as caught:
         send(api(f"http://127.0.0.1:{port}"), settings(tmp_path))
-    assert caught.value.__context__ is None
-
-
-def test_an_authority_that_answers_otherwise_is_a_fault_without_secrets(authority: EchoServer, tmp_path: Path) -> None:
-    authority.script([Canned(b"<html>hush-hush</html>", 200, {"Content-Type": "text/html"})])
-    with pytest.raises(HttpFault) as caught:
-        send(api(authority.url), settings(tmp_path))
-    assert "hush" not in repr(caught.value)
     assert caught.value.__context__ is None
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from wire.case import Canned
 from wire.echo import EchoServer
+from wire.raw import DRIPPED, drip, raw_server, stop
 
 from restgpt.bench.rigs.port import held_port
 from restgpt.specs import Operation, load_api
@@ -24,6 +25,7 @@ from restgpt.tools.errors import (
     ConnectFault,
     HttpFault,
     MissingCredentialError,
+    RedirectFault,
     SettingsError,
     TimeoutFault,
     TlsFault,
@@ -80,62 +82,7 @@ def send(found: Operation, client: HttpClient | None = None, deadline: float | N
     return (client or HttpClient()).send(build_request(found, {}), found, deadline=deadline)
 
 
-@contextmanager
-def raw_server(answer: Callable[[socket.socket], None]) -> Iterator[str]:
-    """A server that calls `answer` with each connection after it has read the request."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    held: list[socket.socket] = []
-
-    def serve() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            held.append(connection)
-            threading.Thread(target=handle, args=(connection,), daemon=True).start()
-
-    def handle(connection: socket.socket) -> None:
-        try:
-            connection.recv(65536)
-            answer(connection)
-        except OSError:
-            return
-
-    threading.Thread(target=serve, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        stop(listener)
-        for connection in held:
-            connection.close()
-
-
-def stop(listener: socket.socket) -> None:
-    """Shut a listener down, which ends the `accept` of its thread, and close it."""
-    listener.shutdown(socket.SHUT_RDWR)
-    listener.close()
-
-
-def drip(data: bytes, pause: float = 0.05) -> Callable[[socket.socket], None]:
-    def answer(connection: socket.socket) -> None:
-        for number in range(len(data)):
-            connection.sendall(data[number : number + 1])
-            time.sleep(pause)
-
-    return answer
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + b"x" * 1000,
-        b"HTTP/1.1 200 OK\r\n" + b"X-Header: 1\r\n" * 1000,
-        b"HTTP/1.1 200 " + b"O" * 1000,
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 1000,
-    ],
-    ids=["body", "headers", "status line", "chunks"],
-)
+@pytest.mark.parametrize("data", DRIPPED.values(), ids=DRIPPED)
 def test_a_server_that_drips_is_cut_off_at_the_deadline(data: bytes) -> None:
     # The clock of the client does not advance, so its deadline cannot pass before the server sends.
     clock = Clock()
@@ -177,6 +124,24 @@ def test_what_is_no_http_is_a_broken_answer(data: bytes) -> None:
     clock = Clock()
     with raw_server(answer) as url, pytest.raises(BrokenFault):
         send(operation(url), HttpClient(clock=clock.now, sleep=clock.sleep))
+
+
+HALF_HEADS = [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 201 Created\r\nX-A: b\r\n", b"HTTP/1.1 200 OK\r\nContent-Le"]
+
+
+@pytest.mark.parametrize("head", HALF_HEADS)
+def test_a_head_that_never_ends_is_no_answer_and_a_change_may_have_been_made(head: bytes) -> None:
+    arrived = []
+
+    def answer(connection: socket.socket) -> None:
+        arrived.append(1)
+        connection.sendall(head)
+        connection.shutdown(socket.SHUT_RDWR)
+
+    with raw_server(answer) as url, pytest.raises(BrokenFault) as caught:
+        send(operation(url, "POST"))
+    assert caught.value.outcome_unknown
+    assert len(arrived) == 1
 
 
 def test_plain_http_on_a_tls_port_is_a_tls_fault(echo: EchoServer) -> None:
@@ -586,6 +551,65 @@ def test_an_upgrade_to_https_keeps_credentials_and_a_downgrade_is_refused() -> N
     down = Recorder([(301, {"Location": "http://api.example.com/x"}), (200, {})])
     with pytest.raises(HttpFault, match="unencrypted"):
         send(operation("https://api.example.com", entry="t"), HttpClient(settings=settings, adapter=down))
+
+
+NO_URLS = [
+    "http://[bad/x",
+    "http://[::1\x00",
+    f"http://{SECRET}℀.example/",
+    "http://a:99999999/x",
+    "//[",
+    "http://[v1.x]/",
+]
+
+
+@pytest.mark.parametrize("location", NO_URLS)
+def test_a_location_that_is_no_url_is_a_redirect_fault_that_quotes_nothing(echo: EchoServer, location: str) -> None:
+    found = operation(echo.url, security=[{"Key": []}])
+    echo.script([Canned(status=302, headers={"Location": location.encode().decode("latin-1")})])
+    with pytest.raises(RedirectFault, match="redirects to an address that is not followed") as caught:
+        send(found)
+    said: list[str] = []
+    error: BaseException | None = caught.value
+    while error is not None:
+        said.append(repr(error))
+        error = error.__cause__ or error.__context__
+    assert SECRET not in " ".join(said)
+
+
+@pytest.mark.parametrize("location", [*NO_URLS, "https://elsewhere.example/", "/x"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_change_that_is_redirected_nowhere_keeps_its_answer(echo: EchoServer, method: str, location: str) -> None:
+    found = operation(echo.url, method)
+    echo.script([Canned(status=302, headers={"Location": location.encode().decode("latin-1")})] * 9)
+    answer = HttpClient().send(build_request(found, {}), found, is_read=False)
+    assert answer.status == 302
+    assert len(echo.arrived) == (6 if (method, location) == ("GET", "/x") else 1)
+
+
+def test_a_change_whose_redirect_leads_to_no_server_may_have_been_made_and_is_sent_once(echo: EchoServer) -> None:
+    with held_port() as port:
+        entry = ApiEntry("t", "t.json", hosts=(f"127.0.0.1:{port}",), allow_private=True)
+        found = operation(echo.url, entry="t")
+        echo.script([Canned(status=302, headers={"Location": f"http://127.0.0.1:{port}/x"})] * 4)
+        client = HttpClient(settings=Settings(apis={"t": entry}))
+        with pytest.raises(ConnectFault) as caught:
+            client.send(build_request(found, {}), found, is_read=False)
+    assert caught.value.outcome_unknown
+    assert len(echo.arrived) == 1
+
+
+@pytest.mark.parametrize(("retry", "sent"), [(True, 2), (False, 1)])
+def test_the_owner_of_an_api_decides_whether_a_change_is_sent_again_after_429(
+    echo: EchoServer, retry: bool, sent: int
+) -> None:
+    settings = Settings(apis={"t": ApiEntry("t", "t.json", retry_429=retry)})
+    client = HttpClient(settings=settings, sleep=lambda seconds: None)
+    for is_read in (False, True):
+        found = operation(echo.url, "POST", entry="t")
+        echo.script([Canned(status=429), Canned()])
+        client.send(build_request(found, {}), found, is_read=is_read)
+        assert len(echo.arrived) == (2 if is_read else sent)
 
 
 class Recorder:

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from restgpt.specs import Operation, SpecError, load_api
 from restgpt.specs.docs.example import minimal_arguments
 from restgpt.tools.errors import ArgumentError
+from restgpt.tools.request.arguments import MOST_DEPTH
 from restgpt.tools.request.build import LONGEST_URL, PreparedRequest, build_request, settle
 from restgpt.tools.request.files import FilePolicy
+from restgpt.tools.sandbox.guest import digest
 
 BASE = "http://api.test/v1"
 
@@ -443,3 +445,40 @@ def test_an_object_in_a_form_gives_no_value_of_another_field() -> None:
     [problem] = problems(found, {"body": {"more": {"account": "7"}}})
     assert problem.startswith("/body: more: account is another field")
     assert build_request(found, {"body": {"more": {"color": "red"}}}).body == b"color=red"
+
+
+def nested(levels: int, kind: type) -> Any:
+    """A value within this many lists or objects."""
+    value: Any = 1
+    for _ in range(levels):
+        value = [value] if kind is list else {"n": value}
+    return value
+
+
+def test_the_depth_of_an_argument_is_that_of_programs() -> None:
+    assert MOST_DEPTH == digest.MOST_DEPTH
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+@pytest.mark.parametrize("levels", [MOST_DEPTH + 1, 100, 330, 990, 1000, 5000, 100_000])
+@pytest.mark.parametrize(
+    "media", ["application/json", "application/x-www-form-urlencoded", "multipart/form-data", "application/xml", "*/*"]
+)
+def test_an_argument_that_is_nested_too_deeply_is_a_problem(media: str, levels: int, kind: type) -> None:
+    value = nested(levels, kind)
+    assert problems(body({}, media), {"body": value}) == ["/body: is nested more than 60 levels deep"]
+    assert problems(query(q={}), {"query": {"q": value}}) == ["/query: is nested more than 60 levels deep"]
+    assert problems(query(q={}), {"bogus": value}) == ["/bogus: is nested more than 60 levels deep"]
+
+
+@pytest.mark.parametrize("text", ["[" * 500 + "]" * 500, "[" * 10_000 + "]" * 10_000])
+def test_a_text_that_stands_for_a_deep_array_is_a_problem(text: str) -> None:
+    array = {"type": "array", "items": {"type": "integer"}}
+    assert problems(query(q=array), {"query": {"q": text}})
+    assert problems(body(array), {"body": text})
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+def test_an_argument_of_the_deepest_nesting_is_sent(kind: type) -> None:
+    value = nested(MOST_DEPTH, kind)
+    assert json.loads(build_request(body({}), {"body": value}).body or b"") == value

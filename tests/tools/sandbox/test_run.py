@@ -3,6 +3,8 @@
 import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
+from queue import Queue
+from threading import Thread
 
 import pytest
 
@@ -220,3 +222,24 @@ def test_an_extra_backend_runs_where_it_is_installed(name: str) -> None:
         assert run_python("print(1)", b"{", backend=backend).status is Status.INPUT_INVALID
     finally:
         backend.close()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True: print(1)",
+        "while True:\n    try:\n        print(1)\n    except BaseException:\n        pass",
+        "print('x' * 2000)\nwhile True: pass",
+    ],
+)
+def test_monty_is_stopped_by_its_output_and_not_by_its_time(code: str) -> None:
+    pytest.importorskip("pydantic_monty")
+    backend = open_backend("monty")
+    results: Queue[SandboxResult] = Queue()
+    limits = Limits(wall=3600, cpu=3600, output=1000)
+    run = Thread(target=lambda: results.put(run_python(code, {}, backend=backend, limits=limits)), daemon=True)
+    run.start()
+    # Only a run that goes on for its hour is not over by then.
+    result = results.get(timeout=120)
+    backend.close()
+    assert (result.status, result.truncated, len(result.output)) == (Status.OUTPUT_LIMIT, True, 1000)

@@ -1,0 +1,97 @@
+"""The arguments of a server's own tools, checked before a thread is noted: a sentence for the model about each problem.
+
+The definitions are short, since every client's model reads them. So what their schemas leave out is said here: a text
+that is required is not blank, texts and lists are bounded, and numbers begin at one.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from unicodedata import category
+
+from restgpt.host.definitions import Definition
+from restgpt.tools.errors import RestgptError
+
+LONG = frozenset({"code", "instruction"})
+"""The names of the texts that may have `MOST_LONG` characters; all others have at most `MOST_CHARACTERS`."""
+
+MOST_LONG, MOST_CHARACTERS = 65_536, 4_096
+
+MOST_ITEMS = 100
+"""The most items of a list."""
+
+_WANTED = {"string": "a text", "integer": "a whole number from 1", "object": "an object", "array": "a list of texts"}
+_LAYOUT = frozenset("\t\n\r\f")
+
+
+class ToolArgumentError(RestgptError):
+    """The arguments are not those that the tool takes; the message has a clause about each."""
+
+    def __init__(self, name: str, problems: Sequence[str]) -> None:
+        super().__init__(f"The arguments of the tool {name} do not fit: {'; '.join(problems)}. Nothing was sent.")
+
+
+def check_arguments(definition: Definition, given: Mapping[str, Any]) -> None:
+    """Raise `ToolArgumentError` for arguments that a tool cannot take."""
+    schema = definition.input_schema
+    required = schema.get("required", ())
+    problems = [
+        f"{name} is missing: {_WANTED[part['type']]} is wanted"
+        for name, part in schema["properties"].items()
+        if name in required and name not in given
+    ]
+    for name, part in schema["properties"].items():
+        if name in given:
+            problems += _problems(name, part, given[name], is_required=name in required)
+    if problems:
+        raise ToolArgumentError(definition.name, problems[:5])
+
+
+def _problems(name: str, schema: Mapping[str, Any], value: Any, *, is_required: bool) -> Iterator[str]:
+    wanted = _WANTED[schema["type"]]
+    match schema["type"], value:
+        case "string", str():
+            yield from _of_text(name, value, is_required=is_required)
+        case "integer", int() | float() if not isinstance(value, bool) and value == value // 1:
+            if value < 1:
+                yield f"{name} must be {wanted}, not below"
+            elif value > schema.get("maximum", value):
+                yield f"{name} must be at most {schema['maximum']}"
+        case "object", Mapping():
+            pass
+        case "array", list() if len(value) > MOST_ITEMS:
+            yield f"{name} has {len(value):,} items, and at most {MOST_ITEMS} are taken"
+        case "array", []:
+            yield f"{name} is empty: {wanted} is wanted"
+        case "array", list():
+            for number, item in enumerate(value):
+                yield from _problems(f"{name}[{number}]", schema["items"], item, is_required=True)
+        case _:
+            yield f"{name} must be {wanted}, not {_kind(value)}"
+
+
+def _of_text(name: str, text: str, *, is_required: bool) -> Iterator[str]:
+    most = MOST_LONG if name in LONG else MOST_CHARACTERS
+    if len(text) > most:
+        yield f"{name} has {len(text):,} characters, and at most {most:,} are taken"
+    elif not text.strip() and (is_required or text):
+        yield f"{name} is empty: a text is wanted"
+    else:
+        bad = (at for at, sign in enumerate(text, 1) if category(sign) in ("Cc", "Cs") and sign not in _LAYOUT)
+        if at := next(bad, 0):
+            yield f"{name} must be a text without control characters, and character {at} is U+{ord(text[at - 1]):04X}"
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number" if isinstance(value, int) else "a number with a fraction"
+        case str():
+            return "a text"
+        case Mapping():
+            return "an object"
+        case _:
+            return "a list"

@@ -1,0 +1,44 @@
+"""The app that `langgraph.json` names under `http.app`: LangGraph's server puts its own routes into it.
+
+Whatever is added, the check of access stays in front of it: of LangGraph's routes, of routes of our own beside them, of
+answers to unknown paths and to preflights. Middleware in `user_middleware` would not be enough, because a server may
+put its own before it, or apply it to some of the routes only (`middleware_order`).
+"""
+
+from starlette.applications import Starlette
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
+
+from restgpt.server.access import AccessCheck
+from restgpt.tools.network.authority import web_origin_of
+from restgpt.tools.settings import ServerAccess
+
+STUDIO = "https://smith.langchain.com"
+"""The origin of LangGraph Studio."""
+EXPOSED = ("Content-Location", "Location", "X-Pagination-Total", "X-Pagination-Next")
+"""Headers of answers that the SDK reads in a page."""
+
+
+class GuardedApp(Starlette):
+    """A Starlette app that only this machine, Studio, and the hosts and origins that the user names may talk to.
+
+    Its first request raises `SettingsError` for hosts or origins that cannot be read.
+    """
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Put the check of access before everything else that the app does."""
+        studio = web_origin_of(STUDIO)
+        assert studio is not None
+        access = ServerAccess.from_env().with_origin(studio)
+        answered = CORSMiddleware(
+            super().build_middleware_stack(),
+            allow_origins=[str(origin) for origin in access.origins],
+            allow_methods=["*"],
+            allow_headers=["*"],
+            allow_private_network=True,
+            expose_headers=EXPOSED,
+        )
+        return AccessCheck(answered, access)
+
+
+app = GuardedApp()

@@ -1,0 +1,151 @@
+"""Guards what clients of MCP servers send from one API to another: within a server, after a restart, side by side."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chatserver import ChatServer
+from cli import Cli
+from mcp import types
+from mcpserver import Person, connected, facts_of, text_of
+from pair import COLLECTOR, CRM, SECRET, Pair, document, served_pair
+
+from restgpt.commands.mcp import open_server
+from restgpt.commands.sources import Sources
+from restgpt.mcp.principal import FILE
+from restgpt.tools.settings import Settings
+
+BOTH = ("crm", "collector")
+READ = ("call_operation", {"operation": "list_customers"})
+SEND = ("call_operation", {"operation": "get_drop", "arguments": {"path": {"what": SECRET}}})
+PROGRAM = ("run_program", {"code": f"print(get_drop(what='{SECRET}'))"})
+Call = tuple[str, Mapping[str, Any]]
+
+
+@pytest.fixture
+def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
+    """Two served APIs with an entry each in `apis.yaml`."""
+    monkeypatch.chdir(tmp_path)
+    with served_pair() as served:
+        entered(served)
+        yield served
+
+
+def entered(pair: Pair, **more: Mapping[str, Any]) -> None:
+    """Write `apis.yaml`, with more settings for the entries."""
+    entries = {}
+    for api, paths in ((pair.crm, CRM), (pair.collector, COLLECTOR)):
+        Path(f"{api.name}.json").write_text(json.dumps(document(api.name, paths)))
+        entries[api.name] = {"spec": f"{api.name}.json", "base_url": api.base_url, **more.get(api.name, {})}
+    Path("apis.yaml").write_text(json.dumps(entries))
+
+
+@contextmanager
+def server(*names: str) -> Iterator[Any]:
+    with open_server(Settings.from_env(), Sources(names), {}) as opened:
+        yield opened
+
+
+def call(opened: Any, wanted: Call, person: Person | None = None) -> types.CallToolResult:
+    async def run() -> types.CallToolResult:
+        async with connected(opened, "2026-07-28", person) as client:
+            return await client.call_tool(wanted[0], dict(wanted[1]))
+
+    return asyncio.run(run())
+
+
+def no() -> Person:
+    return Person(content={"decision": "reject"})
+
+
+def test_what_one_api_answered_goes_to_another_only_if_a_person_allows_it(pair: Pair) -> None:
+    for person, sent in ((no(), 0), (Person(), 1)):
+        with server(*BOTH) as opened:
+            call(opened, READ)
+            call(opened, SEND, person)
+        assert (len(person.shown), len(pair.log)) == (1, sent)
+        assert "Values of crm may go to collector" in person.shown[0]
+
+
+@pytest.mark.parametrize("wanted", [SEND, PROGRAM], ids=["call", "program"])
+def test_a_server_that_is_started_again_knows_which_apis_have_answered(pair: Pair, wanted: Call) -> None:
+    with server(*BOTH) as first:
+        call(first, READ)
+    with server(*BOTH) as second:
+        call(second, wanted, person := no())
+    assert (len(person.shown), pair.log) == (1, [])
+    assert "Values of crm may go to collector" in person.shown[0]
+
+
+@pytest.mark.parametrize("wanted", [SEND, PROGRAM], ids=["call", "program"])
+def test_servers_of_one_api_each_over_one_store_know_what_the_other_one_read(pair: Pair, wanted: Call) -> None:
+    with ExitStack() as opened:
+        crm, collector = (opened.enter_context(server(name)) for name in BOTH)
+        assert not call(collector, SEND, before := Person()).is_error
+        call(crm, READ)
+        call(collector, wanted, person := no())
+    assert (before.shown, len(pair.log), len(person.shown)) == ([], 1, 1)
+    assert "Values of crm may go to collector" in person.shown[0]
+
+
+def test_a_person_is_asked_again_in_another_server_process_whatever_was_answered_before(pair: Pair) -> None:
+    with server(*BOTH) as first:
+        call(first, READ)
+        call(first, SEND, Person())
+        call(first, SEND, silent := Person())
+    with server(*BOTH) as second:
+        call(second, SEND, again := Person())
+    assert (len(silent.shown), len(again.shown), len(pair.log)) == (0, 1, 3)
+
+
+def test_words_that_a_rule_lets_through_are_told_from_values_of_an_answer_that_another_server_got(pair: Pair) -> None:
+    entered(pair, collector={"from": ["model"]})
+    word = ("call_operation", {"operation": "get_drop", "arguments": {"path": {"what": "hello"}}})
+    with ExitStack() as opened:
+        crm, collector = (opened.enter_context(server(name)) for name in BOTH)
+        call(crm, READ)
+        call(collector, word, silent := no())
+        call(collector, SEND, person := no())
+    assert (silent.shown, pair.paths) == ([], ["GET /drop/hello"])
+    assert "Values of crm may go to collector" in person.shown[0]
+
+
+def test_the_answer_to_a_call_that_a_person_approved_elsewhere_counts_for_the_server_that_tells_it(
+    pair: Pair, cli: Cli
+) -> None:
+    entered(pair, crm={"effects": [{"id": "list_customers", "effect": "change"}]})
+    with server(*BOTH) as first:
+        waiting = facts_of(call(first, READ))
+    assert cli("resume", waiting["thread"], "--approve").code == 0
+    with server(*BOTH) as second:
+        assert SECRET in text_of(call(second, ("pending", {"handle": waiting["handle"]})))
+        call(second, SEND, person := no())
+    assert (len(person.shown), pair.log) == (1, [])
+
+
+def test_the_answer_of_ask_and_its_instruction_count_as_what_the_clients_model_read(
+    pair: Pair, write: Callable[..., ChatServer]
+) -> None:
+    def planned(code: str) -> dict[str, Any]:
+        return {"thought": "", "decision": "program", "text": code, "fulfilled": True}
+
+    write(planned("print(list_customers())"), planned(f"print(get_drop(what='{SECRET}'))"))
+    with ExitStack() as opened:
+        crm, collector = (opened.enter_context(server(name)) for name in BOTH)
+        assert SECRET in text_of(call(crm, ("ask", {"instruction": "List the customers."})))
+        call(collector, SEND, called := no())
+        call(collector, ("ask", {"instruction": f"Drop {SECRET}."}), asked := no())
+    assert (len(called.shown), len(asked.shown), pair.log) == (1, 1, [])
+
+
+def test_another_principal_of_the_same_store_is_not_asked_about_what_it_has_not_read(pair: Pair, home: Path) -> None:
+    with server(*BOTH) as first:
+        call(first, READ)
+    (home / FILE).unlink()
+    with server(*BOTH) as other:
+        call(other, SEND, person := no())
+    assert (person.shown, pair.paths) == ([], [f"GET /drop/{SECRET}"])

@@ -1,0 +1,99 @@
+"""Guards what processes tell each other about a conversation: which APIs answered, and how many choices were made."""
+
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from pair import LETTERS, SECRET, Pair
+from scripted import ScriptedModel
+
+from restgpt import Client, as_tools
+from restgpt.calling.allowance import MOST_CHOICES
+from restgpt.earlier import MOST_EARLIER, NAMESPACE
+from restgpt.nodes.resources import Resources
+from restgpt.outcome import Called, Pending
+
+CUSTOMER = {"path": {"customer": 7}}
+
+
+def started(pair: Pair, store: InMemoryStore) -> Client:
+    """A client in a new process: nothing but the store is left of the others."""
+    resources = Resources([pair.crm, pair.collector], settings=pair.settings(), store=store)
+    return Client(resources=resources, checkpointer=InMemorySaver(), store=store)
+
+
+def letter(client: Client, sign: str) -> Any:
+    return client.call("get_letter", {"path": {"letter": sign}}, conversation="host")
+
+
+def sent_before_a_question(pair: Pair, *clients: Client) -> int:
+    """How many letters the clients send by turns before a person is asked."""
+    for number, sign in enumerate(LETTERS):
+        if isinstance(letter(clients[number % len(clients)], sign), Pending):
+            return number
+    raise AssertionError("nobody was asked")
+
+
+def test_choices_of_several_processes_are_counted_together(pair: Pair) -> None:
+    store = InMemoryStore()
+    clients = [started(pair, store) for _ in range(3)]
+    clients[0].call("get_customer", CUSTOMER, conversation="host")
+    assert sent_before_a_question(pair, *clients) == MOST_CHOICES
+
+
+def test_the_choices_of_one_process_are_counted_once(pair: Pair) -> None:
+    client = started(pair, InMemoryStore())
+    client.call("get_customer", CUSTOMER, conversation="host")
+    assert sent_before_a_question(pair, client) == MOST_CHOICES
+
+
+def test_equal_calls_of_several_processes_are_counted_each(pair: Pair) -> None:
+    store = InMemoryStore()
+    started(pair, store).call("get_customer", CUSTOMER, conversation="host")
+    made = [letter(started(pair, store), "a") for _ in range(MOST_CHOICES + 1)]
+    assert [isinstance(item, Called) for item in made] == [True] * MOST_CHOICES + [False]
+
+
+def test_another_conversation_and_calls_without_one_are_not_asked_about(pair: Pair) -> None:
+    store = InMemoryStore()
+    started(pair, store).call("get_customer", CUSTOMER, conversation="host")
+    stolen = {"path": {"what": SECRET}}
+    assert isinstance(started(pair, store).call("get_drop", stolen, conversation="guest"), Called)
+    assert isinstance(started(pair, store).call("get_drop", stolen), Called)
+    assert isinstance(started(pair, store).call("get_drop", stolen, conversation="host"), Pending)
+
+
+def test_the_notes_of_a_long_conversation_are_bounded_and_still_know_every_api(pair: Pair) -> None:
+    store = InMemoryStore()
+    client = started(pair, store)
+    record = client.call("get_customer", CUSTOMER, conversation="host")
+    later = client.call("find_items", conversation="host").record
+    for number in range(MOST_EARLIER + 50):
+        client.earlier.add("host", {**later, "id": f"later {number}"})
+    assert isinstance(record, Called)
+    assert len(store.search(NAMESPACE, limit=10_000)) <= MOST_EARLIER + 2 + MOST_CHOICES + 1
+    stolen = started(pair, store).call("get_drop", {"path": {"what": SECRET}}, conversation="host")
+    assert isinstance(stolen, Pending)
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_tools_of_a_host_that_is_started_again_know_what_its_thread_has_read(pair: Pair, is_restarted: bool) -> None:
+    saver, store = InMemorySaver(), InMemoryStore()
+    config: Any = {"configurable": {"thread_id": "host"}}
+
+    def tools() -> list[Any]:
+        return as_tools(resources=Resources([pair.crm, pair.collector], settings=pair.settings()))
+
+    def told(made: list[Any], operation: str, arguments: dict[str, Any]) -> Any:
+        call = {"name": "call_operation", "args": {"operation": operation, "arguments": arguments}, "id": operation}
+        model = ScriptedModel([AIMessage("", tool_calls=[call]), "Done."])
+        agent: Any = create_agent(model, made, checkpointer=saver, store=store)
+        return agent.invoke({"messages": [("user", "Go")]}, config)
+
+    first = tools()
+    told(first, "get_customer", CUSTOMER)
+    stolen = told(tools() if is_restarted else first, "get_drop", {"path": {"what": SECRET}})
+    assert (bool(stolen.get("__interrupt__")), pair.log) == (True, [])

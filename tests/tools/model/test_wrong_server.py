@@ -1,0 +1,69 @@
+"""Guards that any server at the model's address is answered with an error that names the setting, never with a bug."""
+
+import openai
+import pytest
+from langchain_core.messages import HumanMessage
+from langchain_openai import ChatOpenAI
+from pydantic import BaseModel, SecretStr
+from wrongserver import UNFIT, WRONG, wrong_server
+
+from restgpt.tools.model.completion import CompletionModel
+from restgpt.tools.model.errors import ModelError, ModelUnavailableError
+from restgpt.tools.model.provider import resolve_model
+from restgpt.tools.model.reply import read_text
+from restgpt.tools.model.structured import ask
+from restgpt.tools.model.tool_calls import read_tool_calls
+
+KEY = "sk-key-of-the-user"
+QUESTION = [HumanMessage("Which colour?")]
+TOOL = {"type": "function", "function": {"name": "paint", "description": "", "parameters": {"type": "object"}}}
+
+
+class Colour(BaseModel):
+    """A colour."""
+
+    name: str
+
+
+def model(url: str, *, streaming: bool) -> ChatOpenAI:
+    return ChatOpenAI(model="m", base_url=url, api_key=SecretStr(KEY), max_retries=0, timeout=30, streaming=streaming)
+
+
+@pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("answer", WRONG.values(), ids=WRONG)
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+def test_a_server_that_is_no_models_is_an_error_that_names_the_setting(answer: bytes, streaming: bool) -> None:
+    with wrong_server(answer) as url:
+        chat = model(url, streaming=streaming)
+        asked = [lambda: ask(chat, QUESTION, Colour), lambda: read_tool_calls(chat, QUESTION, [TOOL])]
+        asked += [lambda: read_text(chat, QUESTION)]
+        for question in asked:
+            with pytest.raises(ModelUnavailableError, match="OPENAI_BASE_URL") as caught:
+                question()
+            assert KEY not in repr(caught.value)
+
+
+@pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("answer", UNFIT.values(), ids=UNFIT)
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+def test_an_empty_or_unfit_completion_is_an_error_of_the_reply(answer: bytes, streaming: bool) -> None:
+    with wrong_server(answer) as url:
+        chat = model(url, streaming=streaming)
+        with pytest.raises(ModelError):
+            ask(chat, QUESTION, Colour)
+
+
+@pytest.mark.parametrize("url", ["http://[bad", "no address", "http://127.0.0.1:99999999/v1", "ftp://127.0.0.1/v1"])
+def test_an_address_that_is_none_is_an_error_that_names_the_setting(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ModelError, match=r"cannot be set up|OPENAI_BASE_URL"):
+        read_text(resolve_model("openai:m"), QUESTION)
+
+
+@pytest.mark.parametrize("answer", WRONG.values(), ids=WRONG)
+def test_a_completions_endpoint_that_is_none_is_an_error_too(answer: bytes) -> None:
+    with wrong_server(answer) as url:
+        client = openai.OpenAI(base_url=url, api_key=KEY, max_retries=0, timeout=30)
+        with pytest.raises(ModelUnavailableError, match="OPENAI_BASE_URL"):
+            read_text(CompletionModel("m", client=client), QUESTION)

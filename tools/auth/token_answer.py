@@ -1,0 +1,83 @@
+"""The answers of an authorization server: JSON objects whose tokens and error codes are read, and nothing else."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from restgpt.tools.errors import BrokenFault, LoginError
+
+ERROR_CODES = frozenset(
+    {"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type"}
+    | {"invalid_scope", "invalid_token", "access_denied", "server_error", "temporarily_unavailable", "login_required"}
+    | {"interaction_required", "consent_required", "unsupported_token_type"}
+)
+"""The error codes of a token endpoint (RFC 6749 section 5.2, RFC 6750, OpenID Connect Core)."""
+
+LONGEST_LIFE = 10**12
+"""The most seconds that `expires_in` may say, which is longer than any token is valid."""
+
+_CHECK = "check its token URL, or ask who runs it"
+_TOKENS = ("access_token", "refresh_token", "id_token")
+# VSCHAR, of which tokens consist (RFC 6749 appendix A.12); headers, files and redaction take nothing else.
+_VISIBLE = re.compile(r"[\x20-\x7e]+")
+_SECONDS = re.compile(r"[0-9]{1,12}")
+
+
+def read_token_answer(status: int, body: bytes, origin: object) -> dict[str, Any]:
+    """Read the answer of a token endpoint (RFC 6749 sections 5.1 and 5.2): its token, or its `error`.
+
+    Only an answer with a status 2xx has a token. The messages quote nothing of the answer, which could repeat a secret
+    of the request. Raises LoginError if the answer is of no use, and BrokenFault if the server failed.
+    """
+    if status >= 500:
+        raise BrokenFault(f"the authorization server {origin} answered the token request with {status}; try again")
+    found = read_object(body)
+    if found is not None and (code := found.get("error")):
+        return {"error": code if isinstance(code, str) and code in ERROR_CODES else "unknown error"}
+    if not 200 <= status < 300:
+        raise LoginError(f"the authorization server {origin} answered the token request with {status}; {_CHECK}")
+    if found is None:
+        raise LoginError(f"the authorization server {origin} did not answer in JSON to the token request; {_CHECK}")
+    token = visible(found, (*_TOKENS, "scope", "token_type"))
+    if lost := [name for name in _TOKENS if found.get(name) and name not in token]:
+        raise LoginError(f"the {lost[0]} from the authorization server {origin} is no text that can be sent; {_CHECK}")
+    if (expires := found.get("expires_in")) not in (None, ""):
+        token["expires_in"] = _seconds(expires)
+        if token["expires_in"] is None:
+            raise LoginError(f"expires_in from the authorization server {origin} is no number of seconds; {_CHECK}")
+    return token
+
+
+def read_discovery(status: int, body: bytes, origin: object) -> dict[str, str]:
+    """Read the endpoints of an OpenID provider (OpenID Connect Discovery 1.0 section 4.2); raises LoginError."""
+    found = read_object(body)
+    if status != 200 or found is None:
+        raise LoginError(
+            f"{origin} did not answer as an OpenID Connect server does; correct openIdConnectUrl in the document, or "
+            "set token_url and authorization_url in apis.yaml"
+        )
+    return visible(found, ("token_endpoint", "authorization_endpoint"))
+
+
+def visible(found: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """The members of these names that are texts of visible ASCII characters."""
+    return {name: found[name] for name in names if isinstance(found.get(name), str) and _VISIBLE.fullmatch(found[name])}
+
+
+def read_object(body: bytes) -> dict[str, Any] | None:
+    """Read a JSON object; None if the body is none, or is nested too deeply to be read."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _seconds(given: Any) -> int | None:
+    """A number of seconds, also in a text, as some servers write it; None if it is none."""
+    if isinstance(given, str):
+        return int(given) if _SECONDS.fullmatch(given) else None
+    if not isinstance(given, int | float) or not 0 <= given <= LONGEST_LIFE:
+        return None
+    return int(given)
