@@ -1,4 +1,4 @@
-"""Guards every surface against hostile bodies: no crash, no repeated change, no secret, and an answer that says what is."""
+"""Guards every surface against hostile bodies: no crash, no repeated change, no secret, and a word about what is."""
 
 import asyncio
 import json
