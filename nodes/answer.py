@@ -1,6 +1,5 @@
 """The end of a turn: the answer, the list of held requests of a dry run, and the doubt about an invented answer."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -10,10 +9,10 @@ from typing_extensions import TypedDict
 from restgpt.nodes.conversation import answer_message, told_apis
 from restgpt.nodes.records import Decision, Step
 from restgpt.nodes.resources import Run
+from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
 MAX_NAMED = 3
 """How many functions the doubt about an answer names."""
-_NUMBER = re.compile(r"\d+")
 
 
 class Told(TypedDict):
@@ -48,9 +47,9 @@ class Reply(Protocol):
 def doubt(run: Run, state: Asking, steps: Sequence[Step]) -> Callable[[Reply], None] | None:
     """Return a check that asks once more about an answer that says it is fulfilled before anything was called.
 
-    It is for `ask`: it raises `ValueError` with the functions that the instruction names. A refusal, a question back
-    and a reply to something that no function is about pass. None if results of this or an earlier turn may hold the
-    answer.
+    It is for `ask`: it raises `ValueError` with the functions that the instruction names. A refusal, a question back,
+    an echo of the instruction, and a reply without numbers where no function fits the instruction pass. None if results
+    of this or an earlier turn may hold the answer.
     """
     if steps or told_apis(state["messages"]):
         return None
@@ -59,8 +58,10 @@ def doubt(run: Run, state: Asking, steps: Sequence[Step]) -> Callable[[Reply], N
     def check(reply: Reply) -> None:
         if doubted or reply.decision != "end" or not reply.fulfilled or reply.text.rstrip().endswith(("?", "？")):
             return
+        told, asked = (set(stems(text)) - STOP_STEMS for text in (reply.text, state["instruction"]))
         names = [run.catalogue.function_name(item) for item in run.catalogue.search(state["instruction"], MAX_NAMED)]
-        if not (names or set(_NUMBER.findall(reply.text)) - set(_NUMBER.findall(state["instruction"]))):
+        new = told - asked
+        if not ((new and names) or any(word.isdecimal() for word in new)):
             return
         doubted.append(reply)
         such = f", such as {', '.join(names)}" if names else ""

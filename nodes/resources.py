@@ -28,7 +28,6 @@ from restgpt.calling.claim import Claim, LostClaimError
 from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.journal import Journal
 from restgpt.calling.policy import Rules
-from restgpt.calling.recipes.recipe import Recipe
 from restgpt.calling.session import Session, Watch, unwatched
 from restgpt.calling.shapes import Shapes
 from restgpt.nodes.answer_stream import AnswerStream
@@ -38,6 +37,7 @@ from restgpt.nodes.recipes.record import has_reader, stricter
 from restgpt.nodes.records import Request, Usage
 from restgpt.nodes.role_models import RoleModels
 from restgpt.nodes.today import today_text
+from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.api import slug
 from restgpt.specs.status import is_success
@@ -60,7 +60,7 @@ from restgpt.tools.settings import Settings
 from restgpt.tools.tracing.content import redacted_with
 
 if TYPE_CHECKING:
-    from restgpt.calling.recipes.book import RecipeBook
+    from restgpt.recipes.book import RecipeBook
 
 log = logging.getLogger("restgpt.recipes")
 
@@ -248,7 +248,7 @@ class Resources:
     def recipes(self) -> Sequence[Recipe]:
         """Return the recipes that runs can use: those given, or those in the folder of the settings as they are now."""
         # Late, because it reads YAML, which most programs do not need.
-        from restgpt.calling.recipes.book import RecipeBook, RecipeFileError
+        from restgpt.recipes.book import RecipeBook, RecipeFileError
 
         given = self._recipes
         if given is not None and not isinstance(given, RecipeBook):

@@ -17,13 +17,13 @@ from restgpt.bench.restbench.perfect import PREFIX, scripted
 from restgpt.bench.restbench.record import RunSettings
 from restgpt.bench.restbench.run import make_context
 from restgpt.bench.restbench.suite import Item, Suite
-from restgpt.calling.recipes.recipe import Recipe
-from restgpt.calling.recipes.recording.finished import NotSavableError
 from restgpt.graph.build import recursion_limit
 from restgpt.graph.methods.build import build_method
 from restgpt.graph.recipes.build import RecipeGraph, build_recipe
 from restgpt.nodes.recipes.saved_run import save_run
 from restgpt.nodes.resources import Resources
+from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.recording.finished import NotSavableError
 from restgpt.specs import Api
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.model.scripted import Reply as ModelReply

@@ -29,12 +29,12 @@ from restgpt.bench.recipes.mutated_world import MutatedWorld
 from restgpt.bench.recipes.mutation import Document, Mutation
 from restgpt.bench.recipes.pointer import split
 from restgpt.bench.recipes.written import WRITTEN, Written
-from restgpt.calling.recipes.recipe import Documented, Recipe
 from restgpt.graph.build import build_graph
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.nodes.context import Context
 from restgpt.nodes.recipes.saved_run import save_run
 from restgpt.nodes.resources import Resources
+from restgpt.recipes.recipe import Documented, Recipe
 from restgpt.specs import Api, Operation, load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.tools.errors import StoppingError

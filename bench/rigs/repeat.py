@@ -8,11 +8,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from restgpt.bench.rigs.job import Job, JobModel, make_jobs
-from restgpt.calling.recipes.recipe import Recipe
 from restgpt.graph.build import build_graph
 from restgpt.nodes.context import Context
 from restgpt.nodes.recipes.saved_run import save_run
 from restgpt.nodes.resources import Resources
+from restgpt.recipes.recipe import Recipe
 from restgpt.tools.settings import Settings
 from restgpt.worlds import open_world, served_api
 from restgpt.worlds.server import serve

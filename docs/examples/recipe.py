@@ -4,7 +4,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from restgpt import build_recipe, load_api, load_recipes
-from restgpt.calling.recipes.recipe import Recipe
+from restgpt.recipes.recipe import Recipe
 from restgpt.specs.bundled import bundled_document
 from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.server import serve

@@ -15,7 +15,6 @@ from langgraph.store.base import BaseStore
 from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
-from restgpt.calling.recipes.recipe import Recipe
 from restgpt.graph.build import make_resources
 from restgpt.graph.recipes.running import compile_program_graph
 from restgpt.graph.state import OutputState, State
@@ -24,6 +23,7 @@ from restgpt.nodes.intake import intake
 from restgpt.nodes.recipes.record import GivenRecipe, recipe_record
 from restgpt.nodes.recipes.start import recipe_update
 from restgpt.nodes.resources import Resources, check_store
+from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
 
 

@@ -1,8 +1,8 @@
 """A recipe as a graph of a LangGraph server, and the text of the Python file that holds it."""
 
-from restgpt.calling.recipes.book import RecipeBook
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.graph.served_agent import ServedAgent
+from restgpt.recipes.book import RecipeBook
 from restgpt.tools.settings import Settings
 
 

@@ -10,13 +10,13 @@ from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import StructuredTool
 from langgraph.store.base import BaseStore
 
-from restgpt.calling.recipes.book import RecipeBook, read_recipe
-from restgpt.calling.recipes.recipe import Recipe
 from restgpt.graph.build import make_resources
 from restgpt.graph.recipes.build import RecipeGraph, RecipeInput, build_recipe, narrowed
 from restgpt.nodes.context import Context
 from restgpt.nodes.recipes.choice import UNPROVED
 from restgpt.nodes.resources import Resources
+from restgpt.recipes.book import RecipeBook, read_recipe
+from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.settings import Settings

@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from restgpt.calling.recipes.given import RecipeInputError
-from restgpt.calling.recipes.recipe import Recipe
 from restgpt.nodes.express import ExpressReply, Offer
 from restgpt.nodes.recipes.record import recipe_record, signature
 from restgpt.nodes.records import RecipeRun
 from restgpt.nodes.resources import Run
 from restgpt.prompts import fenced, render
+from restgpt.recipes.given import RecipeInputError
+from restgpt.recipes.recipe import Recipe
 from restgpt.specs.api import slug
 from restgpt.tools.quotation import one_line
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from restgpt.calling.call import seems_to_read
-from restgpt.calling.recipes.guards.answers import answer_shifts, unread_shifts
-from restgpt.calling.recipes.guards.links import link_shifts, unfound_shifts
-from restgpt.calling.recipes.guards.shift import Shift
-from restgpt.calling.recipes.recipe import Recipe
-from restgpt.calling.recipes.sent import Sent
 from restgpt.nodes.conversation import is_answered
 from restgpt.nodes.recipes.record import Comparison, RecipeState, comparison_of, of_program, recipe_of
 from restgpt.nodes.records import Program, RecipeRun, Request
 from restgpt.nodes.resources import Run
 from restgpt.nodes.results import result_of
+from restgpt.recipes.guards.answers import answer_shifts, unread_shifts
+from restgpt.recipes.guards.links import link_shifts, unfound_shifts
+from restgpt.recipes.guards.shift import Shift
+from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.sent import Sent
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.program import ProgramRun
 

@@ -6,11 +6,11 @@ from typing import Any
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from restgpt.calling.recipes.recipe import Recipe
-from restgpt.calling.recipes.recording.naming import name_problem, renamed
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.prompts import fenced, render
+from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.recording.naming import name_problem, renamed
 from restgpt.tools.model.structured import ask
 
 

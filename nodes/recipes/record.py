@@ -11,13 +11,13 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from restgpt.calling.policy import Writes
-from restgpt.calling.recipes.given import RecipeInputError, completed, input_problems
-from restgpt.calling.recipes.guards.closure import document_shifts, find_operation, moved_operation, renamed_parameters
-from restgpt.calling.recipes.guards.pattern import scalars
-from restgpt.calling.recipes.guards.shift import Shift
-from restgpt.calling.recipes.input_schema import schema_fault
-from restgpt.calling.recipes.recipe import Recipe
 from restgpt.nodes.records import Program, RecipeRun
+from restgpt.recipes.given import RecipeInputError, completed, input_problems
+from restgpt.recipes.guards.closure import document_shifts, find_operation, moved_operation, renamed_parameters
+from restgpt.recipes.guards.pattern import scalars
+from restgpt.recipes.guards.shift import Shift
+from restgpt.recipes.input_schema import schema_fault
+from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Catalogue, Operation
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.quotation import one_line

@@ -12,16 +12,16 @@ from langgraph.store.base import BaseStore
 
 from restgpt.calling.call import seems_to_read, succeeded
 from restgpt.calling.policy import Writes
-from restgpt.calling.recipes.recipe import Recipe
-from restgpt.calling.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
-from restgpt.calling.recipes.recording.saving import CopiedValueError, saved
-from restgpt.calling.recipes.recording.straight import straight
-from restgpt.calling.recipes.sent import Sent
 from restgpt.nodes.conversation import said
 from restgpt.nodes.program_log import entry_of
 from restgpt.nodes.recipes.record import current, kept_by
 from restgpt.nodes.records import Place, Program, Request, Step
 from restgpt.nodes.resources import Resources
+from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
+from restgpt.recipes.recording.saving import CopiedValueError, saved
+from restgpt.recipes.recording.straight import straight
+from restgpt.recipes.sent import Sent
 from restgpt.specs import Catalogue
 from restgpt.tools.quotation import named as shown
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.runnables import RunnableConfig
 
-    from restgpt.calling.recipes.recipe import Recipe
     from restgpt.graph.build import Graph
     from restgpt.graph.persistence import Persistence
     from restgpt.graph.recipes.build import RecipeGraph
     from restgpt.nodes.context import Context
     from restgpt.nodes.resources import Resources
+    from restgpt.recipes.recipe import Recipe
     from restgpt.specs import Api
     from restgpt.tools.settings import Settings
 

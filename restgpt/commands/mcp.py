@@ -92,7 +92,6 @@ def open_server(
     `options` are settings of its calls and runs. Raises `UsageError`, `SettingsError`, `SpecError`, `PersistenceError`,
     and `ModelError` if the options name a model that cannot be used.
     """
-    from restgpt.calling.recipes.book import RecipeBook
     from restgpt.client import Client
     from restgpt.graph.persistence import open_persistence
     from restgpt.mcp.http import fixed, principal_of
@@ -104,6 +103,7 @@ def open_server(
     from restgpt.mcp.threads import Threads
     from restgpt.nodes.context import Context
     from restgpt.nodes.resources import Resources
+    from restgpt.recipes.book import RecipeBook
     from restgpt.tools.run_settings import checked_settings
 
     context, apis = checked_settings(Context, options), sources.load(settings)

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from restgpt.calling.recipes.recipe import Recipe
 from restgpt.prompts import render
+from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.plain_text import plain_text

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.types import Command
 
-from restgpt.calling.recipes.recipe import Recipe
 from restgpt.client import OutdatedDecisionError, UnknownThreadError
 from restgpt.graph.build import build_graph, recursion_limit
 from restgpt.graph.persistence import Persistence
@@ -20,6 +19,7 @@ from restgpt.graph.recipes.build import build_recipe, narrowed
 from restgpt.nodes.conversation import RELAYED, told_apis
 from restgpt.nodes.resources import Resources
 from restgpt.outcome import Pending
+from restgpt.recipes.recipe import Recipe
 from restgpt.tools.errors import StoppingError
 
 

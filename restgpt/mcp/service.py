@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
-from restgpt.calling.recipes.recipe import Recipe
 from restgpt.client import Client
 from restgpt.graph.persistence import ThreadBusyError
 from restgpt.host.definitions import Definition, definitions
@@ -22,6 +21,7 @@ from restgpt.mcp.threads import PROGRAM, Begun, Standing, Threads
 from restgpt.nodes.recipes.record import filled
 from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.prompts import fenced
+from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, Operation, UnknownOperationError
 from restgpt.tools.errors import RestgptError, SettingsError
 from restgpt.tools.response.preview import preview_text

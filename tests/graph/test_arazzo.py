@@ -7,7 +7,7 @@ from board import Board
 from kitchen import Kitchen
 from langgraph.types import Command
 
-from restgpt.calling.recipes.recipe import Recipe
+from restgpt.recipes.recipe import Recipe
 
 NEW: Json = {
     "stepId": "new",

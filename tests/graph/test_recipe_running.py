@@ -12,14 +12,14 @@ from kitchen import Kitchen
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 from langgraph.types import Command
-from recipes import CREATED, LISTED, recipe
 
+from recipes import CREATED, LISTED, recipe
 from restgpt.calling.claim import LostClaimError
-from restgpt.calling.recipes.recipe import Recipe
-from restgpt.calling.recipes.sent import Sent
 from restgpt.graph.recipes.running import MOST_PARALLEL_READS
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
+from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.sent import Sent
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.reply import Reply

@@ -13,14 +13,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
-from recipes import ADD, INPUTS, LISTED, recipe
 from scripted import ScriptedModel
 from typing_extensions import TypedDict
 
 import restgpt
-from restgpt.calling.recipes.book import RecipeBook, RecipeFileError
+from recipes import ADD, INPUTS, LISTED, recipe
 from restgpt.graph.recipes.server import graph_file_text
 from restgpt.graph.recipes.tools import UnapprovedRecipeError, load_recipes
+from restgpt.recipes.book import RecipeBook, RecipeFileError
 
 GIVEN = {"project": "Winter timetable", "title": "Buy soil"}
 DONE = "Added Buy soil to Winter timetable."

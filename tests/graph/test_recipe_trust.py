@@ -6,17 +6,17 @@ import pytest
 from board import Board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from recipes import operation_of, recipe
 from roles import by_role, end
 
-from restgpt.calling.recipes.recipe import Recipe
-from restgpt.calling.recipes.sent import Sent
+from recipes import operation_of, recipe
 from restgpt.graph.build import build_graph
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.graph.recipes.tools import load_recipes
 from restgpt.nodes.recipes.choice import line_of
 from restgpt.nodes.recipes.record import RecipeFaultError, recipe_record
 from restgpt.nodes.resources import Resources
+from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.sent import Sent
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 

@@ -16,20 +16,20 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from pair import Pair, served_pair
-from recipes import ADD, CREATED, INPUTS, LISTED, operation_of, recipe
 from roles import by_role, end, program, prompts_of
 from scripted import ScriptedModel
 
+from recipes import ADD, CREATED, INPUTS, LISTED, operation_of, recipe
 from restgpt.calling.journal import Journal
-from restgpt.calling.recipes.book import RecipeBook
-from restgpt.calling.recipes.given import RecipeInputError
-from restgpt.calling.recipes.recipe import Recipe
-from restgpt.calling.recipes.sent import Sent
 from restgpt.calling.reversal import reversals
 from restgpt.graph.build import build_graph
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.nodes.recipes.record import recipe_record
 from restgpt.nodes.resources import Resources
+from restgpt.recipes.book import RecipeBook
+from restgpt.recipes.given import RecipeInputError
+from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.sent import Sent
 from restgpt.specs import Catalogue, load_api
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.http.client import HttpClient

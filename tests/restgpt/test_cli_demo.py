@@ -9,9 +9,9 @@ from chatserver import ChatServer
 from cli import Cli
 from roles import end, program
 
-from restgpt.calling.recipes.book import RecipeBook
-from restgpt.calling.recipes.recipe import Recipe
 from restgpt.commands.demo import recorded
+from restgpt.recipes.book import RecipeBook
+from restgpt.recipes.recipe import Recipe
 from restgpt.worlds import World, open_world
 
 Model = Callable[[Mapping[str, Any]], ChatServer]
@@ -55,7 +55,7 @@ def test_the_write_is_approved_in_sight_and_only_answers_are_on_stdout(cli: Cli,
 
 
 def test_json_holds_every_run(cli: Cli, model: Model) -> None:
-    model({"express": [end("One."), end("Two."), end("Three.")]})
+    model({"express": [*(end(text, fulfilled=False) for text in ("One.", "Two.", "Three."))]})
     document = cli("demo", "--model", "openai:scripted", "--json").document
     assert (document["recorded"], document["model"]) == (False, "openai:scripted")
     assert [run["answer"] for run in document["runs"]] == ["One.", "Two.", "Three."]

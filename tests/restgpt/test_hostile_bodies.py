@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from mcpserver import connected
-from recipes import recipe
 from roles import by_role, end, program
 from wire.case import Canned
 from wire.echo import EchoServer
 
+from recipes import recipe
 from restgpt import Client, build_graph, load_api
-from restgpt.calling.recipes.sent import Sent
 from restgpt.commands.mcp import open_server
 from restgpt.commands.sources import Sources
 from restgpt.graph.recipes.build import build_recipe
+from restgpt.recipes.sent import Sent
 from restgpt.specs import Api
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.settings import Settings

@@ -13,7 +13,7 @@ import grimp
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = {"bench", "calling", "functions", "graph", "nodes", "prompts", "specs", "tools", "worlds"}
+ROOMS = {"bench", "calling", "functions", "graph", "nodes", "prompts", "recipes", "specs", "tools", "worlds"}
 LATE = frozenset(
     {
         *("aiohttp", "authlib", "dotenv", "jsonschema", "langchain", "langchain_classic", "langchain_community"),

@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("bench", "calling", "functions", "graph", "nodes", "prompts", "specs", "tools", "worlds")
+ROOMS = ("bench", "calling", "functions", "graph", "nodes", "prompts", "recipes", "specs", "tools", "worlds")
 NOT_SHIPPED = ("bench/rigs", "bench/real")
 """The rigs, which kill processes, inject faults or sweep parameters, and the tasks on real servers."""
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from programrun import CLOCK, PATIENT
 
-from restgpt.calling.recipes.arazzo.importing import from_arazzo
-from restgpt.calling.recipes.recipe import Recipe
+from restgpt.recipes.arazzo.importing import from_arazzo
+from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, Operation
 from restgpt.specs.docs.keyword import arguments_of
 from restgpt.tools.sandbox.program import Entry, ProgramRun, WantedCall, run_program

@@ -9,10 +9,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from roles import by_role, program
 
-from restgpt.calling.recipes.recipe import Recipe
 from restgpt.graph.build import build_graph
 from restgpt.nodes.recipes.saved_run import save_run
 from restgpt.nodes.resources import Resources
+from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
 from restgpt.worlds import open_world, served_api
 from restgpt.worlds.server import WorldServer, serve

@@ -7,8 +7,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
-from restgpt.calling.recipes.recipe import Recipe
 from restgpt.graph.recipes.build import RecipeGraph, build_recipe
+from restgpt.recipes.recipe import Recipe
 
 
 class Kitchen:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from restgpt.calling.recipes.recipe import (
+from restgpt.recipes.recipe import (
     Documented,
     Link,
     Recipe,

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from restgpt.calling.recipes.guards.closure import used_operation
-from restgpt.calling.recipes.recipe import Recipe
-from restgpt.calling.recipes.sent import Sent
+from restgpt.recipes.guards.closure import used_operation
+from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.sent import Sent
 from restgpt.specs import Api
 
 ADD = """\

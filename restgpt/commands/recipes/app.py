@@ -10,7 +10,7 @@ from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs, Th
 from restgpt.commands.terminal import Terminal
 
 if TYPE_CHECKING:
-    from restgpt.calling.recipes.book import RecipeBook
+    from restgpt.recipes.book import RecipeBook
 
 recipe = typer.Typer(
     name="recipe",
@@ -240,7 +240,7 @@ def export(
 
 
 def _book() -> "RecipeBook":
-    from restgpt.calling.recipes.book import RecipeBook
+    from restgpt.recipes.book import RecipeBook
     from restgpt.tools.settings import Settings
 
     return RecipeBook(Settings.from_env().recipes)

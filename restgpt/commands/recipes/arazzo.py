@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from restgpt.calling.recipes.recipe import Recipe
 from restgpt.commands.failure import UsageError
 from restgpt.commands.sources import Sources
 from restgpt.commands.terminal import Terminal
+from restgpt.recipes.recipe import Recipe
 
 if TYPE_CHECKING:
-    from restgpt.calling.recipes.arazzo.document import Arazzo, SourceDescription
+    from restgpt.recipes.arazzo.document import Arazzo, SourceDescription
     from restgpt.specs import Api
     from restgpt.tools.settings import Settings
 
@@ -32,8 +32,8 @@ def recipe_of_file(
     path: Path, workflow: str, given: Sources, settings: "Settings"
 ) -> "tuple[Recipe, Sources, Sequence[Api]]":
     """Return a workflow of a file as a recipe, with its APIs; raises `ArazzoError`, `UsageError` and `SpecError`."""
-    from restgpt.calling.recipes.arazzo.document import read_document
-    from restgpt.calling.recipes.arazzo.importing import from_arazzo
+    from restgpt.recipes.arazzo.document import read_document
+    from restgpt.recipes.arazzo.importing import from_arazzo
 
     data = decoded(path)
     document = read_document(data)
@@ -119,8 +119,8 @@ def export_arazzo(
     """Print a recipe as an Arazzo document, or write it into a file; notices go to stderr."""
     import yaml
 
-    from restgpt.calling.recipes.arazzo.exporting import to_arazzo
-    from restgpt.calling.recipes.recipe_file import write_file
+    from restgpt.recipes.arazzo.exporting import to_arazzo
+    from restgpt.recipes.recipe_file import write_file
 
     apis = sources.load(settings)
     operations = [operation for api in apis for operation in api.operations]

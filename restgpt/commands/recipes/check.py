@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from restgpt.calling.recipes.recipe import Recipe, UsedOperation
 from restgpt.commands.failure import Exit
 from restgpt.commands.recipes.run import Found, Wanted, agent_of, check_apis, graph_input
 from restgpt.commands.recipes.text import proof
 from restgpt.commands.terminal import Terminal
 from restgpt.commands.thread import RecipeOfThread
+from restgpt.recipes.recipe import Recipe, UsedOperation
 
 if TYPE_CHECKING:
-    from restgpt.calling.recipes.guards.shift import Shift
     from restgpt.commands.agent import Outcome
     from restgpt.graph.persistence import Persistence
     from restgpt.nodes.context import Context
     from restgpt.nodes.records import Request
+    from restgpt.recipes.guards.shift import Shift
     from restgpt.tools.settings import Settings
 
 THREAD = "check"
@@ -40,9 +40,9 @@ class Checked:
 
 def check_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Settings") -> None:
     """Print which guards of a recipe hold now, and end the command with exit code 0 if all do."""
-    from restgpt.calling.recipes.given import given_inputs
     from restgpt.nodes.context import Context
     from restgpt.nodes.recipes.record import filled
+    from restgpt.recipes.given import given_inputs
     from restgpt.tools.run_settings import checked_settings
 
     # What is not given is as it was in the saved run: the check sends no change.
@@ -73,7 +73,7 @@ def check_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Se
 
 def _document_shifts(found: Found) -> "dict[str, list[Shift]]":
     """Return by function what is different in the documents."""
-    from restgpt.calling.recipes.guards.closure import document_shifts, find_operation
+    from restgpt.recipes.guards.closure import document_shifts, find_operation
     from restgpt.specs import Catalogue
 
     catalogue = Catalogue(found.apis)

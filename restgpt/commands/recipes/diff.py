@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 from typing import Any
 
-from restgpt.calling.recipes.book import RecipeBook
-from restgpt.calling.recipes.recipe import Recipe
 from restgpt.commands.failure import UsageError
+from restgpt.recipes.book import RecipeBook
+from restgpt.recipes.recipe import Recipe
 
 MOST_SHOWN = 100
 """The number of characters of a value that a line shows."""

@@ -5,10 +5,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from restgpt.calling.recipes.book import RecipeBook
-from restgpt.calling.recipes.recipe_file import write_file
 from restgpt.commands.failure import UsageError
 from restgpt.commands.terminal import Terminal
+from restgpt.recipes.book import RecipeBook
+from restgpt.recipes.recipe_file import write_file
 
 CONFIG = Path("langgraph.json")
 STUDIO = "https://smith.langchain.com"

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from restgpt.calling.recipes.recipe import Recipe
 from restgpt.commands.agent import Agent, Outcome
 from restgpt.commands.failure import UsageError
 from restgpt.commands.recipes.arazzo import is_arazzo, recipe_of_file
@@ -14,6 +13,7 @@ from restgpt.commands.recipes.text import proof
 from restgpt.commands.sources import Sources
 from restgpt.commands.terminal import Terminal
 from restgpt.commands.thread import RecipeOfThread, ThreadRecord
+from restgpt.recipes.recipe import Recipe
 
 if TYPE_CHECKING:
     from restgpt.graph.persistence import Persistence
@@ -49,7 +49,7 @@ class Found:
 
 def found_recipe(wanted: Wanted, settings: "Settings") -> Found:
     """Return the recipe of the command line with its APIs; raises `RecipeFileError`, `UsageError`, `SpecError`."""
-    from restgpt.calling.recipes.book import RecipeBook, read_recipe
+    from restgpt.recipes.book import RecipeBook, read_recipe
 
     path = Path(wanted.target).expanduser()
     if is_arazzo(path):
@@ -76,12 +76,12 @@ def _is_file(target: str) -> bool:
 
 def run_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Settings") -> None:
     """Run a recipe with the inputs of the command line, and end the command with an exit code."""
-    from restgpt.calling.recipes.given import given_inputs
     from restgpt.commands.run import run_thread
     from restgpt.commands.thread import Threads, checked_name
     from restgpt.graph.persistence import open_persistence
     from restgpt.nodes.context import Context
     from restgpt.nodes.recipes.record import filled, instruction_of, recipe_record
+    from restgpt.recipes.given import given_inputs
     from restgpt.tools.run_settings import checked_settings
 
     inputs = filled(found.recipe, given_inputs(found.recipe, wanted.inputs))
@@ -239,7 +239,7 @@ class Settling:
 
     def _proved(self, outcome: Outcome) -> Recipe:
         """Mark the recipe as proved if this run had other inputs than the saved one, and reached all its operations."""
-        from restgpt.calling.recipes.book import RecipeFileError, prove_file
+        from restgpt.recipes.book import RecipeFileError, prove_file
 
         recipe = self._recipe
         if recipe.proved or not self._run["file"]:
@@ -272,9 +272,9 @@ class Settling:
 
     def _healed(self) -> str:
         """Save what the agent did instead as a new version beside the recipe, and return the path of its file."""
-        from restgpt.calling.recipes.book import RecipeBook, RecipeFileError
-        from restgpt.calling.recipes.recording.finished import NotSavableError
         from restgpt.nodes.recipes.saved_run import save_run
+        from restgpt.recipes.book import RecipeBook, RecipeFileError
+        from restgpt.recipes.recording.finished import NotSavableError
 
         if not self._run["file"]:
             return ""

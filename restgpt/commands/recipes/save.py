@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from restgpt.calling.recipes.recipe import NAME, Recipe
 from restgpt.commands.failure import UsageError
 from restgpt.commands.recipes.text import input_lines
 from restgpt.commands.terminal import Terminal
+from restgpt.recipes.recipe import NAME, Recipe
 
 if TYPE_CHECKING:
     from restgpt.nodes.context import Context
@@ -20,13 +20,13 @@ def save_thread(
     terminal: Terminal, thread: str, name: str, *, turn: int | None, description: str, suggest: bool
 ) -> None:
     """Save a run of a thread under a name, and print the file, the inputs and what is fixed in the program."""
-    from restgpt.calling.recipes.book import RecipeBook
     from restgpt.commands.thread import Threads
     from restgpt.graph.build import build_graph
     from restgpt.graph.persistence import open_persistence
     from restgpt.nodes.context import Context
     from restgpt.nodes.recipes.saved_run import save_run
     from restgpt.nodes.resources import Resources
+    from restgpt.recipes.book import RecipeBook
     from restgpt.tools.run_settings import checked_settings
     from restgpt.tools.settings import Settings
 

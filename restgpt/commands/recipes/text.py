@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from restgpt.calling.recipes.book import RecipeBook
-from restgpt.calling.recipes.recipe import Echo, Link, Recipe
+from restgpt.recipes.book import RecipeBook
+from restgpt.recipes.recipe import Echo, Link, Recipe
 from restgpt.tools.quotation import one_line
 
 SHOWN = 60

@@ -11,7 +11,7 @@ from restgpt.bench.recipes.mutation import Mutation
 from restgpt.bench.recipes.mutations import Ended, Stage, Verdict, measure, mutations_of, open_stage, sample, table
 from restgpt.bench.recipes.pointer import fields, holders
 from restgpt.bench.recipes.written import WRITTEN, written_of
-from restgpt.calling.recipes.recipe import Recipe
+from restgpt.recipes.recipe import Recipe
 from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.exchange import Reply, Request
 

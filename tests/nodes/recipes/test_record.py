@@ -5,8 +5,6 @@ from typing import Any
 import pytest
 
 from restgpt.calling.policy import Writes
-from restgpt.calling.recipes.given import RecipeInputError
-from restgpt.calling.recipes.recipe import Recipe
 from restgpt.graph.channels import RecipeChannel
 from restgpt.nodes.recipes.choice import line_of
 from restgpt.nodes.recipes.record import (
@@ -24,6 +22,8 @@ from restgpt.nodes.recipes.record import (
     unsaid_by,
 )
 from restgpt.nodes.records import RecipeRun
+from restgpt.recipes.given import RecipeInputError
+from restgpt.recipes.recipe import Recipe
 
 INPUTS = {
     "type": "object",

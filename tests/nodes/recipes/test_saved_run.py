@@ -12,11 +12,11 @@ from langgraph.store.memory import InMemoryStore
 from programs import decide, programmer, worker
 from roles import by_role, call, end, plan, select
 
-from restgpt.calling.recipes.recipe import Recipe
-from restgpt.calling.recipes.recording.finished import NotSavableError
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.nodes.recipes.saved_run import save_run
 from restgpt.nodes.resources import Resources
+from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.recording.finished import NotSavableError
 from restgpt.worlds import CREDENTIAL
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from cli import TOY, Cli
-from recipes import recipe
 
-from restgpt.calling.recipes.book import RecipeBook
+from recipes import recipe
 from restgpt.commands.mcp import open_server
 from restgpt.commands.sources import Sources
+from restgpt.recipes.book import RecipeBook
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
 from restgpt.worlds import CREDENTIAL

@@ -8,9 +8,9 @@ from typing import Any
 from chatserver import ChatServer
 from mcpserver import changes, connected, text_of
 
-from restgpt.calling.recipes.book import RecipeBook
 from restgpt.graph.persistence import open_persistence
 from restgpt.mcp.arguments import MOST_CHARACTERS, MOST_ITEMS, MOST_LONG
+from restgpt.recipes.book import RecipeBook
 from restgpt.tools.settings import Settings
 from restgpt.worlds.server import WorldServer
 

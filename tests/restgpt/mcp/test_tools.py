@@ -17,12 +17,12 @@ from mcp import types
 from mcp.shared.exceptions import MCPError
 from mcpserver import ERAS, MADE, MOSS, Person, changes, connected, facts_of, text_of
 
-from restgpt.calling.recipes.book import RecipeBook
 from restgpt.client import Client
 from restgpt.commands.mcp import open_server
 from restgpt.commands.sources import Sources
 from restgpt.mcp.seal import Seals
 from restgpt.mcp.service import MOST_LISTS, Offer, Service, Tools
+from restgpt.recipes.book import RecipeBook
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
 from restgpt.worlds.server import WorldServer

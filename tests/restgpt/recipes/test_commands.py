@@ -10,9 +10,9 @@ from chatserver import ChatServer
 from cli import Cli, at
 from plantrecipe import CREATE_PROJECT, INPUTS, PROGRAM, plant_recipe
 
-from restgpt.calling.recipes.book import RecipeBook
-from restgpt.calling.recipes.recipe import Recipe, RecipeApi, UsedOperation
-from restgpt.calling.recipes.recipe_file import recipe_text
+from restgpt.recipes.book import RecipeBook
+from restgpt.recipes.recipe import Recipe, RecipeApi, UsedOperation
+from restgpt.recipes.recipe_file import recipe_text
 from restgpt.worlds import World
 from restgpt.worlds.server import WorldServer
 

@@ -79,7 +79,7 @@ def test_what_the_page_promises_has_a_test(file: str, name: str) -> None:
 
 
 def test_the_keys_of_the_page_are_those_of_the_form() -> None:
-    from restgpt.calling.recipes.recipe import Recipe
+    from restgpt.recipes.recipe import Recipe
 
     table: Any = re.search(r"^## What is in the file\n\n(.*?)\n\n", PAGE, flags=re.DOTALL | re.MULTILINE)
     listed = {key for row in table[1].splitlines()[2:] for key in re.findall(r"`([a-z_]+)`", row.split("|")[1])}

@@ -11,7 +11,7 @@ from chatserver import ChatServer
 from cli import Cli, at
 from plantrecipe import plant_recipe
 
-from restgpt.calling.recipes.book import RecipeBook
+from restgpt.recipes.book import RecipeBook
 from restgpt.worlds import World
 from restgpt.worlds.server import WorldServer
 

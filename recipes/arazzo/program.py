@@ -1,0 +1,462 @@
+"""The program of a workflow: its steps as data for the function `arazzo`, with the call of each step in Python.
+
+All text of the document stands in the program as a literal; names of functions and arguments come from the OpenAPI
+documents and are made identifiers.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from restgpt.recipes.arazzo.checks import Checks
+from restgpt.recipes.arazzo.document import Action, Arazzo, Criterion, Parameter, Step, Workflow
+from restgpt.recipes.arazzo.fault import Fault, unsupported
+from restgpt.recipes.arazzo.inputs import InputsError, inputs_of
+from restgpt.recipes.arazzo.literal import WIDTH, is_plain, laid_out, literal, scalars
+from restgpt.recipes.arazzo.payload import Payload, payload_of
+from restgpt.recipes.arazzo.sources import Sources
+from restgpt.recipes.sent import Sent
+from restgpt.specs import Operation
+from restgpt.specs.docs.keyword import Keyword, identifier, keywords
+from restgpt.specs.parameter import IGNORED_HEADERS, RESERVED_HEADERS
+from restgpt.specs.reading.unique_names import UniqueNames
+
+# Names that mean something else in a program.
+TAKEN = frozenset({"arazzo", "inputs", "value", "workflows", "gather", "stop", "headers", "ApiError", "Rejected"})
+
+_REFERENCE = re.compile(r"\$components\.([A-Za-z]+)\.([a-zA-Z0-9._-]+)")
+_WORKFLOW = re.compile(r"\$sourceDescriptions\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
+
+
+@dataclass
+class Compiled:
+    """A program with the operations of its functions, notes and faults.
+
+    `sent` are the calls of the steps, with the templates of their arguments as values, `constants` the scalars among
+    these. `inputs` are the schemas of the inputs: of the workflow itself, then of those that it depends on.
+    """
+
+    code: str = ""
+    operations: dict[str, Operation] = field(default_factory=dict)
+    sent: list[Sent] = field(default_factory=list)
+    constants: list[Any] = field(default_factory=list)
+    inputs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+
+def compiled(document: Arazzo, name: str, sources: Sources) -> Compiled:
+    """Return the program of a workflow, with the workflows that it uses; with `faults` it has no code."""
+    return _Compiler(sources).compile(document, name)
+
+
+@dataclass(frozen=True)
+class _Book:
+    """A document with its sources and the prefix of its workflows' names, empty for the one that is imported."""
+
+    document: Arazzo
+    sources: Sources
+    prefix: str = ""
+
+
+class _Compiler:
+    """Writes the workflows that a program needs, each once."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._made = Compiled()
+        self._names = UniqueNames(TAKEN)
+        self._functions: dict[tuple[int, str], str] = {}
+        self._books: dict[str, _Book] = {}
+        self._written: dict[str, list[str]] = {}
+        self._edges: dict[str, list[str]] = {}
+        self._after: dict[str, list[str]] = {}
+
+    def compile(self, document: Arazzo, name: str) -> Compiled:
+        book = _Book(document, self._sources)
+        waiting = [(book, name)]
+        while waiting:
+            current, workflow = waiting.pop(0)
+            key = current.prefix + workflow
+            if key not in self._written:
+                waiting.extend(self._workflow(current, workflow, key))
+        if circle := self._circle(name):
+            text = f"the workflows {' → '.join(circle)} wait for one another: remove one of these steps or dependsOn"
+            self._made.faults.append(Fault("/workflows", text))
+        self._made.inputs = {key: self._made.inputs[key] for key in self._first(name) if key in self._made.inputs}
+        lines = ["workflows = {}", ""]
+        for key, written in self._written.items():
+            lines += [f"workflows[{key!r}] = {{", *written, "}", ""]
+        self._made.code = "\n".join([*lines, f"arazzo(inputs, workflows, {name!r})"])
+        return self._made
+
+    def _first(self, start: str) -> list[str]:
+        """Return a workflow and those that have to be carried out before it, which get the same inputs."""
+        found = [start]
+        for key in found:
+            found += [other for other in self._after.get(key, ()) if other not in found]
+        return found
+
+    def _circle(self, start: str) -> list[str]:
+        """Return workflows that wait for one another, if some do."""
+        done: set[str] = set()
+        way: list[str] = []
+
+        def visit(key: str) -> list[str]:
+            if key in way:
+                return [*way[way.index(key) :], key]
+            if key in done:
+                return []
+            way.append(key)
+            found = next((circle for other in self._edges.get(key, ()) if (circle := visit(other))), [])
+            way.pop()
+            done.add(key)
+            return found
+
+        return visit(start)
+
+    def _workflow(self, book: _Book, name: str, key: str) -> list[tuple[_Book, str]]:
+        """Write one workflow, and return those that it uses."""
+        found = book.document.workflow(name)
+        self._written[key] = []
+        if found is None:
+            return []
+        number, workflow = found
+        inputs: Mapping[str, Any] = {"properties": {}}
+        try:
+            inputs = inputs_of(book.document, workflow)
+        except InputsError as error:
+            self._made.faults.append(Fault(f"/workflows/{number}/inputs", str(error)))
+        self._made.inputs[key] = inputs
+        writer = _WorkflowWriter(self, book, workflow, inputs, f"/workflows/{number}")
+        self._written[key] = writer.lines()
+        self._edges[key], self._after[key] = writer.waits_for, writer.after
+        prefix = f"in {book.prefix.rstrip('.')}: " if book.prefix else ""
+        self._made.faults += [Fault(fault.place, prefix + fault.text) for fault in writer.checks.faults]
+        return writer.uses
+
+    def other(self, book: _Book, text: str, place: str, checks: Checks) -> tuple[_Book, str] | None:
+        """Return the document and the name of a workflow that a document refers to; a fault if there is none."""
+        match = _WORKFLOW.fullmatch(text)
+        target, name = book, text
+        if match is not None:
+            source, name = match.groups()
+            kinds = {item.name: item.type for item in book.document.sources}
+            if kinds.get(source) != "arazzo":
+                checks.fault(place, f"there is no source {source!r} of the type arazzo")
+                return None
+            if source not in self._sources.documents:
+                checks.fault(place, f"the Arazzo document of {source!r} is not given: pass it in `documents`")
+                return None
+            target = self._book(source)
+        if target.document.workflow(name) is None:
+            names = ", ".join(item.workflow_id for item in target.document.workflows)
+            checks.fault(place, f"there is no workflow {name[:80]!r}; there are {names}")
+            return None
+        return target, name
+
+    def _book(self, source: str) -> _Book:
+        if source not in self._books:
+            document = self._sources.documents[source]
+            inner = self._sources.within(document)
+            self._made.faults += [Fault(fault.place, f"in {source}: {fault.text}") for fault in inner.faults]
+            self._books[source] = _Book(document, inner, f"{source}.")
+        return self._books[source]
+
+    def function(self, operation: Operation, arguments: Mapping[str, Any]) -> str:
+        """Return the name of an operation's function in the program, and keep the arguments of the call."""
+        key = (id(operation.api), operation.name)
+        if key not in self._functions:
+            name = self._names.claim(identifier(operation.name, taken=TAKEN, fallback="call"))
+            self._functions[key] = name
+            self._made.operations[name] = operation
+        self._made.sent.append(Sent(self._functions[key], arguments))
+        return self._functions[key]
+
+    def constant(self, value: Any) -> None:
+        """Keep the scalars of a template: they are values that the document gives, as a user would."""
+        for part in scalars(value):
+            if part not in self._made.constants:
+                self._made.constants.append(part)
+
+    def note(self, text: str) -> None:
+        """Keep a sentence about what the import leaves out."""
+        if text not in self._made.notes:
+            self._made.notes.append(text)
+
+
+class _WorkflowWriter:
+    """Writes the lines of one workflow."""
+
+    def __init__(
+        self, compiler: _Compiler, book: _Book, workflow: Workflow, inputs: Mapping[str, Any], place: str
+    ) -> None:
+        self._compiler, self._book, self._flow, self._at = compiler, book, workflow, place
+        self.checks = Checks(workflow, inputs["properties"])
+        self.uses: list[tuple[_Book, str]] = []
+        self.waits_for: list[str] = []
+        self.after: list[str] = []
+
+    def lines(self) -> list[str]:
+        """Return the members of the workflow."""
+        found = []
+        for number, name in enumerate(self._flow.depends_on):
+            if key := self._use(name, f"{self._at}/dependsOn/{number}", waits=True):
+                self.after.append(key)
+        if self.after:
+            found.append(f'    "after": {literal(self.after)},')
+        found.append('    "steps": [')
+        ids = {step.step_id: number for number, step in enumerate(self._flow.steps)}
+        for step in self._ordered(ids):
+            place = f"{self._at}/steps/{ids[step.step_id]}"
+            found += ["        {", *(f"            {line}" for line in self._step(step, place)), "        },"]
+        found.append("    ],")
+        if self._flow.outputs:
+            self.checks.outputs(self._flow.outputs, f"{self._at}/outputs")
+            found += self._member("outputs", self._flow.outputs, f"{self._at}/outputs", 4)
+        return found
+
+    def _use(self, text: str, place: str, *, waits: bool = False) -> str:
+        """Return the key of another workflow, which the program gets too; empty if there is none."""
+        other = self._compiler.other(self._book, text, place, self.checks)
+        if other is None:
+            return ""
+        self.uses.append(other)
+        key = other[0].prefix + other[1]
+        if waits:
+            self.waits_for.append(key)
+        return key
+
+    def _ordered(self, ids: Mapping[str, int]) -> list[Step]:
+        """Return the steps in their order, each after those that its `dependsOn` names."""
+        needs: dict[str, list[str]] = {}
+        for step in self._flow.steps:
+            place = f"{self._at}/steps/{ids[step.step_id]}/dependsOn"
+            for number, other in enumerate(step.depends_on):
+                if other.startswith("$"):
+                    text = unsupported("a dependency on a step of another workflow", "Use dependsOn of the workflow")
+                    self.checks.fault(f"{place}/{number}", text)
+                elif other not in ids:
+                    self.checks.fault(f"{place}/{number}", f"there is no step {other[:80]!r} in this workflow")
+                else:
+                    needs.setdefault(step.step_id, []).append(other)
+        left = list(self._flow.steps)
+        found: list[Step] = []
+        done: set[str] = set()
+        while left:
+            ready = next((step for step in left if done.issuperset(needs.get(step.step_id, ()))), None)
+            if ready is None:
+                names = ", ".join(step.step_id for step in left)
+                self.checks.fault(
+                    f"{self._at}/steps", f"the steps {names} wait for one another: change their dependsOn"
+                )
+                return [*found, *left]
+            left.remove(ready)
+            found.append(ready)
+            done.add(ready.step_id)
+        return found
+
+    def _step(self, step: Step, place: str) -> Iterator[str]:
+        yield f'"id": {step.step_id!r},'
+        if step.depends_on:
+            yield f'"needs": {literal(list(step.depends_on))},'
+        if step.workflow_id:
+            key = self._use(step.workflow_id, f"{place}/workflowId", waits=True)
+            yield f'"workflow": {key!r},'
+            if given := self._inputs([*self._flow.parameters, *step.parameters], f"{place}/parameters"):
+                yield from self._member("inputs", given, f"{place}/parameters")
+            if step.body is not None:
+                self.checks.fault(f"{place}/requestBody", "a step with a workflowId has no body: use parameters")
+        else:
+            yield from self._call(step, place)
+        if step.timeout is not None:
+            self._compiler.note("The timeouts of steps are not kept: the limits of the run hold.")
+        if step.success:
+            where = f"{place}/successCriteria"
+            yield from self._member("success", self._criterion_list(step.success, where), where)
+        for key, own, shared, kind in (
+            ("on_success", step.on_success, self._flow.success_actions, "successActions"),
+            ("on_failure", step.on_failure, self._flow.failure_actions, "failureActions"),
+        ):
+            name = "onSuccess" if key == "on_success" else "onFailure"
+            actions = [
+                *self._actions(own, f"{place}/{name}", kind),
+                *self._actions(shared, f"{self._at}/{kind}", kind),
+            ]
+            merged = list({action["name"]: action for action in reversed(actions)}.values())[::-1]
+            if merged:
+                yield from self._member(key, merged, f"{place}/{name}")
+        if step.outputs:
+            self.checks.outputs(step.outputs, f"{place}/outputs")
+            yield from self._member("outputs", step.outputs, f"{place}/outputs")
+
+    def _call(self, step: Step, place: str) -> Iterator[str]:
+        operation = self._book.sources.operation(step)
+        if isinstance(operation, Fault):
+            self.checks.fault(place + operation.place, operation.text)
+            return
+        places: dict[str, Any] = {}
+        arguments = [[f"{text},"] for text in self._arguments(step, operation, place, places)]
+        if step.body is not None:
+            payload = payload_of(step.body, operation)
+            if isinstance(payload, Fault):
+                self.checks.fault(f"{place}/requestBody{payload.place}", payload.text)
+            else:
+                arguments.append(self._body(payload, f"{place}/requestBody", step))
+                places["body"] = payload.template
+        name = self._compiler.function(operation, places)
+        line = f'"call": lambda value: {name}({" ".join(lines[0] for lines in arguments).rstrip(",")}),'
+        if len(line) + 12 <= WIDTH and all(len(lines) == 1 for lines in arguments):
+            yield line
+            return
+        yield f'"call": lambda value: {name}('
+        yield from (f"    {text}" for lines in arguments for text in lines)
+        yield "),"
+
+    def _arguments(self, step: Step, operation: Operation, place: str, places: dict[str, Any]) -> Iterator[str]:
+        """Yield the arguments of a call, and put their templates into `places`."""
+        listed = [(self._at, number, item) for number, item in enumerate(self._flow.parameters)]
+        listed += [(place, number, item) for number, item in enumerate(step.parameters)]
+        given: dict[tuple[str, str], tuple[str, Parameter]] = {}
+        for owner, number, item in listed:
+            where = f"{owner}/parameters/{number}"
+            parameter = self._parameter(item, where)
+            if parameter is not None and not parameter.place:
+                self.checks.fault(
+                    where, f"the parameter {parameter.name!r} has no `in`: write path, query, header or cookie"
+                )
+            elif parameter is not None:
+                given[(parameter.name, parameter.place)] = (where, parameter)
+        known = keywords(operation)
+        for where, parameter in given.values():
+            keyword = _keyword(parameter, known)
+            if keyword is not None:
+                self.checks.template(parameter.value, f"{where}/value", step)
+                self._compiler.constant(parameter.value)
+                places.setdefault(keyword.location, {})[keyword.field] = parameter.value
+                yield f"{keyword.name}={self._value(parameter.value, f'{where}/value')}"
+            elif parameter.place == "header" and parameter.name.lower() in RESERVED_HEADERS | IGNORED_HEADERS:
+                self._compiler.note(
+                    f"The header {parameter.name} of {step.step_id} is not sent: RestGPT sets it, from the credentials "
+                    f"of the API where it has any."
+                )
+            else:
+                names = ", ".join(f"{item.field} ({item.parameter.location})" for item in known) or "none"
+                text = f"the operation has no parameter {parameter.name!r} in {parameter.place}; it has {names}"
+                self.checks.fault(where, text)
+
+    def _value(self, template: Any, place: str) -> str:
+        """Return the code of an argument; a value without expressions is written as it is."""
+        text = self._literal(template, place)
+        return text if is_plain(template) else f"value({text})"
+
+    def _parameter(self, item: Parameter, place: str) -> Parameter | None:
+        """Return a parameter, or the one that a reference names with its own value."""
+        if not item.reference:
+            return item
+        components = self._book.document.components.parameters
+        found: Parameter | None = self._component(item.reference, "parameters", components, place)
+        if found is None or "value" not in item.model_fields_set:
+            return found
+        return found.model_copy(update={"value": item.value})
+
+    def _component(self, reference: str, kind: str, listed: Mapping[str, Any], place: str) -> Any:
+        match = _REFERENCE.fullmatch(reference)
+        found = listed.get(match[2]) if match is not None and match[1] == kind else None
+        if found is None or found.reference:
+            self.checks.fault(f"{place}/reference", f"{reference[:80]!r} names nothing under /components/{kind}")
+            return None
+        return found
+
+    def _inputs(self, parameters: Sequence[Parameter], place: str) -> dict[str, Any]:
+        """Return the inputs that a step or an action gives to a workflow."""
+        given: dict[str, Any] = {}
+        for number, item in enumerate(parameters):
+            parameter = self._parameter(item, f"{place}/{number}")
+            if parameter is not None:
+                self.checks.template(parameter.value, f"{place}/{number}/value")
+                self._compiler.constant(parameter.value)
+                given[parameter.name] = parameter.value
+        return given
+
+    def _body(self, payload: Payload, place: str, step: Step) -> list[str]:
+        """Return the lines of the argument `body`."""
+        self.checks.template(payload.template, f"{place}/payload", step)
+        self._compiler.constant(payload.template)
+        for number, (target, kind, value) in enumerate(payload.replacements):
+            where = f"{place}/replacements/{number}"
+            self.checks.template(value, f"{where}/value", step)
+            self.checks.target(target, kind, where)
+            self._compiler.constant(value)
+        parts = [payload.template, *([[list(item) for item in payload.replacements]] if payload.replacements else [])]
+        texts = [self._literal(part, place) for part in parts]
+        if is_plain(payload.template) and not payload.replacements:
+            return laid_out(payload.template, "body=", 16) if texts[0] != "None" else ["body=None,"]
+        line = f"body=value.body({', '.join(texts)}),"
+        if len(line) + 16 <= WIDTH or any(text == "None" for text in texts):
+            return [line]
+        inner = [f"    {text}" for part in parts for text in laid_out(part, "", 20)]
+        return ["body=value.body(", *inner, "),"]
+
+    def _criterion_list(self, criteria: Sequence[Criterion], place: str) -> list[dict[str, Any]]:
+        return [self.checks.criterion(item, f"{place}/{number}") for number, item in enumerate(criteria)]
+
+    def _actions(self, actions: Sequence[Action], place: str, kind: str) -> Iterator[dict[str, Any]]:
+        components = self._book.document.components
+        shared = components.success_actions if kind == "successActions" else components.failure_actions
+        for number, item in enumerate(actions):
+            where = f"{place}/{number}"
+            action = self._component(item.reference, kind, shared, where) if item.reference else item
+            if action is not None:
+                yield self._action(action, where, kind)
+
+    def _action(self, action: Action, place: str, kind: str) -> dict[str, Any]:
+        written: dict[str, Any] = {"name": action.name, "type": action.type}
+        if action.type == "retry" and kind == "successActions":
+            self.checks.fault(f"{place}/type", "a success action ends or goes to a step: only failures are retried")
+        if action.retry_limit is not None:
+            written["limit"] = action.retry_limit
+        if action.retry_after:
+            self._compiler.note(
+                "The waiting times of retries (retryAfter) are not kept: a program cannot wait, so a retry follows at "
+                "once. Where an API answers with Retry-After, RestGPT waits before it repeats a read."
+            )
+        if action.step_id:
+            if all(step.step_id != action.step_id for step in self._flow.steps):
+                self.checks.fault(f"{place}/stepId", f"there is no step {action.step_id[:80]!r} in this workflow")
+            written["step"] = action.step_id
+        if action.workflow_id:
+            written["workflow"] = self._use(action.workflow_id, f"{place}/workflowId", waits=action.type == "retry")
+            inputs = self._inputs(action.parameters, f"{place}/parameters")
+            if inputs:
+                written["inputs"] = inputs
+        if action.criteria:
+            written["criteria"] = self._criterion_list(action.criteria, f"{place}/criteria")
+        return written
+
+    def _member(self, name: str, value: Any, place: str, indent: int = 12) -> list[str]:
+        """Return the lines of a member that is a literal."""
+        plain = dict(value) if isinstance(value, Mapping) else value
+        if self._literal(plain, place) == "None":
+            return []
+        lines = laid_out(plain, f'"{name}": ', indent)
+        return [" " * 4 + line for line in lines] if indent == 4 else lines
+
+    def _literal(self, value: Any, place: str) -> str:
+        """Return a JSON value as a Python literal; a fault if it is none."""
+        try:
+            return literal(value)
+        except ValueError as error:
+            self.checks.fault(place, str(error))
+            return "None"
+
+
+def _keyword(parameter: Parameter, known: Sequence[Keyword]) -> Keyword | None:
+    """Return the argument that takes a parameter; names of headers are the same in any case."""
+    for item in known:
+        is_there = item.parameter.location == parameter.place
+        is_header = parameter.place == "header" and item.field.lower() == parameter.name.lower()
+        if is_there and (item.field == parameter.name or is_header):
+            return item
+    return None

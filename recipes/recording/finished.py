@@ -1,0 +1,56 @@
+"""A finished run for saving: one program, the calls that it made, and the words of the user."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from restgpt.calling.policy import Writes
+from restgpt.recipes.sent import Sent
+from restgpt.specs import Operation
+from restgpt.tools.errors import StoppingError
+from restgpt.tools.sandbox.program import Entry
+
+
+class NotSavableError(StoppingError):
+    """A run cannot become a recipe; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedCall:
+    """A call of a finished run, with its arguments as the program gave them; `entry` is what the program got.
+
+    `pages` is how many pages of a list it reads at most.
+    """
+
+    sent: Sent
+    operation: Operation
+    entry: Entry
+    pages: int = 1
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """The arguments, grouped by place."""
+        return self.sent.arguments
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """A finished run of one program.
+
+    `calls` are in the order of the program. `said` are the words of the user, `instruction` is the last of them.
+    `report` is the text that the program printed, as far as it was kept. `seen` are the answers that the writer of the
+    program had seen, `notes` other texts that it knew, such as notes about the API. `others` are the operations of the
+    functions that the program names and did not call, such as those that it calls after an error.
+    """
+
+    code: str
+    clock: float
+    seed: str
+    calls: tuple[FinishedCall, ...]
+    said: str
+    instruction: str
+    report: str = ""
+    seen: tuple[Any, ...] = ()
+    notes: str = ""
+    writes: Writes = "ask"
+    others: Mapping[str, Operation] = field(default_factory=dict)

@@ -1,0 +1,135 @@
+"""Guards the inputs of a recipe's run: their types come from the recipe, and every fault is a sentence."""
+
+from typing import Any
+
+import pytest
+from plantrecipe import plant_recipe
+
+from restgpt.recipes.given import RecipeInputError, completed, given_inputs, input_problems
+from restgpt.recipes.recipe import Recipe
+
+
+def recipe(required: tuple[str, ...] = (), **properties: Any) -> Recipe:
+    inputs = {"type": "object", "properties": properties, "required": list(required)}
+    return plant_recipe(inputs=inputs, calls=())
+
+
+TYPES = {
+    "text": {"type": "string"},
+    "whole": {"type": "integer"},
+    "number": {"type": "number"},
+    "flag": {"type": "boolean"},
+    "list": {"type": "array", "items": {"type": "string"}},
+    "numbers": {"type": "array", "items": {"type": "integer"}},
+    "maybe": {"type": ["integer", "null"]},
+    "object": {"type": "object"},
+    "any": {},
+}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "value"),
+    [
+        (["text=5"], "5"),
+        (["text="], ""),
+        (["text=a=b"], "a=b"),
+        (["text= a "], " a "),
+        (['text="a"'], '"a"'),
+        (["whole=5"], 5),
+        (["whole= -7 "], -7),
+        (["number=1.5"], 1.5),
+        (["flag=true"], True),
+        (["flag=false"], False),
+        (["list=a"], ["a"]),
+        (["list=a", "list=b"], ["a", "b"]),
+        (['list=["a", "b"]'], ["a", "b"]),
+        (["list=[]"], []),
+        (["list=5", "list=[x"], ["5", "[x"]),
+        (["numbers=1", "numbers=2"], [1, 2]),
+        (["maybe=null"], None),
+        (["maybe=3"], 3),
+        (['object={"a": 1}'], {"a": 1}),
+        (["any=5"], "5"),
+        (["whole=five"], "five"),
+        (["number=NaN"], "NaN"),
+        (["maybe=none"], "none"),
+        ([f"object={'[' * 100_000}"], "[" * 100_000),
+    ],
+)
+def test_a_text_becomes_a_value_of_the_type_of_its_input(pairs: list[str], value: Any) -> None:
+    found = given_inputs(recipe(**TYPES), pairs)
+    assert list(found.values()) == [value]
+    assert type(found[pairs[0].partition("=")[0]]) is type(value)
+
+
+def test_a_pair_without_an_equals_sign_is_answered_with_an_example() -> None:
+    with pytest.raises(RecipeInputError, match=r"--input name is invalid. Write NAME=VALUE, such as --input name=…"):
+        given_inputs(plant_recipe(), ["name"])
+
+
+def test_a_single_value_is_given_once() -> None:
+    with pytest.raises(RecipeInputError, match=r"--input name is given 2 times, but it takes one value."):
+        given_inputs(plant_recipe(), ["name=a", "name=b"])
+
+
+def test_defaults_fill_what_is_not_given() -> None:
+    with_default = recipe(
+        ("owner",), owner={"type": "string", "default": "Ada"}, limit={"type": "integer", "default": 5}
+    )
+    assert given_inputs(with_default, ["limit=7"]) == {"owner": "Ada", "limit": 7}
+    assert completed(with_default, {"owner": "Björn"}) == {"owner": "Björn", "limit": 5}
+    assert input_problems(with_default, {}) == []
+
+
+def test_saved_values_are_no_defaults() -> None:
+    assert input_problems(plant_recipe(), {}) == [
+        'The input name is missing: a text, such as "Roof garden".',
+        'The input titles is missing: a list, such as ["Buy soil", "Order seeds"].',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "told"),
+    [
+        ({"type": "integer"}, "five", 'The input x must be a whole number, not "five".'),
+        ({"type": "integer"}, True, "The input x must be a whole number, not true."),
+        ({"type": ["integer", "null"]}, "a", 'The input x must be a whole number or null, not "a".'),
+        (
+            {"type": "array", "items": {"type": "integer"}},
+            [1, "b"],
+            'The input x must be a whole number at [1], not "b".',
+        ),
+        ({"enum": ["open", "done"]}, "opn", 'The input x must be one of "open", "done", not "opn".'),
+        ({"type": "string", "maxLength": 2}, "abc", "The input x does not fit: 'abc' is too long."),
+        ({"$ref": "#/$defs/none"}, 1, "The input x cannot be checked: its schema refers to"),
+        ({"type": "string"}, ["\x1b[2J"], 'The input x must be a text, not ["'),
+    ],
+)
+def test_a_wrong_value_is_told_with_what_was_expected(schema: dict[str, Any], value: Any, told: str) -> None:
+    [problem] = input_problems(recipe(x=schema), {"x": value})
+    assert problem.startswith(told)
+    assert "\x1b" not in problem
+
+
+def test_an_unknown_input_is_answered_with_the_nearest_known_name() -> None:
+    given = {"name": "a", "titles": ["b"]}
+    assert input_problems(plant_recipe(), {**given, "title": 1}) == [
+        'The recipe plant-beds has no input "title". Did you mean titles?'
+    ]
+    [problem] = input_problems(plant_recipe(), {**given, "zzz": 1})
+    assert problem == 'The recipe plant-beds has no input "zzz". Its inputs are name, titles.'
+    [problem] = input_problems(recipe(project_name={}), {"name": 1})
+    assert problem == 'The recipe plant-beds has no input "name". Did you mean project_name?'
+    [problem] = input_problems(recipe(), {"a": 1})
+    assert problem == 'The recipe plant-beds has no input "a". It has no inputs.'
+
+
+def test_a_definition_that_several_inputs_share_is_found() -> None:
+    inputs = {"type": "object", "properties": {"x": {"$ref": "#/$defs/day"}}, "$defs": {"day": {"type": "integer"}}}
+    shared = plant_recipe(inputs=inputs, calls=())
+    assert input_problems(shared, {"x": 1}) == []
+    assert input_problems(shared, {"x": "a"}) == ['The input x must be a whole number, not "a".']
+
+
+def test_the_inputs_of_the_saved_run_fit() -> None:
+    assert input_problems(plant_recipe(), plant_recipe().examples) == []

@@ -1,0 +1,210 @@
+"""Guards recipe files: they read back as written, people can read and edit them, and every fault has its place."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plantrecipe import PROGRAM, plant_recipe
+
+from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.recipe_file import (
+    MOST_BYTES,
+    RecipeFileError,
+    changed_text,
+    parsed_recipe,
+    read_recipe,
+    recipe_text,
+)
+
+PATH = Path("recipes/plant-beds.yaml")
+TEXT = recipe_text(plant_recipe())
+
+
+def fault(text: str) -> str:
+    with pytest.raises(RecipeFileError) as caught:
+        parsed_recipe(text, PATH)
+    return str(caught.value)
+
+
+def test_a_recipe_reads_back_as_it_was_written() -> None:
+    assert parsed_recipe(TEXT, PATH) == plant_recipe()
+    proved = plant_recipe(
+        proved="2026-02-03T00:00:00+00:00", version=3, writes="deny", is_linear=True, constants=(1, "a")
+    )
+    assert parsed_recipe(recipe_text(proved), PATH) == proved
+
+
+def test_the_file_has_the_program_as_a_block_and_short_lists_on_one_line() -> None:
+    assert TEXT.startswith("recipe: restgpt/recipe/1\nname: plant-beds\n")
+    assert "\nprogram: |\n  project = create_project(" in TEXT
+    assert 'create_task(project_id=project["id"], body={"title": title})\n\n  print(f"Created' in TEXT
+    assert " — " in TEXT
+    assert "\n    status: [201]\n" in TEXT
+    assert "/path/project_id: {call: 1, at: /id}\n" in TEXT
+    keys = [line.partition(":")[0] for line in TEXT.splitlines() if line[:1].isalpha()]
+    order = ["recipe", "name", "description", "saved", "apis", "inputs", "program", "operations", "links", "calls"]
+    assert keys == order
+
+
+def test_the_pattern_of_a_whole_answer_is_a_key_like_any_other() -> None:
+    first = plant_recipe().operations[0].model_copy(update={"reads": {"": ("object",), "/id": ("integer",)}})
+    recipe = plant_recipe(operations=(first, plant_recipe().operations[1]))
+    text = recipe_text(recipe)
+    assert '\n      "": [object]\n      /id: [integer]\n' in text
+    assert parsed_recipe(text, PATH) == recipe
+
+
+def test_equal_parts_are_written_out_each_time() -> None:
+    shared = plant_recipe().operations[0].documented
+    recipe = plant_recipe(
+        operations=[item.model_copy(update={"documented": shared}) for item in plant_recipe().operations]
+    )
+    text = recipe_text(recipe)
+    assert "&" not in text.replace(PROGRAM, "")
+    assert parsed_recipe(text, PATH) == recipe
+
+
+scalars = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.sampled_from(
+        ["no", "on", "0o17", "0x1f", "1e3", "1_000", "12:30:45", "2024-01-01", "~", "null", "", " a", "<<", "=", "\t"]
+    ),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.booleans(),
+    st.none(),
+)
+values = st.recursive(
+    scalars,
+    lambda below: st.lists(below) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), below),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(example=values, program=st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
+def test_any_value_and_any_program_read_back_as_written(example: Any, program: str) -> None:
+    inputs = {"type": "object", "properties": {"name": {"examples": [example]}}}
+    recipe = plant_recipe(inputs=inputs, program=program)
+    read = parsed_recipe(recipe_text(recipe), PATH)
+    assert (read.program, read.inputs) == (program, inputs)
+    assert type(read.examples["name"]) is type(example)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (("operations:", "operation:"), "line 35: operation is unknown. Did you mean operations?"),
+        (
+            ("function: create_task\n    api", "function: create_task\n    spi"),
+            "operations[1].spi is unknown. Did you mean api?",
+        ),
+        (("{input: name}", "{inputs: name}"), '"/body/name".inputs is unknown. Did you mean input?'),
+        (("method: POST", "method: [POST]"), "operations[0].method must be a text, not a list."),
+        (("status: [201]", "status: [ok]"), 'operations[0].status[0] must be a whole number, not "ok".'),
+        (
+            ("name: plant-beds", "name: ../beds"),
+            "line 2: name must be lower-case letters, digits and hyphens, at most 64",
+        ),
+        (
+            ("choice: only", "choice: onely"),
+            "links[0].choice must be 'only', 'first', 'last', 'each', 'named' or 'other'",
+        ),
+        (("call: create_task", "call: create_tusk"), "links[0].call is wrong: the function 'create_tusk' is not among"),
+        (("api: team-board", "api: other"), "operations[0].api is wrong: the API 'other' is not among apis."),
+        (("{input: name}", "{input: title}"), "is wrong: the input 'title' is not among inputs."),
+        (("type: object", "type: array"), "inputs is wrong: it is not a JSON Schema of an object."),
+        (("items: {type: string}", "items: {type: strange}"), "inputs.properties.titles.items"),
+        (("items: {type: string}", "items: {pattern: 5}"), "inputs.properties.titles.items.pattern is no JSON Schema"),
+        (("required: [name, titles]", "required: [name, title]"), 'inputs.required names "title"'),
+        (("apis:", "apps:"), "apps is unknown. Did you mean apis?"),
+    ],
+)
+def test_a_fault_is_told_with_its_place_and_the_nearest_known_name(changed: tuple[str, str], told: str) -> None:
+    assert changed[0] in TEXT
+    message = fault(TEXT.replace(*changed, 1))
+    assert told in message
+    assert message.startswith("recipes/plant-beds.yaml")
+    assert message.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "the file is no recipe: its first line has to be `recipe: restgpt/recipe/1`."),
+        ("just words", "the file is no recipe"),
+        ("recipe: 1", "the file is no recipe"),
+        ("arazzo: 1.0.1", "the file is an Arazzo document."),
+        ("a: [", "line 2: the file is not YAML:"),
+        (TEXT.replace("restgpt/recipe/1", "restgpt/recipe/2"), "the form of a newer version of RestGPT."),
+        (TEXT + "name: again\n", "name is there twice. Remove one of the two."),
+        ("a: 1\n---\nb: 2", "line 2: the file has a second document"),
+        ("a: !!python/name:os.system", "line 1: a has the tag"),
+        ("? [a]\n: b", "has a key that is no text."),
+        ("5: b", "has a key that is no text."),
+        ("a: .nan", "line 1: a is no number that JSON has."),
+        (f"a: {'9' * 5000}", "a is a number that is too long."),
+        ("[" * 50_000, "the file is nested deeper than 40 levels."),
+        ("a: \x07", "the file is not YAML"),
+        ("recipe: restgpt/recipe/1", "is missing."),
+    ],
+)
+def test_a_file_that_is_no_recipe_says_why(text: str, told: str) -> None:
+    assert told in fault(text)
+
+
+def test_an_alias_bomb_is_refused_at_its_first_anchor() -> None:
+    bomb = "a: &a [x, x]\n" + "".join(
+        f"{chr(98 + n)}: &{chr(98 + n)} [*{chr(97 + n)}, *{chr(97 + n)}]\n" for n in range(20)
+    )
+    assert "line 1: a has an anchor or alias of YAML. Write the value out" in fault(bomb)
+
+
+def test_a_missing_a_binary_and_a_huge_file_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    with pytest.raises(RecipeFileError, match=r"There is no file .*x\.yaml\."):
+        read_recipe(path)
+    with pytest.raises(RecipeFileError, match="There is no file"):
+        read_recipe(tmp_path)
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(RecipeFileError, match=r"x\.yaml is not UTF-8 text"):
+        read_recipe(path)
+    path.write_bytes(b"#" * (MOST_BYTES + 1))
+    with pytest.raises(RecipeFileError, match="has more than 1,000,000 bytes"):
+        read_recipe(path)
+
+
+def test_another_value_of_a_key_keeps_the_comments_and_the_layout_of_the_file() -> None:
+    edited = TEXT.replace("name: plant", "# Ours.\nname: plant").replace("inputs:", "inputs:  # from the user")
+    proved = plant_recipe(proved="2026-02-03T00:00:00+00:00")
+    text = changed_text(PATH, edited, proved, ("proved",))
+    assert text.replace("proved: '2026-02-03T00:00:00+00:00'\n", "") == edited
+    assert parsed_recipe(text, PATH) == proved
+    again = changed_text(PATH, text, plant_recipe(), ("proved",))
+    assert again == edited
+
+
+def test_a_file_whose_lines_cannot_be_replaced_is_written_anew() -> None:
+    recipe = plant_recipe(name="other")
+    flow = yaml.safe_dump(plant_recipe().to_json(), default_flow_style=True)
+    assert parsed_recipe(flow, PATH) == plant_recipe()
+    assert changed_text(PATH, flow, recipe, ("name",)) == recipe_text(recipe)
+
+
+def test_every_name_of_the_form_is_a_name_and_nothing_longer() -> None:
+    assert isinstance(plant_recipe(name="a"), Recipe)
+    for name in ("", "-a", "a-", "A", "a b", "a/b", "a" * 65, "a\n"):
+        with pytest.raises(ValueError, match="name"):
+            plant_recipe(name=name)
+
+
+@pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029", "\ufeff", "\r", "\x1b"])
+@pytest.mark.parametrize(
+    "text", ["# Read all{0}delete_task(task_id=1)\nprint(1)", "x = 1\ny = 2\n{0}", "'{0}'", "x = 1\n{0}\n\n"]
+)
+def test_a_program_is_read_as_it_was_written_whatever_marks_it_has(mark: str, text: str) -> None:
+    made = plant_recipe(program=text.format(mark), description=f"Plants{mark}beds", constants=(mark,))
+    assert parsed_recipe(recipe_text(made), Path("x.yaml")) == made
