@@ -28,6 +28,7 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import PrivateAttr
 
 from restgpt.graph.build import build_graph
+from restgpt.lab.kit.memory import forget_peak, memory
 from restgpt.nodes.resources import Resources
 from restgpt.specs import Api, load_api
 from restgpt.tools.errors import RestgptError
@@ -350,15 +351,15 @@ def read_answer(answer: HostileAnswer, part: float = 1.0) -> Cost:
     """Give an answer to both runs and measure what this process spends."""
     sent = answer.sent(part)
     _both_runs(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]")
-    before = _held("VmRSS")
-    _forget_peak()
+    before = memory("VmRSS")
+    forget_peak()
     cpu, children, wall = time.process_time(), _of_children(), time.monotonic()
     endings = _both_runs(sent)
     return Cost(
         answer.name,
         round(time.process_time() - cpu, 2),
         round(time.monotonic() - wall, 2),
-        _held("VmHWM") - before,
+        memory("VmHWM") - before,
         round(_of_children() - children, 2),
         endings,
     )
@@ -397,16 +398,6 @@ def _config() -> RunnableConfig:
 def _of_children() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
-
-
-def _held(name: str) -> int:
-    """Return a figure of this process's memory in bytes: `VmRSS` is what it holds, `VmHWM` the most it held."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
-
-
-def _forget_peak() -> None:
-    Path("/proc/self/clear_refs").write_text("5")
 
 
 def _measured(name: str, part: float) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from restgpt.lab.hostile.attacks import ATTACKS, HARMLESS, Attack
+from restgpt.lab.kit.memory import peak_mb
 
 CPU_SECONDS = 10
 MEMORY_MB = 500
@@ -225,7 +226,7 @@ def work(source: Path, values: Sequence[Any], limit: int) -> dict[str, Any]:
     last = used
     try:
         for name, stage in stages(source, values, told):
-            print(json.dumps({"stage": name, "seconds": time.process_time() - used, "peak_mb": _peak()}), flush=True)
+            print(json.dumps({"stage": name, "seconds": time.process_time() - used, "peak_mb": peak_mb()}), flush=True)
             last = time.process_time()
             stage()
             spent.append((time.process_time() - last, name))
@@ -233,7 +234,7 @@ def work(source: Path, values: Sequence[Any], limit: int) -> dict[str, Any]:
         told["refusal"] = str(error)[:300]
     slowest = max(spent, default=(0.0, "load"))
     told["slowest"] = f"{slowest[1]} {slowest[0]:.2f} s"
-    return {**told, "seconds": time.process_time() - used, "peak_mb": _peak()}
+    return {**told, "seconds": time.process_time() - used, "peak_mb": peak_mb()}
 
 
 def _load_modules(folder: Path) -> None:
@@ -242,12 +243,6 @@ def _load_modules(folder: Path) -> None:
     harmless.write_bytes(HARMLESS)
     for _, stage in stages(harmless, (), {}):
         stage()
-
-
-def _peak() -> int:
-    """Return the peak of this process alone; getrusage would include the parent before exec."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) // 1024
 
 
 def attempt(attack: Attack, size: int, *, seconds: int = CPU_SECONDS) -> Outcome:

@@ -1,29 +1,25 @@
 """Starts several instances of a LangGraph server (aegra) on one PostgreSQL database, kills, stops and restarts them."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.error import URLError
 
 from restgpt.lab.kills.lots import API_URL
 from restgpt.lab.kit.port import held_port
+from restgpt.lab.kit.process import signal_group, started, wait
 
 PACKAGES = Path(__file__).resolve().parents[2] / ".aegra"
 """The folder of `make aegra`: the packages that aegra needs beside those of the project's environment."""
 
 PATIENCE_S = 180.0
 """How long an instance may take to start, in seconds."""
-
-PRIVATE = ("RESTGPT_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_", "POSTGRES_")
-"""The beginnings of environment variables that no instance gets."""
 
 SERVED = '''"""The graph that the instances serve."""
 
@@ -47,10 +43,6 @@ class NoAegraError(Exception):
     """Aegra is not installed; the message says how to install it."""
 
 
-class InstanceError(Exception):
-    """An instance did not start; the message holds the end of its log."""
-
-
 class Instance:
     """One process of the server, with its sandbox workers in a process group of its own.
 
@@ -71,27 +63,10 @@ class Instance:
 
     def start(self) -> None:
         """Start the process; it takes requests some seconds later."""
-        command = [
-            sys.executable,
-            "-m",
-            "uvicorn",
-            "aegra_api.main:app",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            str(self._port),
-        ]
-        with self._lock, self.log.open("ab") as output:
+        command = [sys.executable, "-c", RUN, str(self._ahead), str(self._port)]
+        with self._lock:
             self.starts += 1
-            self._process = subprocess.Popen(
-                command,
-                cwd=self._folder,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            self._process = started(command, folder=self._folder, log=self.log, environment=self._environment)
 
     def is_up(self) -> bool:
         """Return whether the instance takes requests."""
@@ -102,20 +77,14 @@ class Instance:
             return False
 
     def wait(self) -> None:
-        """Wait until the instance takes requests; raises `InstanceError`."""
-        ends = time.monotonic() + PATIENCE_S
-        while not self.is_up():
-            process = self._process
-            if process is None or process.poll() is not None or time.monotonic() > ends:
-                raise InstanceError(f"An instance did not start:\n{self._tail()}")
-            time.sleep(0.1)
+        """Wait until the instance, which has been started, takes requests; raises `ServerError`."""
+        assert self._process is not None
+        wait(self._process, self.is_up, self.log, seconds=PATIENCE_S)
 
     def kill(self) -> None:
         """Kill the process with SIGKILL."""
         self.kills += 1
-        self._signal(signal.SIGKILL)
-        if self._process is not None:
-            self._process.wait()
+        self.end()
 
     def stop(self) -> None:
         """Stop the process with SIGSTOP: its connections stay open, and nothing is answered."""
@@ -133,12 +102,9 @@ class Instance:
             self._process.wait()
 
     def _signal(self, number: signal.Signals) -> None:
-        with self._lock, suppress(ProcessLookupError):
+        with self._lock:
             if self._process is not None and self._process.poll() is None:
-                os.killpg(self._process.pid, number)
-
-    def _tail(self) -> str:
-        return self.log.read_text(encoding="utf-8", errors="replace")[-2000:]
+                signal_group(self._process, number)
 
 
 @contextmanager
@@ -147,14 +113,13 @@ def instances(
 ) -> Iterator[list[Instance]]:
     """Start instances that share a database and serve lots; the clock of the last one is `behind` by some seconds.
 
-    Raises `NoAegraError` and `InstanceError`.
+    Raises `NoAegraError` and `ServerError`.
     """
     if not (PACKAGES / "aegra_api").exists():
         raise NoAegraError("Aegra is not installed. Install it with: make aegra")
     (folder / "served.py").write_text(SERVED, encoding="utf-8")
     (folder / "aegra.json").write_text(json.dumps({"graphs": {"restgpt": "./served.py:graph"}}), encoding="utf-8")
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(PRIVATE)}
-    environment = inherited | {
+    environment = {
         API_URL: api_url,
         "AEGRA_CONFIG": "aegra.json",
         "DATABASE_URL": database,

@@ -11,10 +11,10 @@ from functools import cache
 from typing import Any
 
 from langchain_core.messages import BaseMessage
-from pydantic import PrivateAttr
 
 from restgpt.lab.kit.errand import DONE, TRIES, UNDONE
-from restgpt.tools.model.scripted import Reply, ScriptedChatModel
+from restgpt.lab.kit.task_model import TaskModel
+from restgpt.tools.model.scripted import Reply
 from restgpt.worlds import open_world
 
 FEWEST, MOST = 3, 10
@@ -147,44 +147,17 @@ class ClientJob(Job):
         return cls(job.world, job.instruction, job.code, job.changes)
 
 
-class JobModel(ScriptedChatModel):
-    """Writes the program of a job; after an error it writes the program again, and then ends with what it was told.
+class JobModel(TaskModel[Job]):
+    """Writes the program of a job; after an error it writes the program again, and then ends with what it was told."""
 
-    `prompts` keeps what it was asked if `keep` is set.
-    """
-
-    keep: bool = False
-    _job_of: Callable[[str], Job] = PrivateAttr()
-    _prompts: list[str] = PrivateAttr(default_factory=list)
-
-    @classmethod
-    def over(cls, job: Job, *, keep: bool = False) -> "JobModel":
-        """Return the model of a job."""
-        return cls.choosing(lambda prompt: job, keep=keep)
-
-    @classmethod
-    def choosing(cls, job_of: Callable[[str], Job], *, keep: bool = False) -> "JobModel":
-        """Return the model of many jobs; `job_of` finds the job of a prompt by the prompt's text."""
-        model = cls(keep=keep)
-        model._job_of = job_of
-        return model
-
-    @property
-    def prompts(self) -> list[str]:
-        """The prompts so far, each as one text."""
-        return self._prompts
-
-    def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
+    def answer(self, task: Callable[[], Job], messages: list[BaseMessage]) -> Reply:
         """Return the program, or the end of the job."""
-        prompt = "\n".join(str(message.text) for message in messages)
-        if self.keep:
-            self._prompts.append(prompt)
         results = [str(message.text) for message in messages[2:] if message.type == "human"]
         if results and DONE in results[-1]:
             return {"thought": "", "decision": "end", "text": DONE, "fulfilled": True}
         if not str(messages[0].text).startswith("You fulfil") or len(results) >= TRIES:
             return {"thought": "", "decision": "end", "text": UNDONE, "fulfilled": False}
-        return {"thought": "", "decision": "program", "text": self._job_of(prompt).code}
+        return {"thought": "", "decision": "program", "text": task().code}
 
 
 @dataclass(slots=True)

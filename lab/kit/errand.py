@@ -6,15 +6,14 @@ model is honest: it tries a refused or unanswered call once more, and then repor
 
 import json
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.messages import BaseMessage
-from pydantic import PrivateAttr
 
-from restgpt.tools.model.scripted import Reply, ScriptedChatModel
+from restgpt.lab.kit.task_model import TaskModel
+from restgpt.tools.model.scripted import Reply
 from restgpt.worlds import World
 
 TRIES = 2
@@ -75,41 +74,12 @@ class _Called:
     text: str
 
 
-class ErrandModel(ScriptedChatModel):
-    """Plays planner, selector, caller and parser of an errand, and takes `seconds` for each reply.
+class ErrandModel(TaskModel[Errand]):
+    """Plays planner, selector, caller and parser of an errand, and takes `seconds` for each reply."""
 
-    `prompts` keeps what it was asked if `keep` is set.
-    """
-
-    keep: bool = False
-    seconds: float = 0.0
-    _errand_of: Callable[[str], Errand] = PrivateAttr()
-    _prompts: list[str] = PrivateAttr(default_factory=list)
-
-    @classmethod
-    def over(cls, errand: Errand, *, keep: bool = False) -> "ErrandModel":
-        """The model of an errand."""
-        return cls.choosing(lambda prompt: errand, keep=keep)
-
-    @classmethod
-    def choosing(cls, errand_of: Callable[[str], Errand], *, keep: bool = False, seconds: float = 0.0) -> "ErrandModel":
-        """The model of many errands; `errand_of` finds the one that the text of a prompt is about."""
-        model = cls(keep=keep, seconds=seconds)
-        model._errand_of = errand_of
-        return model
-
-    @property
-    def prompts(self) -> list[str]:
-        """The prompts so far, each as one text."""
-        return self._prompts
-
-    def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
-        """The reply of the role that the system message names, after the seconds that a model would take."""
-        prompt = "\n".join(str(message.text) for message in messages)
-        if self.keep:
-            self._prompts.append(prompt)
-        time.sleep(self.seconds)
-        return _reply(self._errand_of(prompt), messages)
+    def answer(self, task: Callable[[], Errand], messages: list[BaseMessage]) -> Reply:
+        """Return the reply of the role that the system message names."""
+        return _reply(task(), messages)
 
 
 def _reply(errand: Errand, messages: Sequence[BaseMessage]) -> str | dict[str, Any]:

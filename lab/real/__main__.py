@@ -10,12 +10,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from restgpt.lab.kit.process import MissingServerError, ServerError
 from restgpt.lab.real.check import check_task
 from restgpt.lab.real.kinto.server import Kinto
 from restgpt.lab.real.langgraph.server import LangGraph
 from restgpt.lab.real.models import NamedModels, ReplayedModels
 from restgpt.lab.real.powerdns.server import PowerDns
-from restgpt.lab.real.process import MissingServerError, ServerError
 from restgpt.lab.real.recording import PromptWatch, Recording
 from restgpt.lab.real.run import REPLY_S, Models, Outcome, run_task
 from restgpt.lab.real.server import Running, Server

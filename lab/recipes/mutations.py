@@ -31,7 +31,7 @@ from restgpt.lab.recipes.document_mutations import document_mutations
 from restgpt.lab.recipes.mutated_world import MutatedWorld
 from restgpt.lab.recipes.mutation import Document, Mutation
 from restgpt.lab.recipes.pointer import split
-from restgpt.lab.recipes.written import WRITTEN, Written
+from restgpt.lab.recipes.written import Written, programs
 from restgpt.nodes.context import Context
 from restgpt.nodes.recipes.saved_run import save_run
 from restgpt.nodes.resources import Resources
@@ -206,7 +206,7 @@ def _json(name: str) -> str:
 def open_stage() -> Iterator[Stage]:
     """Serve the worlds."""
     with ExitStack() as stack:
-        worlds = {name: MutatedWorld(open_world(name)) for name in sorted({item.world for item in WRITTEN})}
+        worlds = {name: MutatedWorld(open_world(name)) for name in sorted({item.world for item in programs()})}
         # The wrapper has all of a world that its server uses.
         servers = {name: stack.enter_context(serve(cast("World[Any]", world))) for name, world in worlds.items()}
         yield Stage(worlds, servers)
@@ -340,7 +340,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _options().parse_args(arguments)
     with open_stage() as stage:
         recipes, cases = {}, {}
-        for written in WRITTEN:
+        for written in programs():
             if not given.recipes or written.name in given.recipes:
                 recipes[written.name], cases[written.name] = stage.saved(written)
         found = mutations_of(list(cases.values()))

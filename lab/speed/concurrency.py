@@ -21,22 +21,15 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from langgraph.checkpoint.memory import InMemorySaver
-
 from restgpt.graph.build import Graph, build_graph
-from restgpt.graph.persistence import open_persistence
+from restgpt.lab.kit.board import board_agent, board_resources
 from restgpt.lab.kit.errand import DONE, Errand, ErrandModel, Step
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
-from restgpt.specs import load_api
-from restgpt.tools.http.client import HttpClient
-from restgpt.tools.response.memory_store import BoundedMemory
-from restgpt.tools.settings import Settings
-from restgpt.worlds import CREDENTIAL, open_world
+from restgpt.worlds import open_world
 from restgpt.worlds.server import serve
 
 Mode = Literal["threads", "async"]
@@ -109,8 +102,7 @@ def run_many(count: int, *, kept_in: Path | None = None) -> Figures:
     before = _peak_mb()
     with ExitStack() as stack:
         server = stack.enter_context(serve(open_world("toy")))
-        saver, store = _memory(stack, kept_in)
-        graph = _graph(server.url, checkpointer=saver, store=store)
+        graph = board_agent(_resources(server.url), stack, kept_in)
         started = time.monotonic()
         with ThreadPoolExecutor(count) as pool:
             answers = list(pool.map(lambda number: _answer(graph.invoke(*_given(number))), range(1, count + 1)))
@@ -124,17 +116,10 @@ def _peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _graph(url: str, *, seconds: float = 0.0, **memory: Any) -> Graph:
-    """The agent over the team board at `url`, with a model that takes `seconds` for each reply."""
-    document = files("restgpt.specs").joinpath("openapi/toy.yaml").read_bytes()
-    api = load_api(document, base_url=url, auth={"key": CREDENTIAL}, name="toy")
+def _resources(url: str, *, seconds: float = 0.0) -> Resources:
+    """The resources over the team board at `url`, with a model that takes `seconds` for each reply."""
     model = ErrandModel.choosing(_errand_of, seconds=seconds)
-    settings = Settings()
-    defaults = Context(execution="calls", writes="allow", code=False)
-    http = HttpClient(settings=settings)
-    return build_graph(
-        resources=Resources([api], model=model, defaults=defaults, settings=settings, http=http), **memory
-    )
+    return board_resources(url, model, Context(execution="calls", writes="allow", code=False))
 
 
 def _given(number: int) -> tuple[Any, Any]:
@@ -144,13 +129,6 @@ def _given(number: int) -> tuple[Any, Any]:
 
 def _answer(result: Any) -> str:
     return str(result["answer"])
-
-
-def _memory(stack: ExitStack, kept_in: Path | None) -> tuple[Any, Any]:
-    if kept_in is None:
-        return InMemorySaver(), BoundedMemory()
-    kept = stack.enter_context(open_persistence(Settings(home=kept_in)))
-    return kept.checkpointer, kept.store
 
 
 def _misplaced(state: Any, numbers: Sequence[int]) -> list[str]:
@@ -183,10 +161,9 @@ def host_many(count: int, seconds: float, mode: Mode) -> HostFigures:
 
 def _measure(url: str, count: int, seconds: float, mode: Mode) -> HostFigures:
     # The first run in a process imports modules, so it is made before the clock starts.
-    _graph(url).invoke(*_given(count + ALONE + 1))
-    return asyncio.run(
-        _host(_graph(url, seconds=seconds, checkpointer=InMemorySaver(), store=BoundedMemory()), count, mode)
-    )
+    build_graph(resources=_resources(url)).invoke(*_given(count + ALONE + 1))
+    with ExitStack() as stack:
+        return asyncio.run(_host(board_agent(_resources(url, seconds=seconds), stack), count, mode))
 
 
 async def _host(graph: Graph, count: int, mode: Mode) -> HostFigures:

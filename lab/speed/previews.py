@@ -11,11 +11,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from langgraph.store.memory import InMemoryStore
 
+from restgpt.lab.kit.memory import forget_peak, memory, peak_mb
 from restgpt.tools.response.page import read_page
 from restgpt.tools.response.preview import BUDGET, preview_body
 from restgpt.tools.response.reply import Reply
@@ -59,8 +59,8 @@ def measure_here(name: str, megabytes: int) -> dict[str, float]:
     begun = time.perf_counter()
     stored = ResponseStore(store).put(Reply(200, "OK", {"content-type": media_type}, media_type, data))
     received = time.perf_counter()
-    _reset_peak()
-    before = _memory("VmRSS")
+    forget_peak()
+    before = memory("VmRSS") >> 20
     shown = preview_body(ResponseStore(store).open(stored.handle))
     previewed = time.perf_counter()
     page = read_page(ResponseStore(store).open(stored.handle), shown.pointer)
@@ -71,20 +71,10 @@ def measure_here(name: str, megabytes: int) -> dict[str, float]:
         "receive": round(received - begun, 2),
         "preview": round(previewed - received, 2),
         "page": round((read - previewed) / 2, 2),
-        "memory": _memory("VmHWM") - before,
+        "memory": peak_mb() - before,
         "tokens": -(-len(shown.text) // CHARACTERS_PER_TOKEN),
         "page_tokens": -(-len(last.content) // CHARACTERS_PER_TOKEN),
     }
-
-
-def _memory(field: str) -> int:
-    """Return a field of the memory of this process in MB."""
-    return int(Path("/proc/self/status").read_text().partition(f"{field}:")[2].split()[0]) // 1024
-
-
-def _reset_peak() -> None:
-    """Let the peak begin at the memory of now (proc(5), clear_refs)."""
-    Path("/proc/self/clear_refs").write_text("5")
 
 
 def measure(name: str, megabytes: int) -> dict[str, float]:

@@ -8,21 +8,20 @@ between the steps of a run. A program runs again from its start after each pause
 
 import argparse
 import json
-import random
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from restgpt.lab.speed.search_page import search_page
+from restgpt.lab.speed.timing import p95, times
 from restgpt.tools.sandbox.backend import SandboxBackend
 from restgpt.tools.sandbox.cpython import CPythonBackend
 from restgpt.tools.sandbox.guest.digest import call_text, digest_of
-from restgpt.tools.sandbox.program import Entry, run_program
-from restgpt.tools.sandbox.result import Limits
+from restgpt.tools.sandbox.program import Entry, ProgramRun, run_program
+from restgpt.tools.sandbox.result import Limits, SandboxResult
 from restgpt.tools.sandbox.runner import run_python
 
 ROUNDS = 40
-PAUSE = 0.2  # seconds between runs, in which the next worker starts, as it does while requests are sent
 LIMITS = Limits(wall=60.0, cpu=60.0)
 STUB = {
     "name": "get",
@@ -62,15 +61,8 @@ CASES = (
 
 
 def body(size: int) -> bytes:
-    """Return JSON of about `size` bytes in the shape of a page of search results; the same for the same size."""
-    source = random.Random(size)
-    rows: list[dict[str, object]] = []
-    length = 0
-    while length < size:
-        words = " ".join(source.choices(("harbour", "orbit", "night", "letter"), k=20))
-        rows.append({"id": len(rows), "title": words[:30], "vote_average": source.random() * 10, "overview": words})
-        length += len(words) + 90
-    return json.dumps({"page": 1, "results": rows}).encode()
+    """Return a page of search results."""
+    return search_page(size, ("harbour", "orbit", "night", "letter"), count=20, beside=90)
 
 
 def entries(case: Case) -> list[Entry]:
@@ -84,13 +76,12 @@ def entries(case: Case) -> list[Entry]:
     return found
 
 
-def times(backend: SandboxBackend, case: Case, rounds: int) -> list[float]:
+def program_times(backend: SandboxBackend, case: Case, rounds: int) -> list[float]:
     """Return the milliseconds of `rounds` runs. Raises RuntimeError if one of them fails."""
-    given, taken = entries(case), []
-    for _ in range(rounds):
-        time.sleep(PAUSE)
-        started = time.perf_counter()
-        run = run_program(
+    given = entries(case)
+
+    def run() -> ProgramRun:
+        return run_program(
             case.code,
             functions=["get"],
             entries=given,
@@ -103,41 +94,38 @@ def times(backend: SandboxBackend, case: Case, rounds: int) -> list[float]:
             limits=LIMITS,
             backend=backend,
         )
-        taken.append((time.perf_counter() - started) * 1000)
-        if run.kind != ("finished" if given else "calls"):
-            raise RuntimeError(run.problem or run.kind)
-    return taken
+
+    def fault_of(run: ProgramRun) -> str:
+        return "" if run.kind == ("finished" if given else "calls") else run.problem or run.kind
+
+    return times(run, rounds, fault_of=fault_of)
 
 
 def snippet_times(backend: SandboxBackend, rounds: int) -> list[float]:
     """Return the milliseconds of runs of a parser's snippet over 10 kB, for comparison."""
-    data, taken = body(10_000), []
-    for _ in range(rounds):
-        time.sleep(PAUSE)
-        started = time.perf_counter()
-        result = run_python("print(len(data['results']))", data, backend=backend, limits=LIMITS)
-        taken.append((time.perf_counter() - started) * 1000)
-        if not result.ok:
-            raise RuntimeError(result.feedback())
-    return taken
+    data = body(10_000)
+
+    def run() -> SandboxResult:
+        return run_python("print(len(data['results']))", data, backend=backend, limits=LIMITS)
+
+    return times(run, rounds, fault_of=lambda result: "" if result.ok else result.feedback())
 
 
 def measured(rounds: int) -> dict[str, list[float]]:
     """Return the times of all cases by their names."""
     backend = CPythonBackend(spares=1)
     found = {"a snippet of the parser over 10 kB": snippet_times(backend, rounds)}
-    found |= {case.name: times(backend, case, rounds) for case in CASES}
+    found |= {case.name: program_times(backend, case, rounds) for case in CASES}
     backend.close()
     return found
 
 
 def spread(taken: Sequence[float]) -> dict[str, float]:
     """Return minimum, median and 95th percentile."""
-    ordered = sorted(taken)
     return {
-        "minimum": round(ordered[0], 1),
-        "median": round(statistics.median(ordered), 1),
-        "p95": round(ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))], 1),
+        "minimum": round(min(taken), 1),
+        "median": round(statistics.median(taken), 1),
+        "p95": round(p95(taken), 1),
     }
 
 

@@ -7,21 +7,21 @@ the steps of a run; "cold" starts one for the call. `--soak` runs code many time
 """
 
 import argparse
-import json
 import os
-import random
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from restgpt.lab.speed.search_page import search_page
+from restgpt.lab.speed.timing import p95, times
 from restgpt.tools.sandbox.cpython import CPythonBackend
+from restgpt.tools.sandbox.result import SandboxResult
 from restgpt.tools.sandbox.runner import Limits, SandboxBackend, run_python
 
 SIZES = {"1 KB": 1 << 10, "10 KB": 10 << 10, "100 KB": 100 << 10, "1 MB": 1 << 20, "10 MB": 10 << 20, "50 MB": 50 << 20}
 ROUNDS = {"10 MB": 12, "50 MB": 5}
 USUAL_ROUNDS = 40
-PAUSE = 0.2  # seconds between calls, in which the next worker starts, as it does while a model thinks
 LIMITS = Limits(wall=60.0, cpu=60.0)
 CODE = """
 import json
@@ -32,34 +32,22 @@ SOAK = ("print(data)", "1 / 0", "import os; os._exit(1)", "print('x' * 100000)",
 
 
 def document(size: int) -> bytes:
-    """Return JSON of about `size` bytes in the shape of a page of search results; the same for the same size."""
-    source = random.Random(size)
-    rows: list[dict[str, object]] = []
-    length = 0
-    while length < size:
-        words = " ".join(source.choices(("harbour", "café", "orbit", "night", "letter", "東京"), k=24))
-        rows.append({"id": len(rows), "title": words[:30], "vote_average": source.random() * 10, "overview": words})
-        length += len(words.encode()) + 100
-    return json.dumps({"page": 1, "results": rows}, ensure_ascii=False).encode()
+    """Return a page of search results in several languages."""
+    return search_page(size, ("harbour", "café", "orbit", "night", "letter", "東京"), count=24, beside=100)
 
 
-def times(backend: SandboxBackend, data: bytes, rounds: int) -> list[float]:
+def measured(backend: SandboxBackend, data: bytes, rounds: int) -> list[float]:
     """Return the milliseconds of `rounds` runs over `data`. Raises RuntimeError if one of them fails."""
-    taken = []
-    for _ in range(rounds):
-        time.sleep(PAUSE)
-        started = time.perf_counter()
-        result = run_python(CODE, data, backend=backend, limits=LIMITS)
-        taken.append((time.perf_counter() - started) * 1000)
-        if not result.ok:
-            raise RuntimeError(result.feedback())
-    return taken
+
+    def run() -> SandboxResult:
+        return run_python(CODE, data, backend=backend, limits=LIMITS)
+
+    return times(run, rounds, fault_of=lambda result: "" if result.ok else result.feedback())
 
 
 def spread(taken: Sequence[float]) -> str:
     """Return median and 95th percentile as a table cell."""
-    ordered = sorted(taken)
-    return f"{statistics.median(ordered):7.1f} {ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]:7.1f}"
+    return f"{statistics.median(taken):7.1f} {p95(taken):7.1f}"
 
 
 def table(write: Callable[[str], object]) -> None:
@@ -69,7 +57,7 @@ def table(write: Callable[[str], object]) -> None:
     write("|--------|-------------------------|----------------------|")
     for name, size in SIZES.items():
         data, rounds = document(size), ROUNDS.get(name, USUAL_ROUNDS)
-        write(f"| {name:6} | {spread(times(spare, data, rounds)):23} | {spread(times(cold, data, rounds)):20} |")
+        write(f"| {name:6} | {spread(measured(spare, data, rounds)):23} | {spread(measured(cold, data, rounds)):20} |")
     spare.close()
     cold.close()
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from restgpt.bench.packages import CACHE, named_document
+from restgpt.lab.kit.memory import peak_mb
 
 DOCUMENTS = ("stripe", "github", "msgraph")
 QUERIES = (
@@ -64,7 +65,7 @@ def measure_here(path: Path, cache: Path | None) -> dict[str, float]:
 
     start = time.process_time()
     api = load_api(path, cache=cache)
-    figures: dict[str, float] = {"operations": len(api.operations), "load": lap(start), "peak_mb": _peak()}
+    figures: dict[str, float] = {"operations": len(api.operations), "load": lap(start), "peak_mb": peak_mb()}
     start = time.process_time()
     documentation(api.operations[len(api.operations) // 2])
     figures["docs"] = lap(start)
@@ -75,13 +76,7 @@ def measure_here(path: Path, cache: Path | None) -> dict[str, float]:
     for query in QUERIES:
         api.search(query)
     figures["query"] = round(lap(start) / len(QUERIES), 5)
-    return {**figures, "peak_mb_search": _peak()}
-
-
-def _peak() -> float:
-    """Return the peak of this process alone; getrusage would include the parent before exec."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) // 1024
+    return {**figures, "peak_mb_search": peak_mb()}
 
 
 def measure(path: Path, cache: Path | None) -> dict[str, float]:

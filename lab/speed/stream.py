@@ -16,24 +16,18 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import BaseMessage
-from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import PrivateAttr
 
-from restgpt.graph.build import Graph, build_graph
-from restgpt.graph.persistence import open_persistence
+from restgpt.graph.build import Graph
+from restgpt.lab.kit.board import board_agent, board_resources
+from restgpt.lab.speed.timing import p95
 from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
-from restgpt.specs import load_api
-from restgpt.tools.http.client import HttpClient
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
-from restgpt.tools.response.memory_store import BoundedMemory
-from restgpt.tools.settings import Settings
-from restgpt.worlds import CREDENTIAL, open_world
+from restgpt.worlds import open_world
 from restgpt.worlds.server import serve
 
 GOAL_MS = 100.0
@@ -90,7 +84,7 @@ def measure(count: int, *, is_async: bool, kept_in: Path | None = None) -> Delay
     model = Programmer()
     with ExitStack() as stack:
         server = stack.enter_context(serve(open_world("toy")))
-        graph = _graph(stack, server.url, model, kept_in)
+        graph = board_agent(board_resources(server.url, model, Context()), stack, kept_in)
         stream: Callable[[Graph, int], Streamed] = _awaited if is_async else _streamed
         for number in range(count + 1):
             found = stream(graph, number)
@@ -100,17 +94,6 @@ def measure(count: int, *, is_async: bool, kept_in: Path | None = None) -> Delay
                 events.append((found.event - model.decided) * 1000)
                 requests.append((found.request - found.event) * 1000)
     return Delays(events, requests)
-
-
-def _graph(stack: ExitStack, url: str, model: Programmer, kept_in: Path | None) -> Graph:
-    document = files("restgpt.specs").joinpath("openapi/toy.yaml").read_bytes()
-    api = load_api(document, base_url=url, auth={"key": CREDENTIAL}, name="toy")
-    settings = Settings()
-    resources = Resources([api], model=model, defaults=Context(), settings=settings, http=HttpClient(settings=settings))
-    if kept_in is None:
-        return build_graph(resources=resources, checkpointer=InMemorySaver(), store=BoundedMemory())
-    kept = stack.enter_context(open_persistence(Settings(home=kept_in)))
-    return build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
 
 
 def _config(number: int) -> Any:
@@ -145,15 +128,11 @@ def table(found: dict[str, Delays]) -> str:
         "| streamed by | first event: median ms | 95th percentile | most | from there to the first request: median ms |"
     )
     rows = [
-        f"| {name} | {statistics.median(delays.event_ms):.1f} | {_percentile(delays.event_ms):.1f} | "
+        f"| {name} | {statistics.median(delays.event_ms):.1f} | {p95(delays.event_ms):.1f} | "
         f"{delays.slowest:.1f} | {statistics.median(delays.request_ms):.1f} |"
         for name, delays in found.items()
     ]
     return "\n".join([head, "|---" * 5 + "|", *rows])
-
-
-def _percentile(values: Sequence[float]) -> float:
-    return sorted(values)[max(0, round(len(values) * 0.95) - 1)]
 
 
 def main() -> int:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from restgpt.lab.kit.port import held_port
+from restgpt.lab.kit.process import MissingServerError, running
 from restgpt.lab.real.http import Call, Http
 from restgpt.lab.real.powerdns.tasks import KIND, MISCHIEF, SEED, TASKS, ZONES
-from restgpt.lab.real.process import MissingServerError, running
 from restgpt.lab.real.server import Running, Server
 from restgpt.lab.real.state import Effect, Sent, State
 from restgpt.lab.real.task import Task

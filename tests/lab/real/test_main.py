@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from restgpt.lab.kit.process import MissingServerError
 from restgpt.lab.real.__main__ import main
 from restgpt.lab.real.http import Call, Http
-from restgpt.lab.real.process import MissingServerError
 from restgpt.lab.real.server import Running, Server
 from restgpt.lab.real.state import Effect, Sent, State
 from restgpt.lab.real.task import Task

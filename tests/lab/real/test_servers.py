@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from realprograms import REPLIES, write_recording
 
+from restgpt.lab.kit.process import MissingServerError
 from restgpt.lab.real.__main__ import SERVERS
 from restgpt.lab.real.check import check_task
 from restgpt.lab.real.kinto.tasks import FEE_VERSION
 from restgpt.lab.real.models import ReplayedModels
-from restgpt.lab.real.process import MissingServerError
 from restgpt.lab.real.recording import Recording
 from restgpt.lab.real.run import run_task
 from restgpt.lab.real.server import Running, Server

@@ -11,7 +11,7 @@ from restgpt.lab.recipes.mutated_world import MutatedWorld
 from restgpt.lab.recipes.mutation import Mutation
 from restgpt.lab.recipes.mutations import Ended, Stage, Verdict, measure, mutations_of, open_stage, sample, table
 from restgpt.lab.recipes.pointer import fields, holders
-from restgpt.lab.recipes.written import WRITTEN, written_of
+from restgpt.lab.recipes.written import programs, written_of
 from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.exchange import Reply, Request
 
@@ -68,10 +68,10 @@ def test_what_does_harm_is_stopped_before_a_change_and_what_does_none_is_not(
 
 
 def test_the_written_programs_are_many_and_a_third_of_them_change_something() -> None:
-    assert len(WRITTEN) >= 30
-    assert {item.world for item in WRITTEN} == {"toy", "tmdb", "spotify"}
-    assert 3 * sum(item.changes > 0 for item in WRITTEN) >= len(WRITTEN)
-    assert len({item.name for item in WRITTEN}) == len(WRITTEN)
+    assert len(programs()) >= 30
+    assert {item.world for item in programs()} == {"toy", "tmdb", "spotify"}
+    assert 3 * sum(item.changes > 0 for item in programs()) >= len(programs())
+    assert len({item.name for item in programs()}) == len(programs())
 
 
 def test_a_sample_has_each_kind_and_all_of_a_group(

@@ -1,4 +1,4 @@
-"""Runs a server as a child process with a process group of its own, which is stopped whole."""
+"""Runs servers as child processes with process groups of their own, which are signalled and stopped whole."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ PATIENCE_S = 120.0
 GRACE_S = 10.0
 """How long a server may take to stop before it is killed, in seconds."""
 
-PRIVATE = ("RESTGPT_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_")
+PRIVATE = ("RESTGPT_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_", "POSTGRES_")
 """The beginnings of environment variables that no server gets."""
 
 SHOWN = 2000
@@ -37,10 +37,22 @@ def running(
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[None]:
     """Run a server in `folder` until the block ends; the block begins when `is_up` is true. Raises `ServerError`."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(PRIVATE)}
     log = folder / "server.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
+    process = started(command, folder=folder, log=log, environment=environment)
+    try:
+        wait(process, is_up, log)
+        yield
+    finally:
+        _stop(process)
+
+
+def started(
+    command: Sequence[str | Path], *, folder: Path, log: Path, environment: Mapping[str, str] | None = None
+) -> "subprocess.Popen[bytes]":
+    """Start a server in `folder` that appends what it prints to `log`; it gets none of the `PRIVATE` variables."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(PRIVATE)}
+    with log.open("ab") as output:
+        return subprocess.Popen(
             command,
             cwd=folder,
             env=inherited | dict(environment or {}),
@@ -49,20 +61,18 @@ def running(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    try:
-        _wait(process, is_up, log)
-        yield
-    finally:
-        _stop(process)
 
 
-def _wait(process: "subprocess.Popen[bytes]", is_up: Callable[[], bool], log: Path) -> None:
-    ends = time.monotonic() + PATIENCE_S
+def wait(
+    process: "subprocess.Popen[bytes]", is_up: Callable[[], bool], log: Path, *, seconds: float = PATIENCE_S
+) -> None:
+    """Wait until `is_up` is true; raises `ServerError` with the end of the log."""
+    ends = time.monotonic() + seconds
     while not is_up():
         if process.poll() is not None:
             raise ServerError(f"The server ended with exit code {process.returncode}:\n{_tail(log)}")
         if time.monotonic() > ends:
-            raise ServerError(f"The server did not answer within {PATIENCE_S:.0f} seconds:\n{_tail(log)}")
+            raise ServerError(f"The server did not answer within {seconds:.0f} seconds:\n{_tail(log)}")
         time.sleep(0.1)
 
 
@@ -72,10 +82,15 @@ def _tail(log: Path) -> str:
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
     """Stop the process and its children: with SIGTERM, and what is left of the group with SIGKILL."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGTERM)
+    signal_group(process, signal.SIGTERM)
     with suppress(subprocess.TimeoutExpired):
         process.wait(GRACE_S)
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    # The process itself may have ended, and its children not.
+    signal_group(process, signal.SIGKILL)
     process.wait()
+
+
+def signal_group(process: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
+    """Send a signal to a process and its children, if any of them still runs."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
