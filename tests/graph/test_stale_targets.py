@@ -8,7 +8,7 @@ from langgraph.types import Command
 from question import unmarked
 from roles import by_role, call, end, plan, select
 
-from restgpt.bench.rigs.port import held_port
+from restgpt.lab.kit.port import held_port
 from restgpt.tools.errors import ConnectFault
 from restgpt.worlds.server import serve
 

@@ -10,7 +10,6 @@ from cli import TOY, Cli
 from langgraph.types import Command
 from question import unmarked
 
-from restgpt.bench.errand import Errand, ErrandModel, Step, board_errand
 from restgpt.calling.journal import Journal
 from restgpt.calling.reversal import undo_thread
 from restgpt.commands.sources import Sources
@@ -18,6 +17,7 @@ from restgpt.commands.thread import ThreadRecord, Threads
 from restgpt.graph.build import build_graph
 from restgpt.graph.calls import build_calls
 from restgpt.graph.persistence import open_persistence
+from restgpt.lab.kit.errand import Errand, ErrandModel, Step, board_errand
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.tools.settings import Settings

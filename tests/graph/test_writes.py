@@ -12,9 +12,9 @@ from roles import by_role, call, end, missing, plan, prompts_of, select
 from scripted import ScriptedModel
 from typing_extensions import TypedDict
 
-from restgpt.bench.rigs.port import held_port
 from restgpt.calling.journal import Journal
 from restgpt.graph.build import build_graph
+from restgpt.lab.kit.port import held_port
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.specs import load_api

@@ -18,9 +18,9 @@ from chatserver import ChatServer
 from cli import TOY, Cli, at
 
 import restgpt
-from restgpt.bench.rigs.port import held_port
 from restgpt.cli import app
 from restgpt.commands.local_model import local_models, offer
+from restgpt.lab.kit.port import held_port
 from restgpt.worlds import CREDENTIAL
 from restgpt.worlds.server import WorldServer
 

@@ -20,8 +20,8 @@ from boardscript import board_script
 from chatserver import ChatServer
 from cli import Cli, Ran
 
-from restgpt.bench.rigs.port import held_port
 from restgpt.cli import app
+from restgpt.lab.kit.port import held_port
 from restgpt.worlds import open_world
 from restgpt.worlds.server import serve
 

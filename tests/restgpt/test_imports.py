@@ -13,7 +13,7 @@ import grimp
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = {"bench", "calling", "functions", "graph", "nodes", "prompts", "recipes", "specs", "tools", "worlds"}
+ROOMS = {"bench", "calling", "functions", "graph", "lab", "nodes", "prompts", "recipes", "specs", "tools", "worlds"}
 LATE = frozenset(
     {
         *("aiohttp", "authlib", "dotenv", "jsonschema", "langchain", "langchain_classic", "langchain_community"),
@@ -48,7 +48,7 @@ def test_importing_the_agent_touches_nothing_and_loads_only_what_it_needs(tmp_pa
     found = imported("import restgpt.graph.agent", tmp_path)
     modules = found["modules"]
     assert {name.partition(".")[0] for name in modules} & ROOMS == set()
-    assert [name for name in modules if name.startswith(("restgpt.worlds", "restgpt.bench"))] == []
+    assert [name for name in modules if name.startswith(("restgpt.worlds", "restgpt.bench", "restgpt.lab"))] == []
     assert [name for name in modules if name.startswith(("langchain_community", "langchain_classic"))] == []
     assert found["seen"] == []
     assert list(tmp_path.iterdir()) == []
@@ -122,7 +122,7 @@ def test_every_room_stands_in_the_import_contract() -> None:
     assert named >= ROOMS
     forbidden = next(contract for contract in contracts if "answer key" in contract["name"])
     agent = {name.removeprefix("restgpt.") for name in forbidden["source_modules"]}
-    assert agent == ROOMS - {"bench", "worlds"}
+    assert agent == ROOMS - {"bench", "lab", "worlds"}
 
 
 def test_calling_knows_neither_the_graph_nor_models() -> None:

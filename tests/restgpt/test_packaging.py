@@ -20,14 +20,13 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("bench", "calling", "functions", "graph", "nodes", "prompts", "recipes", "specs", "tools", "worlds")
-NOT_SHIPPED = ("bench/rigs", "bench/real")
-"""The rigs, which kill processes, inject faults or sweep parameters, and the tasks on real servers."""
+NOT_SHIPPED = ("lab",)
+"""The rooms of a source checkout that are not in the wheel."""
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 DATA = {".md", ".yaml", ".json", ".jsonl", ".typed"}
 
 EXTRA_OF = {
-    "bench/mcp/": "dev",
     "calling/claim.py": "postgres",
     "graph/persistence.py": "postgres",
     "restgpt/commands/api.py": "lint",
@@ -86,35 +85,31 @@ def test_every_package_is_declared() -> None:
     for room in ROOMS:
         for init in (ROOT / room).rglob("__init__.py"):
             folder = init.parent.relative_to(ROOT)
-            if is_left_out(folder):
-                continue
             found[".".join(("restgpt", *folder.parts))] = folder.as_posix()
     assert set(config["packages"]) == set(found)
     assert config["package-dir"] == found
 
 
-def test_the_contract_about_the_rigs_holds_for_all_that_is_shipped() -> None:
+def test_the_contract_about_the_lab_holds_for_all_that_is_shipped() -> None:
     contracts = PROJECT["tool"]["importlinter"]["contracts"]
-    forbidden = [f"restgpt.{folder.replace('/', '.')}" for folder in NOT_SHIPPED]
+    forbidden = [f"restgpt.{room}" for room in NOT_SHIPPED]
     [contract] = [item for item in contracts if item.get("forbidden_modules") == forbidden]
     own = [f"restgpt.{path.stem}" for path in (ROOT / "restgpt").iterdir() if path.is_dir() or path.suffix == ".py"]
-    measures = [f"restgpt.bench.{path.stem}" for path in (ROOT / "bench").iterdir()]
-    left_out = {"restgpt.bench", *forbidden}
-    shipped = {name for name in [*own, *measures] if not name.endswith("__pycache__")} - left_out
-    assert set(contract["source_modules"]) == {name for name in shipped if not name.endswith(".__init__")}
+    shipped = {name for name in own if not name.endswith(("__pycache__", ".__init__"))} - {*forbidden}
+    assert set(contract["source_modules"]) == shipped
 
 
 def test_the_set_up_compiles_every_room() -> None:
     [listed] = re.findall(r"^ROOMS := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(listed.split()) == sorted([*ROOMS, "restgpt"])
+    assert sorted(listed.split()) == sorted([*ROOMS, *NOT_SHIPPED, "restgpt"])
 
 
 def test_every_room_is_linked_into_the_package_by_a_relative_link() -> None:
     links = {path.name: os.readlink(path) for path in (ROOT / "restgpt").iterdir() if path.is_symlink()}
-    assert links == {room: f"../{room}" for room in ROOMS}
+    assert links == {room: f"../{room}" for room in (*ROOMS, *NOT_SHIPPED)}
 
 
-@pytest.mark.parametrize("name", ["constraints.txt", "bench/real/kinto/constraints.txt"])
+@pytest.mark.parametrize("name", ["constraints.txt", "lab/real/kinto/constraints.txt"])
 def test_constraints_hold_names_and_versions_only(name: str) -> None:
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
     pins = [line for line in lines if not line.startswith("#")]
@@ -137,7 +132,7 @@ def shipped_modules() -> Iterator[Path]:
     for room in (*ROOMS, "restgpt"):
         for path in (ROOT / room).rglob("*.py"):
             found = path.relative_to(ROOT)
-            if not is_left_out(found) and not (room == "restgpt" and found.parts[1] in ROOMS):
+            if not (room == "restgpt" and found.parts[1] in (*ROOMS, *NOT_SHIPPED)):
                 yield found
 
 
@@ -233,14 +228,14 @@ def test_the_wheel_lacks_no_module_and_no_data(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         shipped = {name for name in archive.namelist() if ".dist-info/" not in name}
     rooms = [path for room in ROOMS for path in (ROOT / room).rglob("*")]
-    own = [path for path in (ROOT / "restgpt").rglob("*") if path.relative_to(ROOT / "restgpt").parts[0] not in ROOMS]
+    linked = (*ROOMS, *NOT_SHIPPED)
+    own = [path for path in (ROOT / "restgpt").rglob("*") if path.relative_to(ROOT / "restgpt").parts[0] not in linked]
     expected = {
         (Path() if path.is_relative_to(ROOT / "restgpt") else Path("restgpt"))
         .joinpath(path.relative_to(ROOT))
         .as_posix()
         for path in [*rooms, *own]
         if path.is_file() and "__pycache__" not in path.parts and path.suffix in {".py", *DATA}
-        if not is_left_out(path.relative_to(ROOT))
     }
     assert expected - shipped == set()
 
@@ -258,8 +253,10 @@ def test_the_installed_wheel_works_from_another_folder(wheel: Path, tmp_path: Pa
             "import restgpt",
             f"assert restgpt.__file__.startswith({str(site)!r}), restgpt.__file__",
             "from importlib.util import find_spec",
-            f"leaked = [room for room in {ROOMS!r} if find_spec(room)]",
+            f"leaked = [room for room in {(*ROOMS, *NOT_SHIPPED)!r} if find_spec(room)]",
             "assert not leaked, leaked",
+            f"shipped = [room for room in {NOT_SHIPPED!r} if find_spec(f'restgpt.{{room}}')]",
+            "assert not shipped, shipped",
             "print(build_graph.__module__, load_api.__module__)",
         ]
     )

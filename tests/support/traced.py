@@ -23,19 +23,19 @@ from opentelemetry import context, trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from recipes import recipe
 from requests.adapters import BaseAdapter
 from roles import by_role, call, end, plan, select
 from scripted import ScriptedModel
 from typing_extensions import TypedDict
 
-from restgpt.bench.rigs.port import held_port
+from recipes import recipe
 from restgpt.calling.journal import Journal
 from restgpt.calling.reversal import reversals
 from restgpt.client import Client
 from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.program import build_program
+from restgpt.lab.kit.port import held_port
 from restgpt.nodes.resources import Resources
 from restgpt.specs import load_api
 from restgpt.tools.http.client import HttpClient

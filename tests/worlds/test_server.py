@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from restgpt.bench.rigs.port import held_port
+from restgpt.lab.kit.port import held_port
 from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.server import WorldServer, serve
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from recipes import recipe
 
+from recipes import recipe
 from restgpt.host.definitions import BUDGET, Definition, definitions, size_of, tokens_of
 from restgpt.host.direct import MOST, TooManyToolsError, direct_definitions
 from restgpt.specs import Api, Catalogue, SpecError, load_api

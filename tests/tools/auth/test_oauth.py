@@ -17,7 +17,7 @@ from wire.case import Canned
 from wire.echo import EchoServer
 from wire.raw import DRIPPED, drip, raw_server
 
-from restgpt.bench.rigs.port import held_port
+from restgpt.lab.kit.port import held_port
 from restgpt.specs import Api, load_api
 from restgpt.tools.auth.login import log_in, login_scheme
 from restgpt.tools.auth.oauth import OAuthTokens

@@ -17,7 +17,7 @@ from wire.case import Canned
 from wire.echo import EchoServer
 from wire.raw import DRIPPED, drip, raw_server, stop
 
-from restgpt.bench.rigs.port import held_port
+from restgpt.lab.kit.port import held_port
 from restgpt.specs import Operation, load_api
 from restgpt.tools.errors import (
     BoundFault,

@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from restgpt.bench.rigs.port import held_port
+from restgpt.lab.kit.port import held_port
 from restgpt.tools.settings import exports_traces
 
 

@@ -1,1 +1,0 @@
-"""Rigs that kill, disturb and sweep; not in the wheel."""

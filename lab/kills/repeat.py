@@ -1,0 +1,50 @@
+"""Recipes that were saved from jobs, to be run again on a world as it was."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+
+from restgpt.graph.build import build_graph
+from restgpt.lab.kills.job import Job, JobModel, make_jobs
+from restgpt.nodes.context import Context
+from restgpt.nodes.recipes.saved_run import save_run
+from restgpt.nodes.resources import Resources
+from restgpt.recipes.recipe import Recipe
+from restgpt.tools.settings import Settings
+from restgpt.worlds import open_world, served_api
+from restgpt.worlds.server import serve
+
+SIZES = tuple(range(1, 9))
+"""The most changes of recipes, in turn."""
+
+THREAD = "first"
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Job):
+    """A job whose finished run is a recipe, which makes the same changes on the same world."""
+
+    recipe: Recipe
+
+
+def make_repeats(count: int, *, seed: int = 0, sizes: Sequence[int] = SIZES) -> list[Repeat]:
+    """Return different recipes, each saved from a run of a job."""
+    return [_repeat(job, number) for number, job in enumerate(make_jobs(count, seed=seed, sizes=sizes), 1)]
+
+
+def _repeat(job: Job, number: int) -> Repeat:
+    with serve(open_world(job.world)) as server:
+        api = served_api(job.world, server.url)
+        defaults = Context(writes="allow")
+        resources = Resources([api], model=JobModel.over(job), settings=Settings(), defaults=defaults)
+        store = InMemoryStore()
+        graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=store)
+        config: Any = {"configurable": {"thread_id": THREAD}}
+        given: Any = {"instruction": job.instruction}
+        graph.invoke(given, config)
+        values = graph.get_state(config).values
+        recipe = save_run(values, resources, name=f"job-{number}", store=store, thread=THREAD)
+    return Repeat(job.world, job.instruction, job.code, job.changes, recipe)

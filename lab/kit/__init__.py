@@ -1,0 +1,1 @@
+"""What several rigs use: free ports and scripted models."""

@@ -1,0 +1,118 @@
+"""Measures the definitions of MCP tools by document: the tokens of the list, and the time of a search.
+
+    python -m restgpt.lab.mcp.definitions [--folder FOLDER] [--named stripe …] [--json]
+
+The documents are those of RESTGPT_DATA, the bundled ones, and the named ones of npm packages. Direct tools are those of
+the largest group of at most `MOST` operations with one tag, else the first operations.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from restgpt.bench.packages import CACHE, named_document
+from restgpt.host.definitions import BUDGET, definitions, tokens_of
+from restgpt.host.direct import MOST, direct_definitions
+from restgpt.host.operations import FOUND_BUDGET, found_text
+from restgpt.lab.speed.specs import DOCUMENTS, QUERIES
+from restgpt.specs import Catalogue, Operation, SpecError, load_api
+from restgpt.specs.bundled import bundled_document
+from restgpt.specs.docs.documentation import TOKEN
+
+BUNDLED = ("toy", "tmdb", "spotify")
+
+
+def documents(folder: Path | None, named: Sequence[str], cache: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the name and the path of each document; raises CalledProcessError where npm cannot fetch a named one."""
+    for name in BUNDLED:
+        yield name, Path(str(bundled_document(name)))
+    if folder is not None:
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in (".json", ".yaml", ".yml"):
+                yield str(path.relative_to(folder).with_suffix("")), path
+    for name in named:
+        yield name, named_document(name, cache)
+
+
+def group_of(operations: Sequence[Operation]) -> list[Operation]:
+    """Return the largest group of operations with one tag that a host can get as direct tools, else the first ones."""
+    groups: dict[str, list[Operation]] = {}
+    for operation in operations:
+        for tag in operation.tags:
+            groups.setdefault(tag, []).append(operation)
+    fitting = [group for group in groups.values() if len(group) <= MOST]
+    return max(fitting, key=len, default=list(operations[:MOST]))
+
+
+def measure(name: str, path: Path) -> dict[str, Any]:
+    """Measure one document; `failed` says why it could not be read."""
+    try:
+        api = load_api(path.read_bytes(), name=name)
+    except SpecError as error:
+        return {"document": name, "failed": str(error)}
+    catalogue = Catalogue([api])
+    group = group_of(api.operations)
+    all_direct = direct_definitions(catalogue, list(api.operations[:MOST]))
+    found_text(catalogue, QUERIES[0])
+    seconds, lengths = [], []
+    for query in QUERIES:
+        begun = time.perf_counter()
+        lengths.append(len(found_text(catalogue, query)))
+        seconds.append(time.perf_counter() - begun)
+    return {
+        "document": name,
+        "operations": len(api.operations),
+        "default": tokens_of(definitions([api], has_model=True)),
+        "group": len(group),
+        "direct": tokens_of(direct_definitions(catalogue, group)),
+        "first": min(MOST, len(api.operations)),
+        "first_direct": tokens_of(all_direct),
+        "find_ms": round(median(seconds) * 1000, 1),
+        "find_tokens": -(-max(lengths) // TOKEN),
+    }
+
+
+def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The figures as a Markdown table."""
+    yield "| document | operations | tokens | direct tools | tokens | find ms | find tokens |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in rows:
+        if "failed" in row:
+            yield f"| {row['document']} | not read: {row['failed'][:80]} | | | | | |"
+            continue
+        yield (
+            f"| {row['document']} | {row['operations']:,} | {row['default']:,} | {row['group']} | {row['direct']:,} "
+            f"| {row['find_ms']} | {row['find_tokens']:,} |"
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table, or JSON; returns 1 if a list of definitions or of operations is over its budget."""
+    parser = argparse.ArgumentParser(prog="python -m restgpt.lab.mcp.definitions", description=__doc__)
+    data = os.environ.get("RESTGPT_DATA")
+    parser.add_argument("--folder", type=Path, default=Path(data) / "openapi" if data else None)
+    parser.add_argument("--named", nargs="*", choices=DOCUMENTS, default=list(DOCUMENTS))
+    parser.add_argument("--cache", type=Path, default=CACHE)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args(arguments)
+    rows = [measure(name, path) for name, path in documents(given.folder, given.named, given.cache)]
+    print(json.dumps(rows, indent=1) if given.json else "\n".join(table(rows)))
+    read = [row for row in rows if "failed" not in row]
+    over = [
+        row["document"]
+        for row in read
+        if max(row["default"], row["direct"], row["first_direct"]) > BUDGET or row["find_tokens"] > FOUND_BUDGET
+    ]
+    if over:
+        print(f"over the budget: {', '.join(over)}", file=sys.stderr)
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

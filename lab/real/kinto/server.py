@@ -1,0 +1,148 @@
+"""Starts and seeds Kinto; a resource is a bucket, a collection, a group or a record, by its path."""
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from restgpt.lab.kit.port import held_port
+from restgpt.lab.kit.process import MissingServerError, running
+from restgpt.lab.real.http import Call, Http
+from restgpt.lab.real.kinto.tasks import MISCHIEF, SEED, TASKS, VERSION
+from restgpt.lab.real.server import Running, Server
+from restgpt.lab.real.state import NEW, Effect, Sent, State
+from restgpt.lab.real.task import Task
+
+PROGRAMS = Path(__file__).resolve().parents[3] / ".kinto" / "bin"
+"""The environment that `make real` gives Kinto: its framework needs older packages than the project does."""
+
+LOGIN = "librarian:secret"
+PAGE = 10
+
+CONFIGURATION = f"""
+[app:main]
+use = egg:kinto
+kinto.storage_backend = kinto.core.storage.memory
+kinto.permission_backend = kinto.core.permission.memory
+kinto.cache_backend = kinto.core.cache.memory
+kinto.userid_hmac_secret = real
+kinto.bucket_create_principals = system.Authenticated
+kinto.paginate_by = {PAGE}
+kinto.batch_max_requests = 200
+multiauth.policies = basicauth
+[server:main]
+use = egg:waitress#main
+host = 127.0.0.1
+port = %(http_port)s
+[loggers]
+keys = root
+[handlers]
+keys = console
+[formatters]
+keys = plain
+[logger_root]
+level = WARN
+handlers = console
+[handler_console]
+class = StreamHandler
+args = (sys.stderr,)
+formatter = plain
+[formatter_plain]
+format = %(message)s
+"""
+
+
+class Kinto(Server):
+    """Kinto, with the catalogue of a library."""
+
+    name: ClassVar[str] = "kinto"
+    tasks: ClassVar[tuple[Task, ...]] = TASKS
+    mischief: ClassVar[Call] = MISCHIEF
+
+    @contextmanager
+    def serve(self) -> Iterator[Running]:
+        """Start Kinto with its storage in memory."""
+        program = shutil.which("kinto", path=str(PROGRAMS)) or shutil.which("kinto")
+        if program is None:
+            raise MissingServerError("Kinto is not installed. Install it with: make kinto")
+        with tempfile.TemporaryDirectory(prefix="restgpt-kinto-") as name, held_port() as port:
+            folder = Path(name)
+            (folder / "kinto.ini").write_text(CONFIGURATION, encoding="utf-8")
+            http = Http(f"http://127.0.0.1:{port}/v1", login=LOGIN)
+            command = [program, "start", "--ini", "kinto.ini", "--port", str(port)]
+            with running(command, folder=folder, is_up=lambda: http.is_up("/")):
+                version = f"Kinto {http.get('/')['project_version']}"
+                yield Running(version, http.get("/__api__"), {"basicauth": LOGIN}, http)
+
+    def reset(self, http: Http) -> None:
+        """Delete all buckets, and create those of the seed in one batch."""
+        http.send(Call("DELETE", "/buckets"))
+        requests = [
+            {"method": "PUT", "path": path, "body": {"data": {**data, "last_modified": VERSION + number}}}
+            for number, (path, data) in enumerate(SEED.items())
+        ]
+        http.send(Call("POST", "/batch", {"requests": requests}))
+
+    def state(self, http: Http) -> State:
+        """Return the data of all resources, without their versions."""
+        return dict(_resources(http, "/buckets"))
+
+    def effects(self, sent: Sent, http: Http) -> Sequence[Effect]:
+        """Return the effects of a request, or of all requests of a batch."""
+        if sent.path != "/batch":
+            return list(_effects(sent, http))
+        return [effect for part in _parts(sent.body) for effect in _effects(part, http)]
+
+
+CHILDREN = {2: ("collections", "groups"), 4: ("records",)}
+"""The lists inside a resource, by the number of names in its path."""
+
+
+def _resources(http: Http, path: str) -> Iterator[tuple[str, Any]]:
+    for item in listed(http, path):
+        key = f"{path}/{item['id']}"
+        yield key, {name: value for name, value in item.items() if name not in ("id", "last_modified")}
+        for child in CHILDREN.get(key.count("/"), ()) if "/groups/" not in key else ():
+            yield from _resources(http, f"{key}/{child}")
+
+
+def listed(http: Http, path: str) -> Iterator[Any]:
+    """Yield the items of a list, from all of its pages."""
+    while path:
+        answer = http.send(Call("GET", path))
+        yield from answer.body["data"]
+        path = answer.headers.get("Next-Page", "")
+
+
+def _parts(body: Any) -> Iterator[Sent]:
+    """Yield the requests of a batch."""
+    defaults = body.get("defaults") or {}
+    for part in body.get("requests", ()):
+        given = {**defaults, **part}
+        path = str(given["path"]).removeprefix("/v1")
+        yield Sent(str(given.get("method", "GET")).upper(), path.partition("?")[0], path, given.get("body"))
+
+
+def _effects(sent: Sent, http: Http) -> Iterable[Effect]:
+    is_list = sent.path.count("/") % 2 == 1
+    match sent.method:
+        case "GET" | "HEAD":
+            return []
+        case "PUT" | "PATCH" if not is_list:
+            return [Effect(sent.path, _data(sent.body))]
+        case "POST" if is_list:
+            data = dict(_data(sent.body))
+            return [Effect(f"{sent.path}/{data.pop('id', NEW)}", data)]
+        case "DELETE" if not is_list:
+            return [Effect(sent.path, None)]
+        case "DELETE":
+            # Such a request deletes exactly what a GET with the same query lists.
+            return [Effect(f"{sent.path}/{item['id']}", None) for item in listed(http, sent.url)]
+    return [Effect(sent.path, {})]
+
+
+def _data(body: Any) -> Mapping[str, Any]:
+    data = body.get("data") if isinstance(body, Mapping) else None
+    return {name: value for name, value in (data or {}).items() if name != "last_modified"}

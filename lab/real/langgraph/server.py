@@ -1,0 +1,125 @@
+"""Starts and seeds LangGraph's server; a resource is a thread, an assistant, or an item of the store."""
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from restgpt.lab.kit.port import held_port
+from restgpt.lab.kit.process import MissingServerError, running
+from restgpt.lab.real.http import Call, Http
+from restgpt.lab.real.langgraph.tasks import GRAPH, MISCHIEF, SEED, TASKS
+from restgpt.lab.real.server import Running, Server
+from restgpt.lab.real.state import NEW, Effect, Sent, State
+from restgpt.lab.real.task import Task
+
+PAGE = 100
+THREAD, ASSISTANT = ("metadata",), ("name", "graph_id", "metadata", "context", "description")
+READS = ("/search", "/count", "/history", "/versions", "/store/namespaces")
+"""The ends of the paths of POST requests that only read."""
+
+CONFIGURATION = {"dependencies": ["."], "graphs": {GRAPH: "restgpt.lab.real.langgraph.graph:graph"}}
+ENVIRONMENT = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "1", "LANGSMITH_TRACING": "false"}
+
+
+class LangGraph(Server):
+    """The server of `langgraph dev`, with threads, assistants and a store."""
+
+    name: ClassVar[str] = "langgraph"
+    tasks: ClassVar[tuple[Task, ...]] = TASKS
+    mischief: ClassVar[Call] = MISCHIEF
+
+    @contextmanager
+    def serve(self) -> Iterator[Running]:
+        """Start the server in a temporary folder, where it keeps its state."""
+        program = Path(sys.executable).with_name("langgraph")
+        if not program.exists():
+            raise MissingServerError("LangGraph's server is not installed. Install it with: make setup")
+        with tempfile.TemporaryDirectory(prefix="restgpt-langgraph-") as name, held_port() as port:
+            folder = Path(name)
+            (folder / "langgraph.json").write_text(json.dumps(CONFIGURATION), encoding="utf-8")
+            http = Http(f"http://127.0.0.1:{port}")
+            command = [str(program), "dev", "--no-browser", "--no-reload", "--port", str(port)]
+            with running(command, folder=folder, is_up=lambda: http.is_up("/ok"), environment=ENVIRONMENT):
+                version = f"langgraph-api {http.get('/info')['version']}"
+                yield Running(version, http.get("/openapi.json"), {}, http)
+
+    def reset(self, http: Http) -> None:
+        """Delete everything, and create the seed in the same order each time, because lists are ordered by age."""
+        for key in self.state(http):
+            http.send(_removal(key))
+        for key, content in SEED.items():
+            http.send(_creation(key, content))
+
+    def state(self, http: Http) -> State:
+        """Return all threads, assistants and items; the assistants that the server makes itself are left out."""
+        threads = {f"/threads/{item['thread_id']}": _part(item, THREAD) for item in _all(http, "/threads/search")}
+        assistants = {
+            f"/assistants/{item['assistant_id']}": _part(item, ASSISTANT)
+            for item in _all(http, "/assistants/search")
+            if item["metadata"].get("created_by") != "system"
+        }
+        items = {_item_key(item): {"value": item["value"]} for item in _items(http)}
+        return threads | assistants | items
+
+    def effects(self, sent: Sent, http: Http) -> Sequence[Effect]:
+        """Return the effects of a request; the effect of a run is one on the key /runs."""
+        kind, _, name = sent.path.strip("/").partition("/")
+        body = sent.body if isinstance(sent.body, dict) else {}
+        match sent.method, kind, name:
+            case (("PUT" | "DELETE"), "store", "items"):
+                return [Effect(_item_key(body), None if sent.method == "DELETE" else {"value": body.get("value")})]
+            case "POST", "runs", ("wait" | "stream" | ""):
+                return [Effect("/runs", {})]
+            case "POST", "threads", "prune" if body.get("strategy", "delete") == "delete":
+                return [Effect(f"/threads/{thread}", None) for thread in body.get("thread_ids", ())]
+            case "POST", ("threads" | "assistants"), "":
+                chosen = body.get(f"{kind[:-1]}_id") or NEW
+                return [Effect(f"/{kind}/{chosen}", _part(body, (*THREAD, *ASSISTANT)))]
+            case "PATCH", ("threads" | "assistants"), _ if "/" not in name:
+                return [Effect(sent.path, _part(body, (*THREAD, *ASSISTANT)))]
+            case "DELETE", ("threads" | "assistants"), _ if "/" not in name:
+                return [Effect(sent.path, None)]
+        return [Effect(sent.path, {})]
+
+    def only_reads(self, sent: Sent) -> bool:
+        """Return whether a request changes nothing, as the documentation of the server says."""
+        return super().only_reads(sent) or (sent.method == "POST" and sent.path.endswith(READS))
+
+
+def _part(item: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: item[name] for name in names if name in item}
+
+
+def _all(http: Http, path: str) -> Iterator[Any]:
+    offset = 0
+    while found := http.send(Call("POST", path, {"limit": PAGE, "offset": offset})).body:
+        yield from found
+        offset += PAGE
+
+
+def _items(http: Http) -> Iterator[Any]:
+    yield from http.send(Call("POST", "/store/items/search", {"namespace_prefix": [], "limit": 1000})).body["items"]
+
+
+def _item_key(item: dict[str, Any]) -> str:
+    return f"/store/{'.'.join(map(str, item.get('namespace') or ()))}/{item.get('key')}"
+
+
+def _item_place(key: str) -> dict[str, Any]:
+    _, _, namespace, name = key.split("/")
+    return {"namespace": namespace.split("."), "key": name}
+
+
+def _removal(key: str) -> Call:
+    return Call("DELETE", "/store/items", _item_place(key)) if key.startswith("/store/") else Call("DELETE", key)
+
+
+def _creation(key: str, content: dict[str, Any]) -> Call:
+    if key.startswith("/store/"):
+        return Call("PUT", "/store/items", {**_item_place(key), **content})
+    _, kind, name = key.split("/")
+    return Call("POST", f"/{kind}", {f"{kind[:-1]}_id": name, **content})

@@ -1,0 +1,142 @@
+"""Starts and seeds PowerDNS; a resource is a zone or a record set, which is known by zone, name and type."""
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from restgpt.lab.kit.port import held_port
+from restgpt.lab.kit.process import MissingServerError, running
+from restgpt.lab.real.http import Call, Http
+from restgpt.lab.real.powerdns.tasks import KIND, MISCHIEF, SEED, TASKS, ZONES
+from restgpt.lab.real.server import Running, Server
+from restgpt.lab.real.state import Effect, Sent, State
+from restgpt.lab.real.task import Task
+
+KEY = "real-key"
+PROGRAM_FOLDERS = "/usr/local/sbin:/usr/sbin:/usr/local/bin:/usr/bin"
+SCHEMA = Path("/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql")
+MISSING = "PowerDNS is not installed. On Debian, install it with: apt-get install pdns-server pdns-backend-sqlite3"
+
+CONFIGURATION = """
+launch=gsqlite3
+gsqlite3-database={folder}/zones.db
+socket-dir={folder}
+local-address=127.0.0.1
+local-port={dns}
+api=yes
+api-key={key}
+webserver=yes
+webserver-address=127.0.0.1
+webserver-port={http}
+webserver-allow-from=127.0.0.1
+security-poll-suffix=
+disable-syslog=yes
+daemon=no
+guardian=no
+"""
+
+
+class PowerDns(Server):
+    """PowerDNS, with three zones in SQLite."""
+
+    name: ClassVar[str] = "powerdns"
+    tasks: ClassVar[tuple[Task, ...]] = TASKS
+    mischief: ClassVar[Call] = MISCHIEF
+
+    @contextmanager
+    def serve(self) -> Iterator[Running]:
+        """Start PowerDNS; it serves the document that it was built with at /api/docs."""
+        program = shutil.which("pdns_server", path=PROGRAM_FOLDERS)
+        if program is None or not SCHEMA.exists():
+            raise MissingServerError(MISSING)
+        with (
+            tempfile.TemporaryDirectory(prefix="restgpt-powerdns-") as name,
+            held_port() as port,
+            held_port() as dns,
+        ):
+            folder = Path(name)
+            options = CONFIGURATION.format(folder=folder, dns=dns, http=port, key=KEY)
+            (folder / "pdns.conf").write_text(options, encoding="utf-8")
+            with closing(sqlite3.connect(folder / "zones.db")) as database:
+                database.executescript(SCHEMA.read_text(encoding="utf-8"))
+            root = f"http://127.0.0.1:{port}"
+            http = Http(f"{root}/api/v1", headers={"X-API-Key": KEY, "Accept": "application/json"})
+            command = [program, f"--config-dir={folder}"]
+            with running(command, folder=folder, is_up=lambda: http.is_up("/servers/localhost")):
+                version = f"PowerDNS {http.get('/servers/localhost')['version']}"
+                document = http.get(f"{root}/api/docs")
+                yield Running(version, document, {"APIKeyHeader": KEY}, http)
+
+    def reset(self, http: Http) -> None:
+        """Delete all zones, and create those of the seed."""
+        for zone in http.get(ZONES):
+            http.send(Call("DELETE", f"{ZONES}/{zone['id']}"))
+        for key, content in SEED.items():
+            if key.count("/") == ZONES.count("/") + 1:
+                sets = [_record_set(name, SEED[name]) for name in SEED if name.startswith(f"{key}/")]
+                name = key.rpartition("/")[2]
+                http.send(Call("POST", ZONES, {"name": name, **content, "rrsets": [*sets, _authority(name)]}))
+
+    def state(self, http: Http) -> State:
+        """Return all zones and record sets; those of type SOA are left out, because they hold serial numbers."""
+        state: State = {}
+        for zone in http.get(ZONES):
+            key = f"{ZONES}/{zone['id']}"
+            state[key] = {"kind": zone["kind"]}
+            sets = http.get(key)["rrsets"]
+            state |= {_set_key(key, item): _set_content(item) for item in sets if item["type"] != "SOA"}
+        return state
+
+    def effects(self, sent: Sent, http: Http) -> Sequence[Effect]:
+        """Return the effects of a request on zones and record sets."""
+        body = sent.body if isinstance(sent.body, dict) else {}
+        path = sent.path.rstrip("/")
+        if sent.method == "POST" and path == ZONES:
+            zone = f"{ZONES}/{_full(str(body.get('name')))}"
+            return [Effect(zone, {"kind": body.get("kind", KIND)}), *_set_effects(zone, body)]
+        if not path.startswith(f"{ZONES}/") or path.count("/") != ZONES.count("/") + 1:
+            return [Effect(sent.path, {})]
+        zone = _full(path)
+        match sent.method:
+            case "PATCH":
+                return list(_set_effects(zone, body))
+            case "DELETE":
+                return [Effect(zone, None)]
+        return [Effect(sent.path, {})]
+
+
+def _full(name: str) -> str:
+    """Return a name with the dot of the root at its end."""
+    return name if name.endswith(".") else f"{name}."
+
+
+def _set_effects(zone: str, body: dict[str, Any]) -> Iterator[Effect]:
+    for item in body.get("rrsets") or ():
+        if item.get("type") != "SOA":
+            removes = item.get("changetype") == "DELETE"
+            yield Effect(_set_key(zone, item), None if removes else _set_content(item))
+
+
+def _set_key(zone: str, item: dict[str, Any]) -> str:
+    return f"{zone}/{_full(str(item.get('name')))}/{item.get('type')}"
+
+
+def _set_content(item: dict[str, Any]) -> dict[str, Any]:
+    records = [str(record.get("content")) for record in item.get("records") or ()]
+    return {"ttl": item.get("ttl"), "records": sorted(records)}
+
+
+def _record_set(key: str, content: dict[str, Any]) -> dict[str, Any]:
+    _, name, kind = key.rsplit("/", 2)
+    records = [{"content": text, "disabled": False} for text in content["records"]]
+    return {"name": name, "type": kind, "ttl": content["ttl"], "records": records}
+
+
+def _authority(zone: str) -> dict[str, Any]:
+    """Return a SOA record with a fixed serial number; the server would take one from the date."""
+    content = f"ns1.example.org. hostmaster.{zone} 1 10800 3600 604800 3600"
+    return _record_set(f"/{zone}/SOA", {"ttl": 3600, "records": [content]})

@@ -1,0 +1,139 @@
+"""Runs tasks on a real server: the server is seeded anew for each, and a careful person answers the questions."""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
+
+from restgpt.graph.build import Graph, build_graph, recursion_limit
+from restgpt.lab.real.person import Person
+from restgpt.lab.real.server import Running, Server
+from restgpt.lab.real.task import Task
+from restgpt.nodes.context import Context
+from restgpt.nodes.records import no_usage
+from restgpt.nodes.resources import Resources
+from restgpt.tools.errors import RestgptError
+from restgpt.tools.model.role import ROLES, Role
+from restgpt.tools.settings import Settings
+
+TODAY = "2026-11-16"
+"""The date that the agent uses as today: prompts contain it, so it must not change."""
+
+REPLY_S = 1800.0
+"""The timeout of one model reply, in seconds: a person may write the replies of a recording by hand."""
+
+MOST_QUESTIONS = 20
+
+
+class Models(Protocol):
+    """The source of the chat models of a run."""
+
+    def model(self, task: str, role: Role) -> BaseChatModel:
+        """Return the model of a role in a task, which is named as server/task."""
+        ...
+
+    def changed(self, task: str) -> int:
+        """Return how many prompts of a task differ from the prompts that its replies were recorded for."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result and the cost of one task.
+
+    `approved` and `rejected` count the decisions on changes, `reads` the decisions on requests that only read.
+    """
+
+    server: str
+    task: str
+    faults: tuple[str, ...]
+    answer: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    requests: int
+    approved: int
+    rejected: int
+    reads: int
+    changed_prompts: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether the task was fulfilled."""
+        return not self.faults
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the outcome as plain JSON."""
+        return {"ok": self.ok, **asdict(self)}
+
+
+def run_task(
+    server: Server, running: Running, task: Task, models: Models, *, watch: BaseCallbackHandler | None = None
+) -> Outcome:
+    """Seed the server, run the agent on one task, and judge the server's state and the answer.
+
+    Each task gets a home folder of its own, so that no decision of an earlier task is remembered.
+    """
+    http, name = running.http, f"{server.name}/{task.name}"
+    server.reset(http)
+    before = server.state(http)
+    person = Person(server, task, http, before)
+    with tempfile.TemporaryDirectory(prefix="restgpt-home-") as home:
+        chosen: Mapping[str, str | BaseChatModel] = {role: models.model(name, role) for role in ROLES}
+        resources = Resources([running.api(server.name)], models=chosen, settings=Settings(home=Path(home)), recipes=())
+        graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
+        error = _drive(graph, task, person, watch)
+        values = graph.get_state(_config(None)).values
+    answer = str(values.get("answer") or "")
+    faults = [*([error] if error else []), *task.faults(before, server.state(http), answer)]
+    usage = values.get("usage") or no_usage()
+    spent = usage["roles"].values()
+    return Outcome(
+        server=server.name,
+        task=task.name,
+        faults=tuple(faults),
+        answer=answer,
+        calls=sum(role["calls"] for role in spent),
+        input_tokens=sum(role["input_tokens"] for role in spent),
+        output_tokens=sum(role["output_tokens"] for role in spent),
+        requests=usage["requests"],
+        approved=person.approved,
+        rejected=person.rejected,
+        reads=person.reads,
+        changed_prompts=models.changed(name),
+    )
+
+
+def _config(watch: BaseCallbackHandler | None) -> RunnableConfig:
+    callbacks = [] if watch is None else [watch]
+    limit = recursion_limit(Context().max_steps)
+    return {"configurable": {"thread_id": "task"}, "recursion_limit": limit, "callbacks": callbacks}
+
+
+def _drive(graph: Graph, task: Task, person: Person, watch: BaseCallbackHandler | None) -> str:
+    """Run until the end; returns the error that broke the run off, or an empty text."""
+    context = Context(today=TODAY, writes="ask", model_timeout=REPLY_S, max_seconds=2 * REPLY_S)
+    config = _config(watch)
+    given: Any = {"instruction": task.instruction}
+    try:
+        for _ in range(MOST_QUESTIONS):
+            graph.invoke(given, config, context=context)
+            pauses = graph.get_state(config).interrupts
+            if not pauses:
+                return ""
+            given = Command(resume={pause.id: _answers(person, pause.value) for pause in pauses})
+    except RestgptError as error:
+        return f"the run broke off: {error}"
+    return f"the run asked more than {MOST_QUESTIONS} times"
+
+
+def _answers(person: Person, question: Mapping[str, Any]) -> dict[str, Any]:
+    return {"decisions": [person.decide(action) for action in question["action_requests"]]}

@@ -1,0 +1,59 @@
+"""Programs whose finished runs become recipes: what a user asked on a simulated API, and how a program fulfils it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+INPUT = "inputs[{}{}{}]"
+"""The text by which a program names an input, with its two quotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A program over the functions of a world, with the inputs of its first run.
+
+    `chooses` maps each function in whose answer the program looks for one named thing to the input with the name.
+    `changes` is the number of changes that a run makes.
+    """
+
+    name: str
+    world: str
+    instruction: str
+    code: str
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    chooses: Mapping[str, str] = field(default_factory=dict)
+    changes: int = 0
+
+    @property
+    def literal(self) -> str:
+        """The program as a model writes it: with the values themselves in place of the inputs."""
+        code = self.code
+        for name, value in self.inputs.items():
+            for quote in "\"'":
+                code = code.replace(INPUT.format(quote, name, quote), repr(value))
+        return code
+
+    @property
+    def said(self) -> str:
+        """The words of the user, with the values of the inputs."""
+        return self.instruction.format(**self.inputs)
+
+
+@cache
+def programs() -> tuple[Written, ...]:
+    """Return all programs of `written.yaml`."""
+    source = files("restgpt.lab.recipes").joinpath("written.yaml").read_text(encoding="utf-8")
+    worlds: dict[str, dict[str, Any]] = yaml.safe_load(source)
+    return tuple(Written(name, world, **given) for world, found in worlds.items() for name, given in found.items())
+
+
+def written_of(name: str) -> Written:
+    """Return a program by its name; raises LookupError for another name."""
+    found = next((item for item in programs() if item.name == name), None)
+    if found is None:
+        raise LookupError(f"there is no program {name}; there are: {', '.join(item.name for item in programs())}")
+    return found

@@ -1,0 +1,97 @@
+"""Measures the time of generated code in the sandbox, by size of the data.
+
+Run it with `python -m restgpt.lab.speed.sandbox [--soak N]`.
+
+Times are milliseconds of wall clock from the call to the result. "Spare" finds a worker started ahead, as between
+the steps of a run; "cold" starts one for the call. `--soak` runs code many times and counts what is left behind.
+"""
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from restgpt.lab.speed.search_page import search_page
+from restgpt.lab.speed.timing import p95, times
+from restgpt.tools.sandbox.cpython import CPythonBackend
+from restgpt.tools.sandbox.result import SandboxResult
+from restgpt.tools.sandbox.runner import Limits, SandboxBackend, run_python
+
+SIZES = {"1 KB": 1 << 10, "10 KB": 10 << 10, "100 KB": 100 << 10, "1 MB": 1 << 20, "10 MB": 10 << 20, "50 MB": 50 << 20}
+ROUNDS = {"10 MB": 12, "50 MB": 5}
+USUAL_ROUNDS = 40
+LIMITS = Limits(wall=60.0, cpu=60.0)
+CODE = """
+import json
+best = sorted(data["results"], key=lambda row: -row["vote_average"])[:3]
+print(json.dumps([{"id": row["id"], "title": row["title"]} for row in best]))
+"""
+SOAK = ("print(data)", "1 / 0", "import os; os._exit(1)", "print('x' * 100000)", "x = [0] * 10**11", "x = (")
+
+
+def document(size: int) -> bytes:
+    """Return a page of search results in several languages."""
+    return search_page(size, ("harbour", "café", "orbit", "night", "letter", "東京"), count=24, beside=100)
+
+
+def measured(backend: SandboxBackend, data: bytes, rounds: int) -> list[float]:
+    """Return the milliseconds of `rounds` runs over `data`. Raises RuntimeError if one of them fails."""
+
+    def run() -> SandboxResult:
+        return run_python(CODE, data, backend=backend, limits=LIMITS)
+
+    return times(run, rounds, fault_of=lambda result: "" if result.ok else result.feedback())
+
+
+def spread(taken: Sequence[float]) -> str:
+    """Return median and 95th percentile as a table cell."""
+    return f"{statistics.median(taken):7.1f} {p95(taken):7.1f}"
+
+
+def table(write: Callable[[str], object]) -> None:
+    """Write the latency table: a line per size, median and p95 for a spare and for a cold worker."""
+    spare, cold = CPythonBackend(spares=1), CPythonBackend(spares=0)
+    write("| data   | spare: median, p95 ms   | cold: median, p95 ms |")
+    write("|--------|-------------------------|----------------------|")
+    for name, size in SIZES.items():
+        data, rounds = document(size), ROUNDS.get(name, USUAL_ROUNDS)
+        write(f"| {name:6} | {spread(measured(spare, data, rounds)):23} | {spread(measured(cold, data, rounds)):20} |")
+    spare.close()
+    cold.close()
+
+
+def soak(runs: int, write: Callable[[str], object]) -> None:
+    """Run good and bad code `runs` times and write how many processes and descriptors there are before and after."""
+    write(f"before: {left_behind()}")
+    backend = CPythonBackend()
+    started = time.monotonic()
+    for number in range(runs):
+        run_python(SOAK[number % len(SOAK)], number, backend=backend, limits=LIMITS)
+    elapsed = time.monotonic() - started
+    write(f"after {runs} runs in {elapsed:.1f} s: {left_behind()}")
+    backend.close()
+    write(f"closed: {left_behind()}")
+
+
+def left_behind() -> str:
+    """Return the counts of child processes, zombies included, and of open descriptors of this process."""
+    tasks = Path("/proc/self/task").iterdir()
+    children = sum(len((task / "children").read_text().split()) for task in tasks)
+    return f"{children} children, {len(os.listdir('/proc/self/fd'))} descriptors"
+
+
+def main() -> None:
+    """Parse the command line and print the table, or with `--soak` the counts."""
+    parser = argparse.ArgumentParser(description="Latency of the sandbox by size of the data.")
+    parser.add_argument("--soak", type=int, metavar="N", help="run code N times instead and count what is left behind")
+    chosen = parser.parse_args()
+    if chosen.soak:
+        soak(chosen.soak, print)
+    else:
+        table(print)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Guards changes across several servers on one database, and the rig that measures them."""
+
+import json
+import os
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import requests
+import yaml
+
+from restgpt.lab.kills.instances import PACKAGES, Instance, NoAegraError
+from restgpt.lab.kills.lots import CHANGES, lot, lot_of_change, lot_of_prompt
+from restgpt.lab.kills.postgres import NoPostgresError, postgres_server
+from restgpt.lab.kills.scale import Change, Plan, Verdict, arrivals, judge, scale
+from restgpt.lab.kit.port import held_port
+from restgpt.server.app import STUDIO
+from restgpt.worlds import open_world
+
+ROOT = Path(__file__).parents[3]
+COMPOSE = ROOT / "docs" / "examples" / "scale" / "compose.yaml"
+
+
+@pytest.mark.slow
+def test_runs_on_two_servers_of_which_one_is_killed_and_one_stopped_lose_and_double_no_change() -> None:
+    pytest.importorskip("psycopg", reason="PostgreSQL's packages are not installed")
+    try:
+        verdict = scale(Plan(runs=12, count=2, clients=4, stop_for=5.0, patience=10.0))
+    except (NoPostgresError, NoAegraError) as error:
+        pytest.skip(str(error))
+    assert (verdict.lost, verdict.doubled, verdict.unfinished) == ([], [], [])
+    assert verdict.doubled_after_question == []
+    assert verdict.kills >= 1
+    assert verdict.stops >= 1
+
+
+@pytest.mark.slow
+def test_aegra_refuses_foreign_pages_and_serves_studio_and_programs(tmp_path: Path) -> None:
+    pytest.importorskip("psycopg", reason="PostgreSQL's packages are not installed")
+    if not (PACKAGES / "aegra_api").exists():
+        pytest.skip("Aegra is not installed. Install it with: make aegra")
+    with ExitStack() as stack:
+        try:
+            database = stack.enter_context(postgres_server())
+        except NoPostgresError as error:
+            pytest.skip(str(error))
+        given = {"DATABASE_URL": database, "PYTHONPATH": str(PACKAGES), "AEGRA_CONFIG": str(ROOT / "aegra.json")}
+        instance = Instance(ROOT, stack.enter_context(held_port()), {**os.environ, **given, "ENV_MODE": "PRODUCTION"})
+        instance.log = tmp_path / "aegra.log"
+        stack.callback(instance.end)
+        instance.start()
+        instance.wait()
+
+        def search(headers: dict[str, str]) -> requests.Response:
+            return requests.post(f"{instance.url}/assistants/search", data="{}", headers=headers, timeout=60)
+
+        text, evil = {"Content-Type": "text/plain"}, {"Origin": "http://evil.example"}
+        for headers in (evil, evil | text, text, {"Host": "evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+            refused = search(headers)
+            assert (headers, refused.status_code, list(refused.json())) == (headers, 403, ["detail"])
+            assert "Access-Control-Allow-Origin" not in refused.headers
+        assert search({"Content-Type": "application/json"}).status_code == 200
+        studio = search(text | {"Origin": STUDIO, "Sec-Fetch-Site": "cross-site"})
+        assert (studio.status_code, studio.headers["Access-Control-Allow-Origin"]) == (200, STUDIO)
+
+
+def test_the_judge_tells_lost_changes_from_doubled_ones_and_from_those_a_person_repeated() -> None:
+    made = Counter({Change(0, "POST"): 1, Change(0, "PATCH"): 2, Change(1, "POST"): 2})
+    lost, doubled, after = judge(2, made, Counter({Change(1, "POST"): 1}))
+    assert lost == [Change(1, "PATCH")]
+    assert doubled == [Change(0, "PATCH")]
+    assert after == [Change(1, "POST")]
+
+
+def test_a_verdict_is_good_only_if_every_run_ended_and_each_change_arrived_once() -> None:
+    assert Verdict(runs=1, doubled_after_question=[Change(0, "POST")]).is_good
+    assert not Verdict(runs=1, lost=[Change(0, "POST")]).is_good
+    assert not Verdict(runs=1, doubled=[Change(0, "POST")]).is_good
+    assert not Verdict(runs=1, unfinished=[0]).is_good
+
+
+def test_a_change_that_arrives_twice_is_counted_twice() -> None:
+    world = open_world("toy")
+    for _ in range(2):
+        world.call("POST /projects/{project_id}/tasks", path={"project_id": 1}, body={"title": "Task of lot 7"})
+    world.call("POST /projects/{project_id}/tasks", path={"project_id": 1}, body={"title": "Buy soil"})
+    assert arrivals(world) == Counter({Change(7, "POST"): 2})
+
+
+def test_a_lot_is_found_by_the_prompt_and_by_its_changes() -> None:
+    assert lot_of_prompt(f"A rule. {lot(3).instruction}\n{lot(12).instruction}") == lot(12)
+    assert lot_of_change({"notes": "Note of lot 12"}) == 12
+    assert lot_of_change({"notes": "Note of the lot"}) is None
+    assert lot(12).changes == CHANGES
+    with pytest.raises(LookupError):
+        lot_of_prompt("Set up something.")
+
+
+def test_aegra_serves_every_graph_of_the_langgraph_server() -> None:
+    graphs = {
+        name: json.loads((ROOT / name).read_text(encoding="utf-8"))["graphs"]
+        for name in ("aegra.json", "langgraph.json")
+    }
+    assert graphs["aegra.json"].keys() == graphs["langgraph.json"].keys()
+
+
+@pytest.mark.parametrize("path", sorted(set(json.loads((ROOT / "aegra.json").read_text())["graphs"].values())))
+def test_aegra_can_load_each_graph_from_its_file(path: str) -> None:
+    # Aegra runs the file by itself, and calls what is callable as a factory without arguments.
+    file, _, name = path.partition(":")
+    module = _loaded(ROOT / file)
+    graph = getattr(module, name)
+    assert not callable(graph)
+    assert graph.copy(update={"checkpointer": None, "store": None}).nodes.keys() == graph.nodes.keys()
+
+
+def _loaded(file: Path) -> object:
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location(f"graphs.{file.stem}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_compose_file_starts_a_database_several_servers_and_a_balancer() -> None:
+    compose = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))
+    services = compose["services"]
+    assert services.keys() == {"database", "migration", "server", "balancer"}
+    assert services["server"]["deploy"]["replicas"] == 3
+    assert services["server"]["depends_on"]["migration"]["condition"] == "service_completed_successfully"
+    assert services["server"]["environment"]["DATABASE_URL"].startswith("postgresql://")
+    assert services["balancer"]["ports"] == ["127.0.0.1:8000:8000"]
+    used = {config["source"] for config in services["balancer"]["configs"]}
+    assert used <= compose["configs"].keys()
+    assert f"server {'server'}:8000;" in compose["configs"]["balancer"]["content"]
+    build = services["server"]["build"]
+    context = (COMPOSE.parent / build["context"]).resolve()
+    assert context == ROOT
+    for name in ("constraints.txt", "lab/kills/aegra.txt", "aegra.json"):
+        assert (context / name).exists()

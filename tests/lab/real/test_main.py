@@ -1,0 +1,56 @@
+"""Guards the command of the tasks on real servers: what is skipped is said, and nothing passes without having run."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from restgpt.lab.kit.process import MissingServerError
+from restgpt.lab.real.__main__ import main
+from restgpt.lab.real.http import Call, Http
+from restgpt.lab.real.server import Running, Server
+from restgpt.lab.real.state import Effect, Sent, State
+from restgpt.lab.real.task import Task
+
+
+class Absent(Server):
+    """A server that is not installed."""
+
+    name = "absent"
+    tasks = (Task("one", "Do something."),)
+    mischief = Call("DELETE", "/")
+
+    @contextmanager
+    def serve(self) -> Iterator[Running]:
+        raise MissingServerError("Absent is not installed. Install it with: get absent")
+        yield
+
+    def reset(self, http: Http) -> None:
+        raise AssertionError("nothing is seeded")
+
+    def state(self, http: Http) -> State:
+        raise AssertionError("there is no state")
+
+    def effects(self, sent: Sent, http: Http) -> Sequence[Effect]:
+        raise AssertionError("nothing is asked")
+
+
+def test_a_server_that_is_not_installed_is_skipped_with_its_reason_and_nothing_has_passed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--check", "--json"], servers={"absent": Absent()}) == 2
+    report = json.loads(capsys.readouterr().out)
+    assert report["skipped"] == {"absent": "Absent is not installed. Install it with: get absent"}
+    assert report["tasks"] == []
+
+
+def test_without_a_recording_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--recording", str(tmp_path / "none.jsonl")], servers={"absent": Absent()}) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_replies_are_recorded_from_a_model_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--record", str(tmp_path / "new.jsonl")], servers={"absent": Absent()}) == 2
+    assert "Name the model with --model" in capsys.readouterr().err
