@@ -11,6 +11,7 @@ COPY LICENSE MANIFEST.in README.md constraints.txt pyproject.toml ./
 COPY restgpt restgpt
 COPY specs specs
 COPY prompts prompts
+COPY recipes recipes
 COPY tools tools
 COPY calling calling
 COPY nodes nodes
