@@ -7,7 +7,7 @@ ENV PIP_CONSTRAINT=/src/constraints.txt \
     PIP_NO_CACHE_DIR=1 \
     PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PIP_ROOT_USER_ACTION=ignore
-COPY LICENSE MANIFEST.in README.md constraints.txt pyproject.toml ./
+COPY LICENSE MANIFEST.in README.md constraints.txt pyproject.toml setup.py ./
 COPY restgpt restgpt
 COPY specs specs
 COPY prompts prompts

@@ -12,8 +12,8 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from restgpt.graph.agent import graph
-from restgpt.nodes.context import Context
-from restgpt.nodes.progress import ProgressEvent
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.progress import ProgressEvent
 
 ROOT = Path(__file__).parents[1]
 PAGES = (

@@ -20,7 +20,7 @@ from restgpt.functions.docs.loading import load_functions
 from restgpt.functions.judge import Judge, Judged, Proposal, ask_for, keep_known, with_value
 from restgpt.functions.prompting import shown_calls, speak
 from restgpt.functions.shortlist import shortlist
-from restgpt.nodes.today import today_text
+from restgpt.nodes.run.today import today_text
 from restgpt.prompts import render
 from restgpt.specs.problem import SpecError
 from restgpt.tools.errors import ArgumentError, StoppingError

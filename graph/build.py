@@ -21,15 +21,15 @@ from restgpt.graph.routes import (
 from restgpt.graph.state import InputState, OutputState, State
 from restgpt.nodes.approval import make_approval
 from restgpt.nodes.caller import make_caller
-from restgpt.nodes.context import MAX_STEPS, Context
+from restgpt.nodes.dialogue.selection import MAX_CALLS
 from restgpt.nodes.intake import intake
 from restgpt.nodes.parser import make_parser
 from restgpt.nodes.planner import make_planner
-from restgpt.nodes.resources import Resources, check_store
-from restgpt.nodes.rounds import MAX_REPAIRS
-from restgpt.nodes.selection import MAX_CALLS
+from restgpt.nodes.run.context import MAX_STEPS, Context
+from restgpt.nodes.run.resources import Resources, check_store
 from restgpt.nodes.selector import make_selector
 from restgpt.nodes.sender import make_sender
+from restgpt.nodes.state.rounds import MAX_REPAIRS
 from restgpt.specs import Api
 from restgpt.tools.durable_graph import DurableGraph
 from restgpt.tools.thread_pool import run_in_threads

@@ -15,8 +15,9 @@ from restgpt.calling.call import Draft
 from restgpt.graph.build import approval_node, sender_node
 from restgpt.graph.channels import Aggregate, Checked, FormatChannel
 from restgpt.graph.routes import after_sender
-from restgpt.nodes.context import Context
-from restgpt.nodes.records import (
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.records import (
     FORMAT,
     Request,
     Step,
@@ -27,7 +28,6 @@ from restgpt.nodes.records import (
     no_usage,
     placed,
 )
-from restgpt.nodes.resources import Resources
 from restgpt.tools.durable_graph import DurableGraph
 from restgpt.tools.thread_pool import on_loop, run_in_threads
 

@@ -9,9 +9,9 @@ from langgraph.channels.last_value import LastValue
 from langgraph.types import Overwrite
 from pydantic import TypeAdapter, ValidationError
 
-from restgpt.nodes.recipes.record import GivenRecipe
-from restgpt.nodes.records import FORMAT
-from restgpt.nodes.text import Given
+from restgpt.nodes.state.recipe_run import GivenRecipe
+from restgpt.nodes.state.records import FORMAT
+from restgpt.nodes.state.text import Given
 from restgpt.tools.errors import StoppingError
 
 

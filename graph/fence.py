@@ -12,8 +12,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import RUN_CLAIM, Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import RUN_CLAIM, Resources
 
 
 def fenced(node: Callable[..., dict[str, Any]], resources: Resources, *, parallel: bool = False) -> Callable[..., Any]:

@@ -8,9 +8,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from restgpt.graph.fence import fenced
-from restgpt.nodes.context import Context
-from restgpt.nodes.progress import events_of
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.progress import events_of
+from restgpt.nodes.run.resources import Resources
 from restgpt.tools.exits import withholding
 from restgpt.tools.telemetry import observed
 

@@ -22,12 +22,12 @@ from typing_extensions import TypedDict
 from restgpt.graph.build import make_resources
 from restgpt.graph.recipes.running import compile_program_graph
 from restgpt.graph.state import OutputState, State
-from restgpt.nodes.client_program import client_update, corrected
-from restgpt.nodes.context import Context
 from restgpt.nodes.intake import opened_turn
-from restgpt.nodes.program import is_running
-from restgpt.nodes.records import ProgramEnd, Request, Step
-from restgpt.nodes.resources import Resources, check_store
+from restgpt.nodes.programs.client import client_update, corrected
+from restgpt.nodes.programs.program import is_running
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources, check_store
+from restgpt.nodes.state.records import ProgramEnd, Request, Step
 from restgpt.specs import Api
 
 

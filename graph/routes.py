@@ -5,8 +5,8 @@ from typing import Any, Literal
 from langgraph.types import Send
 
 from restgpt.graph.state import State
-from restgpt.nodes.program import is_running
-from restgpt.nodes.records import Request, no_usage, spent_since
+from restgpt.nodes.programs.program import is_running
+from restgpt.nodes.state.records import Request, no_usage, spent_since
 from restgpt.tools.thread_pool import on_loop
 
 

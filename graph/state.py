@@ -8,7 +8,7 @@ from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
 from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Instruction, RecipeChannel
-from restgpt.nodes.records import (
+from restgpt.nodes.state.records import (
     ApiPlan,
     Decision,
     Program,
@@ -20,7 +20,7 @@ from restgpt.nodes.records import (
     add_usage,
     merge_requests,
 )
-from restgpt.nodes.text import Text, newer
+from restgpt.nodes.state.text import Text, newer
 
 
 class InputState(TypedDict, total=False):

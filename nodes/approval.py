@@ -30,9 +30,9 @@ from restgpt.calling.decision import decide, needs_person
 from restgpt.calling.flow import api_record
 from restgpt.calling.question import answered, present
 from restgpt.calling.session import Session
-from restgpt.nodes.context import Context
-from restgpt.nodes.records import Program, RecipeRun, Request, Step, Usage, advanced, seconds_spent
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.records import Program, RecipeRun, Request, Step, Usage, advanced, seconds_spent
 
 NOT_AFTER_UNKNOWN = "Not sent, because it is not known whether the change before it was carried out."
 

@@ -10,17 +10,17 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from restgpt.calling.call import succeeded
-from restgpt.nodes.context import Context
-from restgpt.nodes.conversation import answered, answered_apis, grounded_draft, relayed, responses, said
-from restgpt.nodes.knowledge import notes_of, rules_text
-from restgpt.nodes.program import may_write, written
-from restgpt.nodes.program_calls import MAX_PAGES
-from restgpt.nodes.program_log import ProgramState
-from restgpt.nodes.recipes.record import current, kept_by
-from restgpt.nodes.records import PlannedCall, Request, placed, seconds_spent, spent_since
-from restgpt.nodes.resources import Resources, Run
-from restgpt.nodes.results import NOTHING_YET, background, result_of
-from restgpt.nodes.rounds import MAX_REPAIRS, latest, lineage, next_calls, step_of, to_repair
+from restgpt.nodes.dialogue.conversation import answered, answered_apis, grounded_draft, relayed, responses, said
+from restgpt.nodes.dialogue.knowledge import notes_of, rules_text
+from restgpt.nodes.programs.calls import MAX_PAGES
+from restgpt.nodes.programs.log import ProgramState
+from restgpt.nodes.programs.program import may_write, written
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources, Run
+from restgpt.nodes.state.recipe_run import current, kept_by
+from restgpt.nodes.state.records import PlannedCall, Request, placed, seconds_spent, spent_since
+from restgpt.nodes.state.results import NOTHING_YET, background, result_of
+from restgpt.nodes.state.rounds import MAX_REPAIRS, latest, lineage, next_calls, step_of, to_repair
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
 from restgpt.specs.docs.documentation import documentation

@@ -14,16 +14,16 @@ from typing import Any, Literal, NotRequired
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field, model_validator
 
-from restgpt.nodes.answer import doubt
-from restgpt.nodes.conversation import answered_apis
-from restgpt.nodes.knowledge import apis_text
-from restgpt.nodes.look import AROUND, MAX_LOOKS, opened, parts_in, whole_map
-from restgpt.nodes.program import MAX_PROGRAMS, uses_programs, written
-from restgpt.nodes.program_log import Begun
-from restgpt.nodes.records import Program, RecipeRun, Request, Step, Usage
-from restgpt.nodes.repetition import remarks
-from restgpt.nodes.resources import Run
-from restgpt.nodes.results import bounded_results, decision_message
+from restgpt.nodes.dialogue.answer import doubt
+from restgpt.nodes.dialogue.conversation import answered_apis
+from restgpt.nodes.dialogue.knowledge import apis_text
+from restgpt.nodes.dialogue.look import AROUND, MAX_LOOKS, opened, parts_in, whole_map
+from restgpt.nodes.programs.log import Begun
+from restgpt.nodes.programs.program import MAX_PROGRAMS, uses_programs, written
+from restgpt.nodes.programs.repetition import remarks
+from restgpt.nodes.run.resources import Run
+from restgpt.nodes.state.records import Program, RecipeRun, Request, Step, Usage
+from restgpt.nodes.state.results import bounded_results, decision_message
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
 from restgpt.specs.docs.documentation import TOKEN, documentation

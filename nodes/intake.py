@@ -7,9 +7,9 @@ from uuid import uuid4
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from restgpt.nodes.recipes.record import GivenRecipe, begun, instruction_of
-from restgpt.nodes.records import FORMAT, RecipeRun, Usage, no_usage
-from restgpt.nodes.text import Given
+from restgpt.nodes.state.recipe_run import GivenRecipe, begun, instruction_of
+from restgpt.nodes.state.records import FORMAT, RecipeRun, Usage, no_usage
+from restgpt.nodes.state.text import Given
 from restgpt.tools.errors import StoppingError
 
 

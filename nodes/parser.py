@@ -13,13 +13,13 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from restgpt.calling.call import seems_to_read
-from restgpt.nodes.context import Context
-from restgpt.nodes.program import advanced_program, is_running
-from restgpt.nodes.program_log import ProgramState
-from restgpt.nodes.records import Request, seconds_spent
-from restgpt.nodes.resources import Resources, Run
-from restgpt.nodes.results import result_of
-from restgpt.nodes.rounds import is_over, latest, step_of
+from restgpt.nodes.programs.log import ProgramState
+from restgpt.nodes.programs.program import advanced_program, is_running
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources, Run
+from restgpt.nodes.state.records import Request, seconds_spent
+from restgpt.nodes.state.results import result_of
+from restgpt.nodes.state.rounds import is_over, latest, step_of
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import described_status, response_documentation
 from restgpt.tools.model.errors import OutOfTimeError

@@ -8,19 +8,19 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from restgpt.nodes.answer import doubt, ended
-from restgpt.nodes.budget import allows_a_last_question, used_up
-from restgpt.nodes.context import Context
+from restgpt.nodes.dialogue.answer import doubt, ended
+from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.express import ExpressState, ask_express, is_open, program_update
-from restgpt.nodes.knowledge import apis_text
-from restgpt.nodes.program import uses_programs
+from restgpt.nodes.programs.program import uses_programs
+from restgpt.nodes.programs.repetition import remarks, repeated
 from restgpt.nodes.recipes.choice import RecipeExpressReply, chosen, offer_of, offered_recipes
-from restgpt.nodes.recipes.record import current
 from restgpt.nodes.recipes.start import recipe_update
-from restgpt.nodes.records import Decision, Step, seconds_spent, spent_since
-from restgpt.nodes.repetition import remarks, repeated
-from restgpt.nodes.resources import Resources, Run
-from restgpt.nodes.results import bounded_results, decision_message, results_of
+from restgpt.nodes.run.budget import allows_a_last_question, used_up
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources, Run
+from restgpt.nodes.state.recipe_run import current
+from restgpt.nodes.state.records import Decision, Step, seconds_spent, spent_since
+from restgpt.nodes.state.results import bounded_results, decision_message, results_of
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import OutOfTimeError
 

@@ -7,13 +7,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.nodes.context import Context
-from restgpt.nodes.look import MAX_LOOKS, looked, whole_map
-from restgpt.nodes.records import ApiPlan, Step, Usage, seconds_spent
-from restgpt.nodes.resources import Resources, Run
-from restgpt.nodes.results import RESULT_BUDGET, attempts, background, shortened
-from restgpt.nodes.rounds import RoundState, step_of
-from restgpt.nodes.selection import (
+from restgpt.nodes.dialogue.look import MAX_LOOKS, looked, whole_map
+from restgpt.nodes.dialogue.selection import (
     Listing,
     LookingSelection,
     Selection,
@@ -22,6 +17,11 @@ from restgpt.nodes.selection import (
     list_operations,
     plan_message,
 )
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources, Run
+from restgpt.nodes.state.records import ApiPlan, Step, Usage, seconds_spent
+from restgpt.nodes.state.results import RESULT_BUDGET, attempts, background, shortened
+from restgpt.nodes.state.rounds import RoundState, step_of
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError, OutOfTimeError
 

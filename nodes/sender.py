@@ -11,9 +11,9 @@ from restgpt.calling.call import OutdatedCallError, failed, read_ready, seems_to
 from restgpt.calling.execution import carry_out
 from restgpt.calling.question import present
 from restgpt.calling.session import Session
-from restgpt.nodes.context import Context
-from restgpt.nodes.records import RecipeRun, Request, advanced
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.records import RecipeRun, Request, advanced
 
 BEFORE_FAILED = "Not sent, because the change before it did not succeed."
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from restgpt.graph.build import build_graph
     from restgpt.graph.recipes.build import build_recipe
     from restgpt.graph.recipes.tools import load_recipes
-    from restgpt.nodes.context import Context
+    from restgpt.nodes.run.context import Context
     from restgpt.outcome import Called, Pending, Ran, Undone
     from restgpt.specs.api import Api, load_api
 
@@ -35,7 +35,7 @@ MODULES = {
     "load_api": "specs.api",
     "Called": "outcome",
     "Client": "client",
-    "Context": "nodes.context",
+    "Context": "nodes.run.context",
     "Pending": "outcome",
     "Ran": "outcome",
     "Undone": "outcome",

@@ -25,8 +25,8 @@ from restgpt.host.direct import direct_definitions
 from restgpt.host.operations import FOUND, described_text, found_text
 from restgpt.host.preview import preview, preview_ran
 from restgpt.host.reading import read
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Called, Ran
 from restgpt.specs import Api, Catalogue, Operation, UnknownOperationError
 from restgpt.specs.docs.keyword import GROUPS

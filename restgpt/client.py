@@ -26,16 +26,16 @@ from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.persistence import open_persistence
 from restgpt.graph.program import ProgramInput, build_program, ended, ended_in
 from restgpt.host.operations import description
-from restgpt.nodes.client_program import UnfinishedProgramError
-from restgpt.nodes.context import Context
-from restgpt.nodes.conversation import (
+from restgpt.nodes.dialogue.conversation import (
     answered,
     answered_apis,
     responses,
     seen_message,
 )
-from restgpt.nodes.records import call_of, placed
-from restgpt.nodes.resources import Resources, Run, check_store
+from restgpt.nodes.programs.client import UnfinishedProgramError
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources, Run, check_store
+from restgpt.nodes.state.records import call_of, placed
 from restgpt.outcome import Called, Outcome, Pending, Ran, Undone
 from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.docs.keyword import SignatureError, grouped

@@ -13,8 +13,8 @@ from langgraph.store.base import BaseStore
 
 from restgpt.calling.allowance import MOST_CHOICES, is_counted, joined
 from restgpt.calling.record import ApiRecord, CallRecord, FlowRecord
-from restgpt.nodes.conversation import ConversationState, is_answered, seen_message
-from restgpt.nodes.records import Request, placed
+from restgpt.nodes.dialogue.conversation import ConversationState, is_answered, seen_message
+from restgpt.nodes.state.records import Request, placed
 from restgpt.tools.storable import storable_value
 
 MOST_EARLIER = 200

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from restgpt.calling.record import CallRecord, Provenance
-    from restgpt.nodes.records import ProgramEnd
+    from restgpt.nodes.state.records import ProgramEnd
     from restgpt.tools.response.store import Body
 
 

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from restgpt.calling.record import UNSENT
-from restgpt.nodes.records import Program, Request, Step, Usage
+from restgpt.nodes.state.records import Program, Request, Step, Usage
 from restgpt.tools.quotation import visible
 from restgpt.tools.sandbox.code import clean_code
 

@@ -22,8 +22,8 @@ from restgpt.bench.restbench.suite import Item, Suite, SuiteError
 from restgpt.bench.restbench.unclosed import UnclosedResources
 from restgpt.graph.build import Graph, recursion_limit
 from restgpt.graph.methods.build import METHODS, build_method
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.specs import Catalogue
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.model.provider import PATIENCE_S, resolve_model

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.search.index import SearchIndex
 from restgpt.specs.search.ranking import Search

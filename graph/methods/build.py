@@ -17,9 +17,9 @@ from restgpt.graph.methods.tools import make_tools
 from restgpt.graph.node import node_of
 from restgpt.graph.routes import after_caller, after_parser
 from restgpt.graph.state import InputState, OutputState, State
-from restgpt.nodes.context import MAX_STEPS, Context
 from restgpt.nodes.intake import intake
-from restgpt.nodes.resources import Resources, check_store
+from restgpt.nodes.run.context import MAX_STEPS, Context
+from restgpt.nodes.run.resources import Resources, check_store
 from restgpt.specs import Api
 from restgpt.tools.durable_graph import DurableGraph
 from restgpt.tools.thread_pool import on_loop, run_in_threads

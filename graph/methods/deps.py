@@ -17,10 +17,10 @@ from restgpt.graph.methods.turns import (
     trial_steps,
     turn_prompt,
 )
-from restgpt.nodes.context import Context
-from restgpt.nodes.records import ApiPlan
-from restgpt.nodes.resources import Resources
-from restgpt.nodes.selection import Selection, api_plan_of
+from restgpt.nodes.dialogue.selection import Selection, api_plan_of
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.records import ApiPlan
 
 MAX_PLANS = 10
 """The paper's maximum number of steps for this method (section 5.1)."""

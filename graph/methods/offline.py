@@ -8,10 +8,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from restgpt.graph.methods.turns import MethodState, ended, planned, trial_steps, turn_prompt
-from restgpt.nodes.context import Context
-from restgpt.nodes.records import ApiPlan
-from restgpt.nodes.resources import Resources
-from restgpt.nodes.selection import Selection, api_plan_of, check
+from restgpt.nodes.dialogue.selection import Selection, api_plan_of, check
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.records import ApiPlan
 from restgpt.prompts import fenced, render
 
 

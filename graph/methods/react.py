@@ -16,9 +16,9 @@ from restgpt.graph.methods.turns import (
     trial_steps,
     turn_prompt,
 )
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources, Run
-from restgpt.nodes.selection import Selection, api_plan_of
+from restgpt.nodes.dialogue.selection import Selection, api_plan_of
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources, Run
 
 
 def make_react(resources: Resources) -> Callable[..., dict[str, Any]]:

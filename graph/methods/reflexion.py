@@ -9,9 +9,9 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from restgpt.graph.methods.turns import MethodState, exhausted, trial_steps
-from restgpt.nodes.context import Context
-from restgpt.nodes.records import Decision
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.records import Decision
 from restgpt.prompts import fenced, render
 
 MAX_TRIALS = 2

@@ -11,12 +11,12 @@ from langgraph.runtime import Runtime
 from restgpt.calling.call import succeeded
 from restgpt.graph.methods.toolbox import Tool, Toolbox, toolbox
 from restgpt.graph.methods.turns import MethodState, ended, exhausted, found, planned, trial_steps
-from restgpt.nodes.context import Context
-from restgpt.nodes.conversation import answered, grounded_draft, responses, said
-from restgpt.nodes.records import ApiPlan, Decision, Request, Step, ToolCall, placed, spent_since
-from restgpt.nodes.resources import Resources, Run
-from restgpt.nodes.results import result_of, shortened
-from restgpt.nodes.rounds import next_calls, step_of
+from restgpt.nodes.dialogue.conversation import answered, grounded_draft, responses, said
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources, Run
+from restgpt.nodes.state.records import ApiPlan, Decision, Request, Step, ToolCall, placed, spent_since
+from restgpt.nodes.state.results import result_of, shortened
+from restgpt.nodes.state.rounds import next_calls, step_of
 from restgpt.prompts import render
 from restgpt.specs.docs.summary import summary_line
 from restgpt.tools.errors import ArgumentError

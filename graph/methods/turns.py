@@ -6,12 +6,12 @@ from typing import Any, NotRequired
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from typing_extensions import TypedDict
 
-from restgpt.nodes.budget import used_up
-from restgpt.nodes.conversation import answer_message
-from restgpt.nodes.records import ApiPlan, RecipeRun, Step, Usage, spent_since
-from restgpt.nodes.resources import Run
-from restgpt.nodes.results import bounded_results
-from restgpt.nodes.selection import Selection, check, list_operations, plan_message
+from restgpt.nodes.dialogue.conversation import answer_message
+from restgpt.nodes.dialogue.selection import Selection, check, list_operations, plan_message
+from restgpt.nodes.run.budget import used_up
+from restgpt.nodes.run.resources import Run
+from restgpt.nodes.state.records import ApiPlan, RecipeRun, Step, Usage, spent_since
+from restgpt.nodes.state.results import bounded_results
 from restgpt.prompts import fenced, render
 
 

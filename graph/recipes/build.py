@@ -18,11 +18,11 @@ from typing_extensions import TypedDict
 from restgpt.graph.build import make_resources
 from restgpt.graph.recipes.running import compile_program_graph
 from restgpt.graph.state import OutputState, State
-from restgpt.nodes.context import Context
 from restgpt.nodes.intake import intake
-from restgpt.nodes.recipes.record import GivenRecipe, recipe_record
 from restgpt.nodes.recipes.start import recipe_update
-from restgpt.nodes.resources import Resources, check_store
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources, check_store
+from restgpt.nodes.state.recipe_run import GivenRecipe, recipe_record
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
 

@@ -23,10 +23,10 @@ from restgpt.graph.build import add_sending, approval_node, parser_node, recursi
 from restgpt.graph.node import node_of
 from restgpt.graph.routes import batches_of_reads, planned_reads
 from restgpt.graph.state import State
-from restgpt.nodes.context import MAX_STEPS, Context
-from restgpt.nodes.program import is_running
-from restgpt.nodes.records import add_usage, merge_requests
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.programs.program import is_running
+from restgpt.nodes.run.context import MAX_STEPS, Context
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.records import add_usage, merge_requests
 from restgpt.tools.durable_graph import DurableGraph
 from restgpt.tools.thread_pool import caller_is_cancelled, on_loop, run_in_threads
 

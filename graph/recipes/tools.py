@@ -12,9 +12,9 @@ from langgraph.store.base import BaseStore
 
 from restgpt.graph.build import make_resources
 from restgpt.graph.recipes.build import RecipeGraph, RecipeInput, build_recipe, narrowed
-from restgpt.nodes.context import Context
 from restgpt.nodes.recipes.choice import UNPROVED
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.recipes.book import RecipeBook, read_recipe
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api

@@ -29,7 +29,7 @@ from pydantic import PrivateAttr
 
 from restgpt.graph.build import build_graph
 from restgpt.lab.kit.memory import forget_peak, memory
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
 from restgpt.specs import Api, load_api
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.http.client import HttpClient

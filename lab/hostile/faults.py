@@ -26,7 +26,7 @@ from restgpt.lab.kills.crash import settings_of
 from restgpt.lab.kills.job import Job, JobModel, make_jobs
 from restgpt.lab.kills.ledger import ledger, unstamped
 from restgpt.lab.kit.errand import DONE, UNDONE, Errand, ErrandModel, board_errand, playlist_errand, reading_errand
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
 from restgpt.tools.errors import ConnectFault, HttpFault, ResolveFault, RestgptError, TlsFault
 from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.network.addresses import GuardedAdapter, resolve

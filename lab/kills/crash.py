@@ -46,8 +46,8 @@ from restgpt.lab.kills.machine import DAY_S, HERE, HOUR_S, Machine, run_on
 from restgpt.lab.kills.postgres import NoPostgresError, postgres_server
 from restgpt.lab.kills.repeat import Repeat, make_repeats
 from restgpt.lab.kit.errand import DONE, Errand, ErrandModel, playlist_errand
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.specs.status import is_success
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.http.client import HttpClient

@@ -10,7 +10,7 @@ import re
 from restgpt.graph.build import Graph, build_graph
 from restgpt.lab.kills.job import BOARD, Job, JobModel
 from restgpt.lab.kit.errand import DONE
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
 from restgpt.worlds import served_api
 
 WORLD = "toy"

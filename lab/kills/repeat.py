@@ -9,9 +9,9 @@ from langgraph.store.memory import InMemoryStore
 
 from restgpt.graph.build import build_graph
 from restgpt.lab.kills.job import Job, JobModel, make_jobs
-from restgpt.nodes.context import Context
 from restgpt.nodes.recipes.saved_run import save_run
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.recipes.recipe import Recipe
 from restgpt.tools.settings import Settings
 from restgpt.worlds import open_world, served_api

@@ -8,8 +8,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from restgpt.graph.build import Graph, build_graph
 from restgpt.graph.persistence import open_persistence
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.memory_store import BoundedMemory
 from restgpt.tools.settings import Settings

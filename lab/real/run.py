@@ -17,9 +17,9 @@ from restgpt.graph.build import Graph, build_graph, recursion_limit
 from restgpt.lab.real.person import Person
 from restgpt.lab.real.server import Running, Server
 from restgpt.lab.real.task import Task
-from restgpt.nodes.context import Context
-from restgpt.nodes.records import no_usage
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.records import no_usage
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.model.role import ROLES, Role
 from restgpt.tools.settings import Settings

@@ -21,7 +21,7 @@ from restgpt.graph.methods.build import build_method
 from restgpt.graph.recipes.build import RecipeGraph, build_recipe
 from restgpt.lab.recipes.exchange import OtherInputs, exchanged
 from restgpt.nodes.recipes.saved_run import save_run
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
 from restgpt.recipes.recipe import Recipe
 from restgpt.recipes.recording.finished import NotSavableError
 from restgpt.specs import Api

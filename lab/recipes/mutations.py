@@ -31,9 +31,9 @@ from restgpt.lab.recipes.mutated_world import MutatedWorld
 from restgpt.lab.recipes.mutation import Document, Mutation
 from restgpt.lab.recipes.pointer import split
 from restgpt.lab.recipes.written import Written, programs
-from restgpt.nodes.context import Context
 from restgpt.nodes.recipes.saved_run import save_run
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.recipes.recipe import Documented, Recipe
 from restgpt.specs import Api, Operation, load_api
 from restgpt.specs.bundled import bundled_document

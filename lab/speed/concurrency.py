@@ -27,8 +27,8 @@ from typing import Any, Literal, NamedTuple
 from restgpt.graph.build import Graph, build_graph
 from restgpt.lab.kit.board import board_agent, board_resources
 from restgpt.lab.kit.errand import DONE, Errand, ErrandModel, Step
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.worlds import open_world
 from restgpt.worlds.server import serve
 

@@ -25,7 +25,7 @@ from pydantic import PrivateAttr
 from restgpt.graph.build import Graph
 from restgpt.lab.kit.board import board_agent, board_resources
 from restgpt.lab.speed.timing import p95
-from restgpt.nodes.context import Context
+from restgpt.nodes.run.context import Context
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
 from restgpt.worlds import open_world
 from restgpt.worlds.server import serve

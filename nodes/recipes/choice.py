@@ -8,9 +8,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from restgpt.nodes.express import ExpressReply, Offer
-from restgpt.nodes.recipes.record import recipe_record, signature
-from restgpt.nodes.records import RecipeRun
-from restgpt.nodes.resources import Run
+from restgpt.nodes.run.resources import Run
+from restgpt.nodes.state.recipe_run import recipe_record, signature
+from restgpt.nodes.state.records import RecipeRun
 from restgpt.prompts import fenced, render
 from restgpt.recipes.given import RecipeInputError
 from restgpt.recipes.recipe import Recipe

@@ -6,8 +6,8 @@ from typing import Any
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.prompts import fenced, render
 from restgpt.recipes.recipe import Recipe
 from restgpt.recipes.recording.naming import name_problem, renamed

@@ -12,11 +12,11 @@ from langgraph.store.base import BaseStore
 
 from restgpt.calling.call import seems_to_read, succeeded
 from restgpt.calling.policy import Writes
-from restgpt.nodes.conversation import said
-from restgpt.nodes.program_log import entry_of
-from restgpt.nodes.recipes.record import current, kept_by
-from restgpt.nodes.records import Place, Program, Request, Step
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.dialogue.conversation import said
+from restgpt.nodes.programs.log import entry_of
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.recipe_run import current, kept_by
+from restgpt.nodes.state.records import Place, Program, Request, Step
 from restgpt.recipes.recipe import Recipe
 from restgpt.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
 from restgpt.recipes.recording.saving import CopiedValueError, saved

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from restgpt.nodes.conversation import ConversationState, answered_apis
-from restgpt.nodes.program import written
-from restgpt.nodes.recipes.record import recipe_of
-from restgpt.nodes.records import RecipeRun
-from restgpt.nodes.resources import Run
+from restgpt.nodes.dialogue.conversation import ConversationState, answered_apis
+from restgpt.nodes.programs.program import written
+from restgpt.nodes.run.resources import Run
+from restgpt.nodes.state.recipe_run import recipe_of
+from restgpt.nodes.state.records import RecipeRun
 
 
 class BeginState(ConversationState):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from restgpt.commands.terminal import Terminal
-from restgpt.nodes.records import Program, Request, Step, Usage, no_usage, shown_program, spent_since
+from restgpt.nodes.state.records import Program, Request, Step, Usage, no_usage, shown_program, spent_since
 from restgpt.outcome import Pending
 from restgpt.tools.model.role import ROLES
 from restgpt.trace import Trace
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from restgpt.graph.build import Graph
     from restgpt.graph.persistence import Persistence
     from restgpt.graph.recipes.build import RecipeGraph
-    from restgpt.nodes.context import Context
-    from restgpt.nodes.resources import Resources
+    from restgpt.nodes.run.context import Context
+    from restgpt.nodes.run.resources import Resources
     from restgpt.recipes.recipe import Recipe
     from restgpt.specs import Api
     from restgpt.tools.settings import Settings
@@ -89,7 +89,7 @@ class Agent:
         The planner may choose one of `recipes`, without them one of the folder of the settings.
         """
         from restgpt.graph.build import build_graph
-        from restgpt.nodes.resources import Resources
+        from restgpt.nodes.run.resources import Resources
 
         resources = Resources(apis, settings=settings, model=model, recipes=recipes)
         for role in ROLES:
@@ -115,7 +115,7 @@ class Agent:
         """
         from restgpt.graph.build import build_graph
         from restgpt.graph.recipes.build import build_recipe
-        from restgpt.nodes.resources import Resources
+        from restgpt.nodes.run.resources import Resources
 
         resources = Resources(apis, settings=settings)
         saved: Any = {"checkpointer": persistence.checkpointer, "store": persistence.store}

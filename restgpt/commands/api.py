@@ -153,9 +153,9 @@ def functions(
         from restgpt.commands.sources import Sources, find_operation
         from restgpt.graph.persistence import open_persistence
         from restgpt.nodes.caller import functions_of
-        from restgpt.nodes.context import Context
         from restgpt.nodes.express import functions_text
-        from restgpt.nodes.resources import Resources, Run
+        from restgpt.nodes.run.context import Context
+        from restgpt.nodes.run.resources import Resources, Run
         from restgpt.tools.settings import Settings
 
         settings = Settings.from_env()

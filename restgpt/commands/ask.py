@@ -79,7 +79,7 @@ def _ask(
     from restgpt.commands.sources import Sources
     from restgpt.commands.thread import Threads, checked_name
     from restgpt.graph.persistence import open_persistence
-    from restgpt.nodes.context import Context
+    from restgpt.nodes.run.context import Context
     from restgpt.tools.run_settings import checked_settings
     from restgpt.tools.settings import Settings
 

@@ -24,8 +24,8 @@ class ClientThread:
     ) -> None:
         from restgpt.client import Client
         from restgpt.commands.thread import Threads
-        from restgpt.nodes.context import Context
-        from restgpt.nodes.resources import Resources
+        from restgpt.nodes.run.context import Context
+        from restgpt.nodes.run.resources import Resources
         from restgpt.tools.run_settings import checked_settings
 
         self._terminal = terminal

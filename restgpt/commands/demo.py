@@ -130,7 +130,7 @@ def _agent(api: "Api", model: "BaseChatModel") -> "Agent":
 
     from restgpt.commands.agent import Agent
     from restgpt.graph.persistence import Persistence
-    from restgpt.nodes.context import Context
+    from restgpt.nodes.run.context import Context
     from restgpt.tools.run_settings import checked_settings
     from restgpt.tools.settings import Settings
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from restgpt.commands.sources import Sources
     from restgpt.graph.persistence import Persistence
     from restgpt.mcp.threads import Begun, Status
-    from restgpt.nodes.context import Context
-    from restgpt.nodes.resources import Resources
+    from restgpt.nodes.run.context import Context
+    from restgpt.nodes.run.resources import Resources
     from restgpt.tools.settings import Settings
 
 LEAST_LIFETIME_S = 60.0
@@ -101,8 +101,8 @@ def open_server(
     from restgpt.mcp.server import make_server
     from restgpt.mcp.service import Offer, Service
     from restgpt.mcp.threads import Threads
-    from restgpt.nodes.context import Context
-    from restgpt.nodes.resources import Resources
+    from restgpt.nodes.run.context import Context
+    from restgpt.nodes.run.resources import Resources
     from restgpt.recipes.book import RecipeBook
     from restgpt.tools.run_settings import checked_settings
 

@@ -56,7 +56,7 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
     from restgpt.commands.run import report, run_thread
     from restgpt.commands.thread import Threads
     from restgpt.graph.persistence import open_persistence
-    from restgpt.nodes.context import Context
+    from restgpt.nodes.run.context import Context
     from restgpt.tools.run_settings import checked_settings
     from restgpt.tools.settings import Settings
 

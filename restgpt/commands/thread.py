@@ -69,7 +69,7 @@ def instruction_message(record: ThreadRecord) -> "HumanMessage":
     """Return the message that opens the turn of a record."""
     from langchain_core.messages import HumanMessage
 
-    from restgpt.nodes.conversation import RELAYED
+    from restgpt.nodes.dialogue.conversation import RELAYED
 
     return HumanMessage(record.instruction, additional_kwargs={RELAYED: True} if record.is_relayed else {})
 

@@ -115,7 +115,7 @@ def _status(persistence: "Persistence", record: "ThreadRecord") -> str:
 
 def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord") -> None:
     from restgpt.graph.build import build_graph
-    from restgpt.nodes.records import no_usage, shown_program
+    from restgpt.nodes.state.records import no_usage, shown_program
 
     graph = build_graph([], checkpointer=persistence.checkpointer, store=persistence.store)
     snapshot = graph.get_state({"configurable": {"thread_id": record.thread}})

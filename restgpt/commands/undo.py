@@ -56,8 +56,8 @@ class _Undoing:
         steps: int | None,
     ) -> None:
         from restgpt.client import Client
-        from restgpt.nodes.context import Context
-        from restgpt.nodes.resources import Resources
+        from restgpt.nodes.run.context import Context
+        from restgpt.nodes.run.resources import Resources
         from restgpt.tools.run_settings import checked_settings
 
         self._terminal = terminal

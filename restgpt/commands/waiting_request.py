@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from restgpt.calling.record import CallRecord
     from restgpt.commands.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
-    from restgpt.nodes.resources import Resources
+    from restgpt.nodes.run.resources import Resources
     from restgpt.tools.settings import Settings
 
 
@@ -23,7 +23,7 @@ def show_request(
     no such request, and `OutdatedCallError` if the document has changed since.
     """
     from restgpt.calling.call import read_draft
-    from restgpt.nodes.resources import Resources
+    from restgpt.nodes.run.resources import Resources
     from restgpt.tools.request.view import view_sections, whole_view
 
     apis = record.sources.load(settings)

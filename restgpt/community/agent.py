@@ -21,8 +21,8 @@ from restgpt.calling.policy import Writes
 from restgpt.community.reduced_spec import METHODS, ReducedSpec, document_of
 from restgpt.community.requests_wrapper import Wrapper, client_of, entry_of
 from restgpt.graph.build import Graph, build_graph
-from restgpt.nodes.context import MAX_STEPS, Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import MAX_STEPS, Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.specs.api import Api, load_api
 from restgpt.tools.settings import PolicyRule, Settings
 

@@ -16,8 +16,8 @@ from restgpt.client import OutdatedDecisionError, UnknownThreadError
 from restgpt.graph.build import build_graph, recursion_limit
 from restgpt.graph.persistence import Persistence
 from restgpt.graph.recipes.build import build_recipe, narrowed
-from restgpt.nodes.conversation import RELAYED, told_apis
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.dialogue.conversation import RELAYED, told_apis
+from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Pending
 from restgpt.recipes.recipe import Recipe
 from restgpt.tools.errors import StoppingError

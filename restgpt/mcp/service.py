@@ -18,7 +18,7 @@ from restgpt.mcp.failure import explained, foreseen, unforeseen
 from restgpt.mcp.runs import Answer
 from restgpt.mcp.seal import Seals
 from restgpt.mcp.threads import PROGRAM, Begun, Standing, Threads
-from restgpt.nodes.recipes.record import filled
+from restgpt.nodes.state.recipe_run import filled
 from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.prompts import fenced
 from restgpt.recipes.recipe import Recipe

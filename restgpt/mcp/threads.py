@@ -21,7 +21,7 @@ from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
 from restgpt.graph.persistence import Persistence
 from restgpt.mcp.runs import Answer, CancelledRunError, Run, Watch, watching
 from restgpt.mcp.seal import digest_of
-from restgpt.nodes.client_program import UnfinishedProgramError
+from restgpt.nodes.programs.client import UnfinishedProgramError
 from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import RestgptError

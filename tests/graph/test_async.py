@@ -21,9 +21,9 @@ from scripted import Reply as Scripted
 from scripted import ScriptedModel
 
 from restgpt.graph.build import build_graph
-from restgpt.nodes.context import Context
 from restgpt.nodes.intake import EmptyInstructionError
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.reply import Reply
 

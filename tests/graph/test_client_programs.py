@@ -13,9 +13,9 @@ from pair import Pair, served_pair
 
 from restgpt.calling.flow import api_record
 from restgpt.graph.program import Ended, build_program, ended
-from restgpt.nodes.client_program import UnfinishedProgramError
-from restgpt.nodes.conversation import TOLD_APIS
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.dialogue.conversation import TOLD_APIS
+from restgpt.nodes.programs.client import UnfinishedProgramError
+from restgpt.nodes.run.resources import Resources
 from restgpt.specs import load_api
 from restgpt.specs.problem import UnknownOperationError
 from restgpt.tools.http.client import HttpClient

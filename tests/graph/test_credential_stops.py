@@ -10,7 +10,7 @@ from langgraph.store.memory import InMemoryStore
 from roles import by_role, call, end, plan, program, select
 
 from restgpt.graph.build import build_graph
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
 from restgpt.specs import load_api
 from restgpt.tools.errors import MissingCredentialError, RefusedCredentialError, StoppingError
 from restgpt.tools.http.client import HttpClient

@@ -24,8 +24,8 @@ from restgpt.graph.build import build_graph
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.methods.build import build_method
 from restgpt.lab.kit.errand import DONE, ErrandModel, board_errand, reading_errand
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.tools.sandbox.tool import python_tool
 from restgpt.tools.settings import Settings
 

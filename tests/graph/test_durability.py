@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from roles import by_role, program
 
 from restgpt.graph.build import Graph, build_graph
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.served_graph import ServedGraph

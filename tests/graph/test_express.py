@@ -9,7 +9,7 @@ from langgraph.store.memory import InMemoryStore
 from roles import Reply, by_role, end, no_call, plan, program, prompts_of, select
 
 from restgpt.graph.build import build_graph
-from restgpt.nodes.look import MAX_LOOKS
+from restgpt.nodes.dialogue.look import MAX_LOOKS
 from restgpt.specs import Api, load_api
 
 

@@ -7,8 +7,8 @@ from board import CALLS, Agent, Board, served_board
 from roles import by_role, call, end, plan, prompts_of, select
 
 from restgpt.graph.build import build_graph
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 

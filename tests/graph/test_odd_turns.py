@@ -17,11 +17,11 @@ from scripted import Reply
 from typing_extensions import TypedDict
 
 from restgpt.graph.build import build_graph
-from restgpt.nodes.context import Context
 from restgpt.nodes.intake import EmptyInstructionError
-from restgpt.nodes.records import Request, Step, Usage, add_steps
-from restgpt.nodes.resources import Resources
-from restgpt.nodes.results import OLD_RESULT, RESULT_BUDGET, RESULTS_BUDGET, bounded_results
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.records import Request, Step, Usage, add_steps
+from restgpt.nodes.state.results import OLD_RESULT, RESULT_BUDGET, RESULTS_BUDGET, bounded_results
 from restgpt.tools.model.errors import ModelReplyError
 from restgpt.worlds.faults import Fault, FaultKind
 

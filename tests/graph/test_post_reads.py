@@ -21,8 +21,8 @@ from scripted import ScriptedModel
 from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.journal import Journal, journals
 from restgpt.graph.build import build_graph
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Settings
 
 PROGRAM = """

@@ -17,8 +17,8 @@ from restgpt.graph.persistence import PersistenceError, ThreadBusyError, open_pe
 from restgpt.graph.removal import remove_bodies, remove_thread
 from restgpt.lab.kills.postgres import NoPostgresError, postgres_server
 from restgpt.lab.kit.errand import DONE, ErrandModel, board_errand
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.tools.settings import Secret, Settings
 
 psycopg = pytest.importorskip("psycopg", reason="PostgreSQL's packages are not installed")

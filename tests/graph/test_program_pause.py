@@ -11,8 +11,8 @@ from pydantic import TypeAdapter
 from question import unmarked
 from scripted import ScriptedModel
 
-from restgpt.nodes.program import written
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.programs.program import written
+from restgpt.nodes.run.resources import Resources
 from restgpt.worlds import CREDENTIAL
 
 CODE = """names = ["Moss", "Fern"]

@@ -14,7 +14,7 @@ from scripted import ScriptedModel
 
 from restgpt.calling.journal import Journal
 from restgpt.graph.build import build_graph
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.reply import Reply

@@ -18,9 +18,9 @@ from scripted import ScriptedModel
 
 from restgpt.graph.build import Graph, build_graph
 from restgpt.lab.speed.stream import measure, table
-from restgpt.nodes.context import Context
-from restgpt.nodes.progress import ProgressEvent, events_of
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.progress import ProgressEvent, events_of
+from restgpt.nodes.run.resources import Resources
 from restgpt.tools.errors import TimeoutFault
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.reply import Reply

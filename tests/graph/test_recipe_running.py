@@ -16,8 +16,8 @@ from langgraph.types import Command
 from recipes import CREATED, LISTED, recipe
 from restgpt.calling.claim import LostClaimError
 from restgpt.graph.recipes.running import MOST_PARALLEL_READS
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.recipes.recipe import Recipe
 from restgpt.recipes.sent import Sent
 from restgpt.tools.errors import ConnectFault

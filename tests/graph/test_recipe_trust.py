@@ -13,8 +13,8 @@ from restgpt.graph.build import build_graph
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.graph.recipes.tools import load_recipes
 from restgpt.nodes.recipes.choice import line_of
-from restgpt.nodes.recipes.record import RecipeFaultError, recipe_record
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.recipe_run import RecipeFaultError, recipe_record
 from restgpt.recipes.recipe import Recipe
 from restgpt.recipes.sent import Sent
 from restgpt.tools.http.client import HttpClient

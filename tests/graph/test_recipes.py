@@ -24,8 +24,8 @@ from restgpt.calling.journal import Journal
 from restgpt.calling.reversal import reversals
 from restgpt.graph.build import build_graph
 from restgpt.graph.recipes.build import build_recipe
-from restgpt.nodes.recipes.record import recipe_record
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.recipe_run import recipe_record
 from restgpt.recipes.book import RecipeBook
 from restgpt.recipes.given import RecipeInputError
 from restgpt.recipes.recipe import Recipe

@@ -29,8 +29,8 @@ from restgpt.commands.thread import ThreadRecord, Threads
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.lab.kit.errand import Errand, ErrandModel, Step
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.specs import load_api
 from restgpt.tools.errors import LoginError, RestgptError, UnforeseenError
 from restgpt.tools.exits import RedactingFormatter, without_secrets

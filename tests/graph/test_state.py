@@ -13,8 +13,8 @@ from roles import call as calls
 from restgpt.graph.build import build_graph
 from restgpt.graph.channels import FORMAT, NewerThreadError, StateError
 from restgpt.graph.methods.build import build_method
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 
 READER = {
     "planner": [plan("List the projects"), end("Done."), end("Done again.")],

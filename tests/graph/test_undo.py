@@ -18,8 +18,8 @@ from restgpt.graph.build import build_graph
 from restgpt.graph.calls import build_calls
 from restgpt.graph.persistence import open_persistence
 from restgpt.lab.kit.errand import Errand, ErrandModel, Step, board_errand
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.tools.settings import Settings
 from restgpt.worlds import CREDENTIAL
 

@@ -15,8 +15,8 @@ from typing_extensions import TypedDict
 from restgpt.calling.journal import Journal
 from restgpt.graph.build import build_graph
 from restgpt.lab.kit.port import held_port
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.specs import load_api
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from restgpt.commands.ask import ask
 from restgpt.functions.context import FunctionContext
-from restgpt.nodes.context import Context
+from restgpt.nodes.run.context import Context
 from restgpt.tools.model.role import ROLES
 
 SETTINGS = [Context, FunctionContext]

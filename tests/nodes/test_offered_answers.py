@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from restgpt.nodes.program_log import offered
+from restgpt.nodes.programs.log import offered
 from restgpt.tools.sandbox.program import Entry
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import MOST_LEARNED, Resources, Run
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import MOST_LEARNED, Resources, Run
 from restgpt.specs import load_api
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.response.reply import Reply

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from restgpt.nodes.records import ApiPlan, Request, add_usage, merge_requests, no_usage, spent_since
-from restgpt.nodes.rounds import is_over, latest, next_calls, to_repair
+from restgpt.nodes.state.records import ApiPlan, Request, add_usage, merge_requests, no_usage, spent_since
+from restgpt.nodes.state.rounds import is_over, latest, next_calls, to_repair
 from restgpt.specs import Catalogue, load_api
 
 CATALOGUE = Catalogue(

@@ -11,10 +11,10 @@ from wire.case import Canned
 from wire.echo import EchoServer
 
 from restgpt.calling.journal import Journal
-from restgpt.nodes.context import Context
-from restgpt.nodes.records import Request
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.sender import make_sender
+from restgpt.nodes.state.records import Request
 from restgpt.specs import Api, load_api
 from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.request.build import build_request

@@ -22,7 +22,7 @@ from scripted import ScriptedModel
 from restgpt import Client, as_tools
 from restgpt.api_tools import MOST_CLIENTS, UnapprovedCallError
 from restgpt.host.definitions import BUDGET
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Pending
 from restgpt.tools.errors import SettingsError
 

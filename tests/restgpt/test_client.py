@@ -19,7 +19,7 @@ from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
 from restgpt.commands.failure import explain
 from restgpt.earlier import MOST_EARLIER
 from restgpt.mcp.failure import explained
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Called, Pending, Undone
 from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document

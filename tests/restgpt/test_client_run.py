@@ -9,8 +9,8 @@ from langgraph.store.memory import InMemoryStore
 from pair import Pair
 
 from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
-from restgpt.nodes.client_program import UnfinishedProgramError
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.programs.client import UnfinishedProgramError
+from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.specs.problem import UnknownOperationError
 from restgpt.tools.response.store import UnknownHandleError

@@ -13,7 +13,7 @@ from scripted import ScriptedModel
 from restgpt import Client, as_tools
 from restgpt.calling.allowance import MOST_CHOICES
 from restgpt.earlier import MOST_EARLIER, NAMESPACE
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Called, Pending
 
 CUSTOMER = {"path": {"customer": 7}}

@@ -11,7 +11,7 @@ from roles import by_role, program
 
 from restgpt.graph.build import build_graph
 from restgpt.nodes.recipes.saved_run import save_run
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
 from restgpt.worlds import open_world, served_api

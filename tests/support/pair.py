@@ -18,8 +18,8 @@ from langgraph.types import Command
 from scripted import ScriptedModel
 
 from restgpt.graph.build import Graph, build_graph
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.specs import Api, load_api
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import ApiEntry, Settings

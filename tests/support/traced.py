@@ -36,7 +36,7 @@ from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.program import build_program
 from restgpt.lab.kit.port import held_port
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
 from restgpt.specs import load_api
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.build import build_request

@@ -18,8 +18,8 @@ from restgpt.recipes.recipe import Recipe, UsedOperation
 if TYPE_CHECKING:
     from restgpt.commands.agent import Outcome
     from restgpt.graph.persistence import Persistence
-    from restgpt.nodes.context import Context
-    from restgpt.nodes.records import Request
+    from restgpt.nodes.run.context import Context
+    from restgpt.nodes.state.records import Request
     from restgpt.recipes.guards.shift import Shift
     from restgpt.tools.settings import Settings
 
@@ -40,8 +40,8 @@ class Checked:
 
 def check_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Settings") -> None:
     """Print which guards of a recipe hold now, and end the command with exit code 0 if all do."""
-    from restgpt.nodes.context import Context
-    from restgpt.nodes.recipes.record import filled
+    from restgpt.nodes.run.context import Context
+    from restgpt.nodes.state.recipe_run import filled
     from restgpt.recipes.given import given_inputs
     from restgpt.tools.run_settings import checked_settings
 

@@ -17,8 +17,8 @@ from restgpt.recipes.recipe import Recipe
 
 if TYPE_CHECKING:
     from restgpt.graph.persistence import Persistence
-    from restgpt.nodes.context import Context
-    from restgpt.nodes.records import Request
+    from restgpt.nodes.run.context import Context
+    from restgpt.nodes.state.records import Request
     from restgpt.specs import Api
     from restgpt.tools.settings import Settings
 
@@ -79,8 +79,8 @@ def run_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Sett
     from restgpt.commands.run import run_thread
     from restgpt.commands.thread import Threads, checked_name
     from restgpt.graph.persistence import open_persistence
-    from restgpt.nodes.context import Context
-    from restgpt.nodes.recipes.record import filled, instruction_of, recipe_record
+    from restgpt.nodes.run.context import Context
+    from restgpt.nodes.state.recipe_run import filled, instruction_of, recipe_record
     from restgpt.recipes.given import given_inputs
     from restgpt.tools.run_settings import checked_settings
 
@@ -199,7 +199,7 @@ def agent_of(
 
 def graph_input(run: RecipeOfThread) -> dict[str, Any]:
     """Return the input of the graph that begins a run of a recipe."""
-    from restgpt.nodes.recipes.record import recipe_record
+    from restgpt.nodes.state.recipe_run import recipe_record
 
     if run["heals"]:
         return {"recipe": recipe_record(recipe_in(run), _given(run), heals=True)}

@@ -12,8 +12,8 @@ from restgpt.commands.terminal import Terminal
 from restgpt.recipes.recipe import NAME, Recipe
 
 if TYPE_CHECKING:
-    from restgpt.nodes.context import Context
-    from restgpt.nodes.resources import Resources
+    from restgpt.nodes.run.context import Context
+    from restgpt.nodes.run.resources import Resources
 
 
 def save_thread(
@@ -23,9 +23,9 @@ def save_thread(
     from restgpt.commands.thread import Threads
     from restgpt.graph.build import build_graph
     from restgpt.graph.persistence import open_persistence
-    from restgpt.nodes.context import Context
     from restgpt.nodes.recipes.saved_run import save_run
-    from restgpt.nodes.resources import Resources
+    from restgpt.nodes.run.context import Context
+    from restgpt.nodes.run.resources import Resources
     from restgpt.recipes.book import RecipeBook
     from restgpt.tools.run_settings import checked_settings
     from restgpt.tools.settings import Settings

@@ -31,8 +31,8 @@ from restgpt.lab.kills.machine import DAY_S, HOUR_S, Machine
 from restgpt.lab.kills.postgres import NoPostgresError, postgres_server
 from restgpt.lab.kills.repeat import SIZES, make_repeats
 from restgpt.lab.kit.errand import DONE, ErrandModel, board_errand
-from restgpt.nodes.context import Context
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
 from restgpt.tools.settings import Settings
 
 JOBS = make_jobs(2)

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from restgpt.nodes.recipes.guard import Guard, told
+from restgpt.nodes.programs.guard import Guard, told
 from restgpt.tools.sandbox.program import ProgramRun
 from restgpt.tools.sandbox.result import SandboxResult, Status
 

@@ -7,7 +7,7 @@ import pytest
 from restgpt.calling.policy import Writes
 from restgpt.graph.channels import RecipeChannel
 from restgpt.nodes.recipes.choice import line_of
-from restgpt.nodes.recipes.record import (
+from restgpt.nodes.state.recipe_run import (
     GivenRecipe,
     RecipeFaultError,
     begun,
@@ -21,7 +21,7 @@ from restgpt.nodes.recipes.record import (
     stricter,
     unsaid_by,
 )
-from restgpt.nodes.records import RecipeRun
+from restgpt.nodes.state.records import RecipeRun
 from restgpt.recipes.given import RecipeInputError
 from restgpt.recipes.recipe import Recipe
 

@@ -14,7 +14,7 @@ from roles import by_role, call, end, plan, select
 
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.nodes.recipes.saved_run import save_run
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
 from restgpt.recipes.recipe import Recipe
 from restgpt.recipes.recording.finished import NotSavableError
 from restgpt.worlds import CREDENTIAL

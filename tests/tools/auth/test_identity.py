@@ -12,7 +12,7 @@ from wire.echo import EchoServer
 from restgpt.calling.call import Draft, OutdatedCallError, read_draft
 from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.policy import Rules
-from restgpt.nodes.resources import Resources
+from restgpt.nodes.run.resources import Resources
 from restgpt.specs import Api, Catalogue, Operation, load_api
 from restgpt.specs.effect import effect_of
 from restgpt.tools.auth.credentials import Credentials

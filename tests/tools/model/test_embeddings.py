@@ -43,7 +43,8 @@ def test_no_embedding_model_is_used_unless_one_is_named(tmp_path: Path) -> None:
 
 def test_nothing_heavy_is_imported_unless_one_is_named() -> None:
     code = (
-        "import sys, restgpt.nodes.resources; print({'numpy', 'langchain.embeddings', 'openai'} & sys.modules.keys())"
+        "import sys, restgpt.nodes.run.resources\n"
+        "print({'numpy', 'langchain.embeddings', 'openai'} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

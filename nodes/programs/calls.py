@@ -7,12 +7,12 @@ from typing import Any, cast
 
 from restgpt.calling.call import succeeded
 from restgpt.calling.grounding import Answers, Sources
-from restgpt.nodes.conversation import answered, grounded_draft, relayed, responses, said
-from restgpt.nodes.knowledge import notes_of
-from restgpt.nodes.program_log import ProgramState
-from restgpt.nodes.recipes.record import comparison_of, current, kept_by, of_program, unsaid_by
-from restgpt.nodes.records import Place, Program, Request, placed
-from restgpt.nodes.resources import Run
+from restgpt.nodes.dialogue.conversation import answered, grounded_draft, relayed, responses, said
+from restgpt.nodes.dialogue.knowledge import notes_of
+from restgpt.nodes.programs.log import ProgramState
+from restgpt.nodes.run.resources import Run
+from restgpt.nodes.state.recipe_run import comparison_of, current, kept_by, of_program, unsaid_by
+from restgpt.nodes.state.records import Place, Program, Request, placed
 from restgpt.specs import Operation
 from restgpt.specs.docs.keyword import arguments_of
 from restgpt.tools.evidence import Evidence

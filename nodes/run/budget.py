@@ -1,7 +1,7 @@
 """Budgets: checks whether an instruction has used up its API plans, requests, tokens or seconds."""
 
-from restgpt.nodes.context import Context
-from restgpt.nodes.records import Usage, tokens
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.state.records import Usage, tokens
 
 
 def used_up(context: Context, steps: int, spent: Usage) -> str:

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from restgpt.calling.call import succeeded
-from restgpt.nodes.program import RECEIVED
-from restgpt.nodes.records import Request, Step
+from restgpt.nodes.programs.program import RECEIVED
+from restgpt.nodes.state.records import Request, Step
 from restgpt.prompts import render
 
 MOST_EQUAL = 3

@@ -15,9 +15,9 @@ from restgpt.calling.draft import draft
 from restgpt.calling.flow import Answered, api_record
 from restgpt.calling.grounding import Source, ungrounded
 from restgpt.calling.record import ApiRecord, CallRecord
-from restgpt.nodes.recipes.record import current, said_by
-from restgpt.nodes.records import RecipeRun, Request, Step
-from restgpt.nodes.resources import Run
+from restgpt.nodes.run.resources import Run
+from restgpt.nodes.state.recipe_run import current, said_by
+from restgpt.nodes.state.records import RecipeRun, Request, Step
 from restgpt.specs import Catalogue, Operation
 from restgpt.tools.response.store import MOST_CACHED, UnknownHandleError
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from restgpt.calling.policy import Writes
-from restgpt.nodes.records import Program, RecipeRun
+from restgpt.nodes.state.records import Program, RecipeRun
 from restgpt.recipes.given import RecipeInputError, completed, input_problems
 from restgpt.recipes.guards.closure import document_shifts, find_operation, moved_operation, renamed_parameters
 from restgpt.recipes.guards.pattern import scalars

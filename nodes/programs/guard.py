@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from restgpt.calling.call import seems_to_read
-from restgpt.nodes.conversation import is_answered
-from restgpt.nodes.recipes.record import Comparison, RecipeState, comparison_of, of_program, recipe_of
-from restgpt.nodes.records import Program, RecipeRun, Request
-from restgpt.nodes.resources import Run
-from restgpt.nodes.results import result_of
+from restgpt.nodes.dialogue.conversation import is_answered
+from restgpt.nodes.run.resources import Run
+from restgpt.nodes.state.recipe_run import Comparison, RecipeState, comparison_of, of_program, recipe_of
+from restgpt.nodes.state.records import Program, RecipeRun, Request
+from restgpt.nodes.state.results import result_of
 from restgpt.recipes.guards.answers import answer_shifts, unread_shifts
 from restgpt.recipes.guards.links import link_shifts, unfound_shifts
 from restgpt.recipes.guards.shift import Shift

@@ -5,7 +5,7 @@ from threading import Lock
 
 from langchain_core.language_models import BaseChatModel
 
-from restgpt.nodes.context import Context
+from restgpt.nodes.run.context import Context
 from restgpt.tools.model.provider import resolve_model
 from restgpt.tools.model.role import Role
 from restgpt.tools.settings import Settings

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from restgpt.nodes.conversation import answer_message, told_apis
-from restgpt.nodes.records import Decision, Step
-from restgpt.nodes.resources import Run
+from restgpt.nodes.dialogue.conversation import answer_message, told_apis
+from restgpt.nodes.run.resources import Run
+from restgpt.nodes.state.records import Decision, Step
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
 MAX_NAMED = 3

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from restgpt.nodes.conversation import ConversationState, answered_apis
-from restgpt.nodes.program import is_running, written
-from restgpt.nodes.program_log import Begun
-from restgpt.nodes.records import Program, Usage
-from restgpt.nodes.resources import Run
+from restgpt.nodes.dialogue.conversation import ConversationState, answered_apis
+from restgpt.nodes.programs.log import Begun
+from restgpt.nodes.programs.program import is_running, written
+from restgpt.nodes.run.resources import Run
+from restgpt.nodes.state.records import Program, Usage
 from restgpt.tools.errors import StoppingError
 
 THOUGHT = "A client gave the program."

@@ -30,13 +30,13 @@ from restgpt.calling.journal import Journal
 from restgpt.calling.policy import Rules
 from restgpt.calling.session import Session, Watch, unwatched
 from restgpt.calling.shapes import Shapes
-from restgpt.nodes.answer_stream import AnswerStream
-from restgpt.nodes.context import Context
-from restgpt.nodes.progress import request_reporter
-from restgpt.nodes.recipes.record import has_reader, stricter
-from restgpt.nodes.records import Request, Usage
-from restgpt.nodes.role_models import RoleModels
-from restgpt.nodes.today import today_text
+from restgpt.nodes.run.answer_stream import AnswerStream
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.progress import request_reporter
+from restgpt.nodes.run.role_models import RoleModels
+from restgpt.nodes.run.today import today_text
+from restgpt.nodes.state.recipe_run import has_reader, stricter
+from restgpt.nodes.state.records import Request, Usage
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.api import slug

@@ -15,7 +15,7 @@ from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
 from restgpt.calling.session import Exchange, Session, Watch
-from restgpt.nodes.records import (
+from restgpt.nodes.state.records import (
     Program,
     ProgramEnd,
     Request,
@@ -24,7 +24,7 @@ from restgpt.nodes.records import (
     add_usage,
     spent_since,
 )
-from restgpt.nodes.results import shortened
+from restgpt.nodes.state.results import shortened
 from restgpt.specs import Operation
 from restgpt.tools.request.build import PreparedRequest
 

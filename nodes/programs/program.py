@@ -13,15 +13,15 @@ from dataclasses import replace
 from typing import Any, Literal, cast
 
 from restgpt.calling.call import seems_to_read, succeeded
-from restgpt.nodes.answer import ended
-from restgpt.nodes.program_calls import MAX_PAGES, functions_of, maker
-from restgpt.nodes.program_log import Begun, ProgramState, entries, offered
-from restgpt.nodes.recipes.guard import changes_of, guard_of, stop_text, to_planner, told
-from restgpt.nodes.recipes.record import of_program
-from restgpt.nodes.records import Program, ProgramEnd, Request, Step, Writer, spent_since
-from restgpt.nodes.resources import Run
-from restgpt.nodes.results import result_of, shortened
-from restgpt.nodes.rounds import step_of
+from restgpt.nodes.dialogue.answer import ended
+from restgpt.nodes.programs.calls import MAX_PAGES, functions_of, maker
+from restgpt.nodes.programs.guard import changes_of, guard_of, stop_text, to_planner, told
+from restgpt.nodes.programs.log import Begun, ProgramState, entries, offered
+from restgpt.nodes.run.resources import Run
+from restgpt.nodes.state.recipe_run import of_program
+from restgpt.nodes.state.records import Program, ProgramEnd, Request, Step, Writer, spent_since
+from restgpt.nodes.state.results import result_of, shortened
+from restgpt.nodes.state.rounds import step_of
 from restgpt.specs import Operation
 from restgpt.specs.docs.stub import stub
 from restgpt.tools.errors import ArgumentError

@@ -6,7 +6,7 @@ from itertools import takewhile
 from typing_extensions import TypedDict
 
 from restgpt.calling.call import succeeded
-from restgpt.nodes.records import ApiPlan, Decision, Program, Request, Step
+from restgpt.nodes.state.records import ApiPlan, Decision, Program, Request, Step
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.effect import seems_to_read
 

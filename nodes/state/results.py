@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import AIMessage
 
-from restgpt.nodes.notices import notices_of
-from restgpt.nodes.records import Request, Step
+from restgpt.nodes.state.notices import notices_of
+from restgpt.nodes.state.records import Request, Step
 from restgpt.prompts import fenced
 
 BACKGROUND_BUDGET = 12_000

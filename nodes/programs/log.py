@@ -9,9 +9,9 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.call import succeeded
 from restgpt.calling.record import UNSENT
-from restgpt.nodes.records import Place, Program, RecipeRun, Request, Step, Usage
-from restgpt.nodes.resources import Run
-from restgpt.nodes.rounds import RoundState
+from restgpt.nodes.run.resources import Run
+from restgpt.nodes.state.records import Place, Program, RecipeRun, Request, Step, Usage
+from restgpt.nodes.state.rounds import RoundState
 from restgpt.specs.status import is_success
 from restgpt.tools.response.store import Body, ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.program import LIMITS, Entry

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from langchain_core.messages import AIMessage
 from pydantic import BaseModel, Field
 
-from restgpt.nodes.look import whole_map
-from restgpt.nodes.records import ApiPlan
-from restgpt.nodes.resources import Run
+from restgpt.nodes.dialogue.look import whole_map
+from restgpt.nodes.run.resources import Run
+from restgpt.nodes.state.records import ApiPlan
 from restgpt.specs import Operation, UnknownOperationError
 
 MAX_CALLS = 12

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from restgpt.calling.policy import Writes
-from restgpt.nodes.today import Day
+from restgpt.nodes.run.today import Day
 from restgpt.tools.model.role import ROLES
 from restgpt.tools.model.structured import Method
 
