@@ -15,13 +15,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
+from restgpt.bench.methods.build import METHODS, build_method
 from restgpt.bench.restbench.documents import Documents, gather
 from restgpt.bench.restbench.perfect import PREFIX, references_in, scripted
 from restgpt.bench.restbench.record import Failure, GoldCall, Record, RunFolder, RunSettings, SubTask
 from restgpt.bench.restbench.suite import Item, Suite, SuiteError
 from restgpt.bench.restbench.unclosed import UnclosedResources
 from restgpt.graph.build import Graph, recursion_limit
-from restgpt.graph.methods.build import METHODS, build_method
 from restgpt.nodes.context import Context
 from restgpt.nodes.resources import Resources
 from restgpt.specs import Catalogue

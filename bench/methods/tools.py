@@ -8,9 +8,9 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
+from restgpt.bench.methods.toolbox import Tool, Toolbox, toolbox
+from restgpt.bench.methods.turns import MethodState, ended, exhausted, found, planned, trial_steps
 from restgpt.calling.call import succeeded
-from restgpt.graph.methods.toolbox import Tool, Toolbox, toolbox
-from restgpt.graph.methods.turns import MethodState, ended, exhausted, found, planned, trial_steps
 from restgpt.nodes.context import Context
 from restgpt.nodes.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.records import ApiPlan, Decision, Request, Step, ToolCall, placed, spent_since

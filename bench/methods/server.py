@@ -1,6 +1,6 @@
 """The baselines as a LangGraph server loads them, if it is started with `langgraph.baselines.json`."""
 
-from restgpt.graph.methods.build import build_method
+from restgpt.bench.methods.build import build_method
 from restgpt.graph.served_agent import ServedAgent
 
 react = ServedAgent.of(build_method("react"))

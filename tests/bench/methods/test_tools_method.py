@@ -12,8 +12,8 @@ from langgraph.types import Command
 from roles import by_role
 from scripted import Reply, ScriptedModel
 
-from restgpt.graph.methods.build import build_method
-from restgpt.graph.methods.toolbox import toolbox
+from restgpt.bench.methods.build import build_method
+from restgpt.bench.methods.toolbox import toolbox
 from restgpt.specs import Catalogue
 
 INSTRUCTION = "Add the task 'Count the chairs' to project 1"

@@ -6,7 +6,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.graph.methods.turns import (
+from restgpt.bench.methods.turns import (
     MethodState,
     check_calls_or_answer,
     ended,

@@ -7,7 +7,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.graph.methods.turns import MethodState, ended, planned, trial_steps, turn_prompt
+from restgpt.bench.methods.turns import MethodState, ended, planned, trial_steps, turn_prompt
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import ApiPlan
 from restgpt.nodes.resources import Resources

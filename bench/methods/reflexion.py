@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from restgpt.graph.methods.turns import MethodState, exhausted, trial_steps
+from restgpt.bench.methods.turns import MethodState, exhausted, trial_steps
 from restgpt.nodes.context import Context
 from restgpt.nodes.records import Decision
 from restgpt.nodes.resources import Resources

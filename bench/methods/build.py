@@ -8,12 +8,12 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
+from restgpt.bench.methods.deps import make_deps
+from restgpt.bench.methods.offline import make_answer, make_offline
+from restgpt.bench.methods.react import make_react
+from restgpt.bench.methods.reflexion import make_judge
+from restgpt.bench.methods.tools import make_tools
 from restgpt.graph.build import Graph, add_executor, add_sending, build_graph, make_resources, recursion_limit
-from restgpt.graph.methods.deps import make_deps
-from restgpt.graph.methods.offline import make_answer, make_offline
-from restgpt.graph.methods.react import make_react
-from restgpt.graph.methods.reflexion import make_judge
-from restgpt.graph.methods.tools import make_tools
 from restgpt.graph.node import node_of
 from restgpt.graph.routes import after_caller, after_parser
 from restgpt.graph.state import InputState, OutputState, State

@@ -7,7 +7,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import Field
 
-from restgpt.graph.methods.turns import (
+from restgpt.bench.methods.turns import (
     MethodState,
     check_calls_or_answer,
     ended,
