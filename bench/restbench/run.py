@@ -17,6 +17,8 @@ from pydantic import ValidationError
 
 from restgpt.bench.methods.build import METHODS, build_method
 from restgpt.bench.restbench.documents import Documents, gather
+from restgpt.bench.restbench.judges.task import Step, select
+from restgpt.bench.restbench.judges.tmdb.tasks import asked
 from restgpt.bench.restbench.perfect import PREFIX, references_in, scripted
 from restgpt.bench.restbench.record import Failure, GoldCall, Record, RunFolder, RunSettings, SubTask
 from restgpt.bench.restbench.suite import Item, Suite, SuiteError
@@ -31,8 +33,6 @@ from restgpt.tools.model.recording import Recorder
 from restgpt.tools.settings import Settings
 from restgpt.worlds import TODAY, World, open_world
 from restgpt.worlds.server import serve
-from restgpt.worlds.task import Step, select
-from restgpt.worlds.tmdb.tasks import asked
 
 log = logging.getLogger("restgpt.bench")
 

@@ -8,6 +8,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from restgpt.bench.restbench.judges.spotify.judges import Says
+from restgpt.bench.restbench.judges.spotify.tasks import SpotifyTask, own, published
+from restgpt.bench.restbench.judges.task import PlannedCall, follows, perform, shape
 from restgpt.specs import load_api
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.build import build_request
@@ -15,9 +18,6 @@ from restgpt.worlds import CREDENTIAL
 from restgpt.worlds.exchange import Reply
 from restgpt.worlds.server import serve
 from restgpt.worlds.spotify import Spotify
-from restgpt.worlds.spotify.judges import Says
-from restgpt.worlds.spotify.tasks import SpotifyTask, own, published
-from restgpt.worlds.task import PlannedCall, follows, perform, shape
 
 TASKS = [*published(), *own()]
 SEEDS = (0, 1)

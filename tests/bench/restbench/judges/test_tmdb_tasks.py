@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
+from restgpt.bench.restbench.judges.task import PlannedCall, follows, shape
+from restgpt.bench.restbench.judges.tasks import open_tasks
 from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.build import build_request
-from restgpt.worlds import CREDENTIAL, World, open_tasks, open_world
+from restgpt.worlds import CREDENTIAL, World, open_world
 from restgpt.worlds.exchange import Reply
 from restgpt.worlds.server import serve
-from restgpt.worlds.task import PlannedCall, follows, shape
 from restgpt.worlds.tmdb import words, writing
 from restgpt.worlds.tmdb.catalogue import Catalogue
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from restgpt.worlds.answer import Expectation, Names, Number, Verdict
+from restgpt.bench.restbench.judges.answer import Expectation, Names, Number, Verdict
+from restgpt.bench.restbench.judges.task import Step, Task
 from restgpt.worlds.log import LogEntry
-from restgpt.worlds.task import Step, Task
 from restgpt.worlds.toy.board import Board, Toy
 from restgpt.worlds.world import World
 

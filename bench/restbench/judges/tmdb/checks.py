@@ -6,10 +6,8 @@ Each is computed from the catalogue of the world's seed, so no model can know it
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 
-from restgpt.worlds.answer import AllOf, AnyOf, Dates, Expectation, Number, YesNo
-from restgpt.worlds.tmdb import movies, views
-from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Movie, Season, Show, Title, best_rated, kind_of
-from restgpt.worlds.tmdb.expectations import (
+from restgpt.bench.restbench.judges.answer import AllOf, AnyOf, Dates, Expectation, Number, YesNo
+from restgpt.bench.restbench.judges.tmdb.expectations import (
     AGE,
     COUNT,
     RATING,
@@ -33,6 +31,8 @@ from restgpt.worlds.tmdb.expectations import (
     titles,
     town,
 )
+from restgpt.worlds.tmdb import movies, views
+from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Movie, Season, Show, Title, best_rated, kind_of
 from restgpt.worlds.tmdb.words import DIRECTOR
 from restgpt.worlds.world import TODAY
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from restgpt.worlds.answer import Expectation, Names
+from restgpt.bench.restbench.judges.answer import Expectation, Names
+from restgpt.bench.restbench.judges.spotify.judges import Becomes, Creates, Judge, Meets, Says
 from restgpt.worlds.spotify.account import Account, Playlist
 from restgpt.worlds.spotify.catalogue import Album, Artist, Saved, Track, split_uri
-from restgpt.worlds.spotify.judges import Becomes, Creates, Judge, Meets, Says
 from restgpt.worlds.spotify.search import words_of
 
 PAUSE, PLAY = "PUT /me/player/pause", "PUT /me/player/play"

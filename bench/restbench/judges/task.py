@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from restgpt.worlds.answer import Verdict
+from restgpt.bench.restbench.judges.answer import Verdict
 from restgpt.worlds.exchange import Json, Reply
 from restgpt.worlds.log import LogEntry
 from restgpt.worlds.world import World

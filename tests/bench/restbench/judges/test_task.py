@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from restgpt.worlds import open_tasks, open_world
-from restgpt.worlds.answer import Verdict
-from restgpt.worlds.task import BrokenTaskError, Step, Task, follows, select
+from restgpt.bench.restbench.judges.answer import Verdict
+from restgpt.bench.restbench.judges.task import BrokenTaskError, Step, Task, follows, select
+from restgpt.bench.restbench.judges.tasks import open_tasks
+from restgpt.worlds import open_world
 
 CREDITS = {
     "crew": [

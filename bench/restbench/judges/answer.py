@@ -1,7 +1,6 @@
 """Judges answers in plain words: names, figures, dates, quotes, comparisons that a true answer must state."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -9,10 +8,9 @@ from functools import lru_cache
 from itertools import permutations
 from typing import Protocol
 
-from restgpt.worlds.figures import counts, dates, long_date, numbers, plain_dates
+from restgpt.bench.restbench.judges.figures import counts, dates, long_date, numbers, plain_dates
+from restgpt.worlds.text import Text, normal
 
-# Letters that Unicode does not decompose into a base letter and a mark.
-LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "ð": "d", "þ": "th"})
 YES = frozenset({"yes", "yeah", "correct", "indeed", "true", "affirmative"})
 NO = frozenset({"no", "not", "nope", "neither", "never", "false", "different", "incorrect", "cannot", "cant", "dont"})
 NO |= {"isnt", "arent", "wasnt", "werent", "doesnt", "didnt", "none", "nor", "outside", "lacks", "absent"}
@@ -58,15 +56,6 @@ class Expectation(Protocol):
     def wrong(self) -> str:
         """An answer of the same kind that is false."""
         ...
-
-
-@lru_cache(maxsize=50_000)
-def normal(text: str) -> str:
-    """`text` in lower case without diacritics, apostrophes and punctuation, with single spaces."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold().translate(LETTERS))
-    plain = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
-    plain = re.sub(r"['’`´]", "", plain).replace("&", " and ")
-    return " ".join(re.findall(r"\w+", plain.replace("_", " ")))
 
 
 def mentions(answer: str, name: str, *, longer: Iterable[str] = ()) -> bool:
@@ -327,15 +316,6 @@ def _subject(clause: list[str], position: int) -> str | None:
     # The nearest name since the last pause, or else the first of the clause.
     near = [word for word in clause[_pause(clause, position) : position] if word in marks]
     return near[-1] if near else marks[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text by `author` at `url`, as one may quote it."""
-
-    author: str
-    content: str
-    url: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from restgpt.worlds.answer import AllOf, Dates, Names, Pictures, Prefers, Quotes, Text
+from restgpt.bench.restbench.judges.answer import AllOf, Dates, Names, Pictures, Prefers, Quotes
+from restgpt.worlds.text import Text
 from restgpt.worlds.tmdb import views, words, writing
 from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Show, Title, kind_of
 

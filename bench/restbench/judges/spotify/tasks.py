@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from restgpt.bench.restbench.judges.spotify.checks import PUBLISHED
+from restgpt.bench.restbench.judges.spotify.judges import Judge
+from restgpt.bench.restbench.judges.spotify.own_checks import OWN
+from restgpt.bench.restbench.judges.task import PlannedCall, Step, Task
 from restgpt.worlds.data import read_data
 from restgpt.worlds.exchange import Json
-from restgpt.worlds.spotify.checks import PUBLISHED
 from restgpt.worlds.spotify.fixtures import STUDIO
-from restgpt.worlds.spotify.judges import Judge
-from restgpt.worlds.spotify.own_checks import OWN
-from restgpt.worlds.task import PlannedCall, Step, Task
 from restgpt.worlds.world import World
 
 # A song that no task wants and that nobody has saved.
@@ -47,14 +47,14 @@ class SpotifyTask(Task):
 @cache
 def published() -> tuple[SpotifyTask, ...]:
     """The published instructions in order; their texts are read elsewhere, so `instruction` is None."""
-    entries = read_data("spotify", "published.yaml")
+    entries = read_data(__package__, "published.yaml")
     return tuple(_task(str(index), entries[index], judge, fixture=None) for index, judge in PUBLISHED.items())
 
 
 @cache
 def own() -> tuple[SpotifyTask, ...]:
     """Our own instructions, over other entities than the published ones."""
-    entries = read_data("spotify", "tasks.yaml")
+    entries = read_data(__package__, "tasks.yaml")
     return tuple(_task(key, entries[key], judge, fixture=STUDIO) for key, judge in OWN.items())
 
 

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from restgpt.worlds.answer import (
+from restgpt.bench.restbench.judges.answer import (
     AllOf,
     AnyOf,
     Dates,
@@ -14,13 +14,12 @@ from restgpt.worlds.answer import (
     Pictures,
     Prefers,
     Quotes,
-    Text,
     YesNo,
     affirms,
     mentions,
-    normal,
 )
-from restgpt.worlds.figures import dates, numbers
+from restgpt.bench.restbench.judges.figures import dates, numbers
+from restgpt.worlds.text import Text, normal
 
 SEQUEL = Prefers("Avatar: The Way of Water", "Avatar", ("higher", "better"), ("lower", "worse"))
 REVIEW = Text("osric_17", "Come for the sextant, stay for Quillport and its rain.", "https://films.example/review/ab")

@@ -5,26 +5,26 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from restgpt.worlds.answer import Verdict
+from restgpt.bench.restbench.judges.answer import Verdict
+from restgpt.bench.restbench.judges.task import Step, Task, shape
+from restgpt.bench.restbench.judges.tmdb.checks import OWN, PUBLISHED, Truth
 from restgpt.worlds.data import read_data
 from restgpt.worlds.log import LogEntry
-from restgpt.worlds.task import Step, Task, shape
 from restgpt.worlds.tmdb.catalogue import Catalogue
-from restgpt.worlds.tmdb.checks import OWN, PUBLISHED, Truth
 from restgpt.worlds.world import World
 
 
 @cache
 def published() -> tuple[Task, ...]:
     """The published instructions in order; their texts are read elsewhere, so `instruction` is None."""
-    entries = read_data("tmdb", "published.yaml")
+    entries = read_data(__package__, "published.yaml")
     return tuple(_task(str(index), entries[index], truth) for index, truth in PUBLISHED.items())
 
 
 @cache
 def own() -> tuple[Task, ...]:
     """Our own instructions, over other entities than the published ones."""
-    entries = read_data("tmdb", "tasks.yaml")
+    entries = read_data(__package__, "tasks.yaml")
     return tuple(_task(key, entries[key], truth) for key, truth in OWN.items())
 
 
