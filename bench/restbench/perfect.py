@@ -17,11 +17,11 @@ from langchain_core.runnables import Runnable
 from pydantic import PrivateAttr
 
 from restgpt.bench.restbench.gold_program import Writer, variables_of
+from restgpt.bench.restbench.judges.task import BrokenTaskError, Step, select, shape
 from restgpt.bench.restbench.suite import Item, SuiteError
 from restgpt.tools.model.role import ROLES
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
 from restgpt.worlds import World
-from restgpt.worlds.task import BrokenTaskError, Step, select, shape
 
 PREFIX = "scripted:"
 KINDS = ("perfect", "erring", *(f"erring-{role}" for role in ROLES))

@@ -15,13 +15,15 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
+from restgpt.bench.methods.build import METHODS, build_method
 from restgpt.bench.restbench.documents import Documents, gather
+from restgpt.bench.restbench.judges.task import Step, select
+from restgpt.bench.restbench.judges.tmdb.tasks import asked
 from restgpt.bench.restbench.perfect import PREFIX, references_in, scripted
 from restgpt.bench.restbench.record import Failure, GoldCall, Record, RunFolder, RunSettings, SubTask
 from restgpt.bench.restbench.suite import Item, Suite, SuiteError
 from restgpt.bench.restbench.unclosed import UnclosedResources
 from restgpt.graph.build import Graph, recursion_limit
-from restgpt.graph.methods.build import METHODS, build_method
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.specs import Catalogue
@@ -31,8 +33,6 @@ from restgpt.tools.model.recording import Recorder
 from restgpt.tools.settings import Settings
 from restgpt.worlds import TODAY, World, open_world
 from restgpt.worlds.server import serve
-from restgpt.worlds.task import Step, select
-from restgpt.worlds.tmdb.tasks import asked
 
 log = logging.getLogger("restgpt.bench")
 

@@ -10,9 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from restgpt.bench.packages import DIRECTORY, OCTOKIT, fetch_package
+from restgpt.bench.restbench.judges.task import shape
 from restgpt.bench.restbench.suite import gold_path
 from restgpt.specs import Api, SpecError, load_api
-from restgpt.worlds.task import shape
 
 WORLDS = ("tmdb", "spotify")
 RESTBENCH = "restbench"

@@ -13,6 +13,9 @@ HEAD: Json = {
     "info": {"title": "Things", "version": "1"},
     "servers": [{"url": "https://api.example.com"}],
 }
+LEVELS = 60
+"""How many times schemas are doubled: 2^60 walks."""
+
 YAML_HEAD = "openapi: 3.1.0\ninfo: {title: Things, version: '1'}\nservers: [{url: 'https://api.example.com'}]\n"
 
 
@@ -69,15 +72,17 @@ def _reference(number: int | str) -> Json:
     return {"$ref": f"#/components/schemas/S{number}"}
 
 
-def _doubling(level: Callable[[Json], Any], last: Any = None) -> Callable[[int], bytes]:
-    """Return the builder of a document in which each schema contains the next one twice, so n levels mean 2^n walks."""
+def _doubled(
+    name: str, level: Callable[[Json], Any], *, quick: int = 24, values: tuple[Any, ...] = (), last: Any = None
+) -> Attack:
+    """Return an attack of schemas that each contain the next one twice, so n levels mean 2^n walks."""
 
     def build(size: int) -> bytes:
         schemas = {f"S{number}": level(_reference(number + 1)) for number in range(size)}
         schemas[f"S{size}"] = {"type": "integer"} if last is None else last
         return _things(_reference(0), schemas)
 
-    return build
+    return Attack(name, build, LEVELS, quick, values)
 
 
 def _schema(write: Callable[[int], Any]) -> Callable[[int], bytes]:
@@ -268,99 +273,80 @@ HARMLESS = _things({"type": "object", "properties": {"name": STRING}})
 """A document with nothing hostile in it."""
 
 EXPONENTIAL = [
-    Attack("anyOf doubled", _doubling(lambda inner: {"anyOf": [inner, inner]}), 60, 24, ("x", 1)),
-    Attack("oneOf doubled", _doubling(lambda inner: {"oneOf": [inner, inner]}), 60, 24, ("x", 1)),
-    Attack("allOf doubled", _doubling(lambda inner: {"allOf": [inner, inner]}), 60, 24, ("x", 1)),
-    Attack(
+    _doubled("anyOf doubled", lambda inner: {"anyOf": [inner, inner]}, values=("x", 1)),
+    _doubled("oneOf doubled", lambda inner: {"oneOf": [inner, inner]}, values=("x", 1)),
+    _doubled("allOf doubled", lambda inner: {"allOf": [inner, inner]}, values=("x", 1)),
+    _doubled(
         "allOf doubled, closed",
-        _doubling(lambda inner: {"allOf": [inner, inner]}, {"additionalProperties": False}),
-        60,
-        24,
-        ({"a": 1},),
+        lambda inner: {"allOf": [inner, inner]},
+        values=({"a": 1},),
+        last={"additionalProperties": False},
     ),
-    Attack(
-        "not doubled", _doubling(lambda inner: {"not": {"anyOf": [{"not": inner}, {"not": inner}]}}), 60, 16, ("x", 1)
+    _doubled(
+        "not doubled", lambda inner: {"not": {"anyOf": [{"not": inner}, {"not": inner}]}}, quick=16, values=("x", 1)
     ),
-    Attack("if doubled", _doubling(lambda inner: {"if": inner, "then": inner, "else": inner}), 60, 24, ("x", 1)),
-    Attack(
-        "fields doubled", _doubling(lambda inner: {"type": "object", "properties": {"a": inner, "b": inner}}), 60, 24
-    ),
-    Attack(
+    _doubled("if doubled", lambda inner: {"if": inner, "then": inner, "else": inner}, values=("x", 1)),
+    _doubled("fields doubled", lambda inner: {"type": "object", "properties": {"a": inner, "b": inner}}),
+    _doubled(
         "required fields doubled",
-        _doubling(lambda inner: {"type": "object", "required": ["a", "b"], "properties": {"a": inner, "b": inner}}),
-        60,
-        24,
+        lambda inner: {"type": "object", "required": ["a", "b"], "properties": {"a": inner, "b": inner}},
     ),
-    Attack(
-        "items doubled",
-        _doubling(lambda inner: {"type": "array", "prefixItems": [inner, inner], "items": inner, "minItems": 2}),
-        60,
-        24,
+    _doubled(
+        "items doubled", lambda inner: {"type": "array", "prefixItems": [inner, inner], "items": inner, "minItems": 2}
     ),
-    Attack("least items doubled", _doubling(lambda inner: {"type": "array", "items": inner, "minItems": 1000}), 60, 4),
-    Attack(
+    _doubled("least items doubled", lambda inner: {"type": "array", "items": inner, "minItems": 1000}, quick=4),
+    _doubled(
         "least fields doubled",
-        _doubling(lambda inner: {"type": "object", "additionalProperties": inner, "minProperties": 100}),
-        60,
-        6,
+        lambda inner: {"type": "object", "additionalProperties": inner, "minProperties": 100},
+        quick=6,
     ),
-    Attack("map doubled", _doubling(lambda inner: {"properties": {"a": inner}, "additionalProperties": inner}), 60, 24),
-    Attack(
+    _doubled("map doubled", lambda inner: {"properties": {"a": inner}, "additionalProperties": inner}),
+    _doubled(
         "patternProperties doubled",
-        _doubling(lambda inner: {"patternProperties": {"a": inner, "a+": inner}}),
-        60,
-        24,
-        ({"a": {"a": {"a": {}}}},),
+        lambda inner: {"patternProperties": {"a": inner, "a+": inner}},
+        values=({"a": {"a": {"a": {}}}},),
     ),
-    Attack(
+    _doubled(
         "dependentSchemas doubled",
-        _doubling(lambda inner: {"dependentSchemas": {"a": inner, "b": inner}}),
-        60,
-        24,
-        ({"a": 1, "b": 2},),
+        lambda inner: {"dependentSchemas": {"a": inner, "b": inner}},
+        values=({"a": 1, "b": 2},),
     ),
-    Attack("contains doubled", _doubling(lambda inner: {"contains": {"anyOf": [inner, inner]}}), 60, 16, ([[[[1]]]],)),
-    Attack(
+    _doubled("contains doubled", lambda inner: {"contains": {"anyOf": [inner, inner]}}, quick=16, values=([[[[1]]]],)),
+    _doubled(
         "unevaluatedProperties doubled",
-        _doubling(lambda inner: {"allOf": [inner, inner], "unevaluatedProperties": False}, {"properties": {"a": {}}}),
-        60,
-        12,
-        ({"a": 1, "b": 2},),
+        lambda inner: {"allOf": [inner, inner], "unevaluatedProperties": False},
+        quick=12,
+        values=({"a": 1, "b": 2},),
+        last={"properties": {"a": {}}},
     ),
-    Attack(
+    _doubled(
         "unevaluatedItems doubled",
-        _doubling(lambda inner: {"allOf": [inner, inner], "unevaluatedItems": False}, {"prefixItems": [{}]}),
-        60,
-        12,
-        ([1, 2],),
+        lambda inner: {"allOf": [inner, inner], "unevaluatedItems": False},
+        quick=12,
+        values=([1, 2],),
+        last={"prefixItems": [{}]},
     ),
-    Attack(
-        "siblings of references doubled", _doubling(lambda inner: {**inner, "anyOf": [inner, inner]}), 60, 20, ("x",)
+    _doubled(
+        "siblings of references doubled", lambda inner: {**inner, "anyOf": [inner, inner]}, quick=20, values=("x",)
     ),
-    Attack(
-        "nullable doubled", _doubling(lambda inner: {"nullable": True, "anyOf": [inner, inner]}), 60, 24, (None, "x")
-    ),
-    Attack(
+    _doubled("nullable doubled", lambda inner: {"nullable": True, "anyOf": [inner, inner]}, values=(None, "x")),
+    _doubled(
         "dynamicRef doubled",
-        _doubling(lambda inner: {"anyOf": [{"$dynamicRef": inner["$ref"]}, inner, inner]}),
-        60,
-        20,
-        ("x",),
+        lambda inner: {"anyOf": [{"$dynamicRef": inner["$ref"]}, inner, inner]},
+        quick=20,
+        values=("x",),
     ),
-    Attack(
+    _doubled(
         "everything doubled",
-        _doubling(
-            lambda inner: {
-                "allOf": [inner, inner],
-                "anyOf": [inner, inner],
-                "properties": {"a": inner},
-                "items": inner,
-                "additionalProperties": inner,
-            }
-        ),
-        60,
-        10,
-        ({"a": {"a": [{}]}},),
+        lambda inner: {
+            "allOf": [inner, inner],
+            "anyOf": [inner, inner],
+            "properties": {"a": inner},
+            "items": inner,
+            "additionalProperties": inner,
+        },
+        quick=10,
+        values=({"a": {"a": [{}]}},),
     ),
     Attack("a complete graph of fields", _complete, 300, 30),
     Attack("a complete graph of allOf", _complete_all_of, 300, 18),

@@ -1,1 +1,1 @@
-"""What several rigs use: free ports and scripted models."""
+"""What several rigs use: ports and processes, scripted models, an agent on a served world, memory and tables."""

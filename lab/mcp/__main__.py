@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from restgpt.bench.restbench.suite import OWN, Item, SuiteError, open_suite
+from restgpt.lab.kit.table import markdown
 from restgpt.lab.mcp.loop import Attempt, attempt
 from restgpt.lab.mcp.surfaces import SURFACES, Person
 from restgpt.tools.errors import RestgptError
@@ -113,17 +114,15 @@ async def run(surface: str, suite: str, item: Item, model: Any) -> Result:
 
 def table(results: Sequence[dict[str, Any]]) -> Iterator[str]:
     """The results as a Markdown table with one row for each surface."""
-    yield "| server | success | model calls | tool calls | input tokens | output tokens | changes | unapproved |"
-    yield "|---|---|---|---|---|---|---|---|"
+    counted = ("model calls", "tool calls", "input tokens", "output tokens")
+    rows = []
     for surface in dict.fromkeys(one["surface"] for one in results):
         own = [one for one in results if one["surface"] == surface]
-        sums = [
-            sum(one["attempt"][name] for one in own)
-            for name in ("model_calls", "tool_calls", "input_tokens", "output_tokens")
-        ]
+        sums = [sum(one["attempt"][name.replace(" ", "_")] for one in own) for name in counted]
         more = [sum(one[name] for one in own) for name in ("changes", "unapproved")]
         right = f"{sum(one['success'] for one in own)} of {len(own)}"
-        yield f"| {surface} | {right} | {' | '.join(f'{number:,}' for number in (*sums, *more))} |"
+        rows.append([surface, right, *(f"{number:,}" for number in (*sums, *more))])
+    return markdown(("server", "success", *counted, "changes", "unapproved"), rows)
 
 
 if __name__ == "__main__":

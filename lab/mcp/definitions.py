@@ -20,6 +20,7 @@ from restgpt.bench.packages import CACHE, named_document
 from restgpt.host.definitions import BUDGET, definitions, tokens_of
 from restgpt.host.direct import MOST, direct_definitions
 from restgpt.host.operations import FOUND_BUDGET, found_text
+from restgpt.lab.kit.table import markdown
 from restgpt.lab.speed.specs import DOCUMENTS, QUERIES
 from restgpt.specs import Catalogue, Operation, SpecError, load_api
 from restgpt.specs.bundled import bundled_document
@@ -80,16 +81,15 @@ def measure(name: str, path: Path) -> dict[str, Any]:
 
 def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     """The figures as a Markdown table."""
-    yield "| document | operations | tokens | direct tools | tokens | find ms | find tokens |"
-    yield "|---|---|---|---|---|---|---|"
-    for row in rows:
-        if "failed" in row:
-            yield f"| {row['document']} | not read: {row['failed'][:80]} | | | | | |"
-            continue
-        yield (
-            f"| {row['document']} | {row['operations']:,} | {row['default']:,} | {row['group']} | {row['direct']:,} "
-            f"| {row['find_ms']} | {row['find_tokens']:,} |"
-        )
+    columns = ("document", "operations", "tokens", "direct tools", "tokens", "find ms", "find tokens")
+    return markdown(columns, map(_row, rows))
+
+
+def _row(row: dict[str, Any]) -> Sequence[str]:
+    if "failed" in row:
+        return [row["document"], f"not read: {row['failed'][:80]}", "", "", "", "", ""]
+    names = ("operations", "default", "group", "direct", "find_ms", "find_tokens")
+    return [row["document"], *(f"{row[name]:,}" for name in names)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from restgpt.bench.restbench.judges.task import Task
 from restgpt.lab.recipes.pools import TEXTS, others
-from restgpt.worlds import Task, World, open_world
+from restgpt.worlds import World, open_world
 from restgpt.worlds.tmdb.search import stems
 from restgpt.worlds.world import Exchanged
 

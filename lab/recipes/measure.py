@@ -11,13 +11,13 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
+from restgpt.bench.methods.build import build_method
 from restgpt.bench.restbench.documents import gather
 from restgpt.bench.restbench.perfect import PREFIX, scripted
 from restgpt.bench.restbench.record import RunSettings
 from restgpt.bench.restbench.run import make_context
 from restgpt.bench.restbench.suite import Item, Suite
 from restgpt.graph.build import recursion_limit
-from restgpt.graph.methods.build import build_method
 from restgpt.graph.recipes.build import RecipeGraph, build_recipe
 from restgpt.lab.recipes.exchange import OtherInputs, exchanged
 from restgpt.nodes.recipes.saved_run import save_run

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from restgpt.worlds import World
-from restgpt.worlds.answer import normal
 from restgpt.worlds.spotify.account import Account, Playlist
+from restgpt.worlds.text import normal
 from restgpt.worlds.tmdb.catalogue import Catalogue
 from restgpt.worlds.world import Exchanged
 

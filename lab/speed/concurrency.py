@@ -27,6 +27,7 @@ from typing import Any, Literal, NamedTuple
 from restgpt.graph.build import Graph, build_graph
 from restgpt.lab.kit.board import board_agent, board_resources
 from restgpt.lab.kit.errand import DONE, Errand, ErrandModel, Step
+from restgpt.lab.kit.table import markdown
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.worlds import open_world
@@ -241,10 +242,7 @@ COLUMNS: dict[str, Callable[[HostFigures], str]] = {
 
 def table(found: Sequence[HostFigures]) -> str:
     """The figures as a table of Markdown, a line for each host."""
-    head, *rows = (
-        f"| {' | '.join(line)} |" for line in [COLUMNS, *([cell(one) for cell in COLUMNS.values()] for one in found)]
-    )
-    return "\n".join([head, "|---" * len(COLUMNS) + "|", *rows])
+    return "\n".join(markdown(COLUMNS, ([cell(one) for cell in COLUMNS.values()] for one in found)))
 
 
 def main() -> int:

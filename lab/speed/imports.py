@@ -17,6 +17,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from restgpt.lab.kit.table import markdown
+
 EMPTY = "pass"
 BASE = "import langgraph.graph"
 STATEMENTS = ("import restgpt", BASE, "from restgpt import load_api", "from restgpt import build_graph")
@@ -69,11 +71,11 @@ def main() -> int:
     rounds: int = parser.parse_args().rounds
     found = measure(STATEMENTS, rounds)
     base = found[BASE]
-    print("| statement | wall s | CPU s | wall s above LangGraph | times LangGraph |")
-    print("|---|---|---|---|---|")
-    for statement, item in found.items():
-        above = f"{item.wall - base.wall:+.2f} | {item.wall / base.wall:.2f}"
-        print(f"| `{statement}` | {item.wall:.2f} | {item.cpu:.2f} | {above} |")
+    rows = [
+        (f"`{name}`", f"{it.wall:.2f}", f"{it.cpu:.2f}", f"{it.wall - base.wall:+.2f}", f"{it.wall / base.wall:.2f}")
+        for name, it in found.items()
+    ]
+    print(*markdown(("statement", "wall s", "CPU s", "wall s above LangGraph", "times LangGraph"), rows), sep="\n")
     return int(found[STATEMENTS[-1]].wall - base.wall > MOST_ABOVE)
 
 

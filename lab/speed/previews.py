@@ -16,6 +16,7 @@ from typing import Any
 from langgraph.store.memory import InMemoryStore
 
 from restgpt.lab.kit.memory import forget_peak, memory, peak_mb
+from restgpt.lab.kit.table import markdown
 from restgpt.tools.response.page import read_page
 from restgpt.tools.response.preview import BUDGET, preview_body
 from restgpt.tools.response.reply import Reply
@@ -23,6 +24,7 @@ from restgpt.tools.response.sketch import CHARACTERS_PER_TOKEN
 from restgpt.tools.response.store import ResponseStore
 
 MEGABYTE = 1_000_000
+COLUMNS = ("body", "MB", "receive s", "preview s", "page s", "memory MB", "tokens of the preview", "of a page")
 
 
 def _item(number: int) -> dict[str, Any]:
@@ -95,10 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps(measure_here(given.child, given.megabytes)))
         return 0
     rows = {name: measure(name, given.megabytes) for name in BODIES}
-    print("| body | MB | receive s | preview s | page s | memory MB | tokens of the preview | of a page |")
-    print("|---|---|---|---|---|---|---|---|")
-    for name, row in rows.items():
-        print(f"| {name} | {' | '.join(f'{value:,}' for value in row.values())} |")
+    figures = ([name, *(f"{value:,}" for value in row.values())] for name, row in rows.items())
+    print(*markdown(COLUMNS, figures), sep="\n")
     return 1 if any(row["tokens"] > BUDGET for row in rows.values()) else 0
 
 

@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from restgpt.lab.kit.table import markdown
 from restgpt.lab.speed.search_page import search_page
 from restgpt.lab.speed.timing import p95, times
 from restgpt.tools.sandbox.backend import SandboxBackend
@@ -131,11 +132,9 @@ def spread(taken: Sequence[float]) -> dict[str, float]:
 
 def table(found: dict[str, list[float]], write: Callable[[str], object]) -> None:
     """Write a line for each case."""
-    write("| one run of | minimum ms | median ms | p95 ms |")
-    write("|---|---|---|---|")
-    for name, taken in found.items():
-        figures = spread(taken)
-        write(f"| {name} | {figures['minimum']} | {figures['median']} | {figures['p95']} |")
+    rows = ([name, *spread(taken).values()] for name, taken in found.items())
+    for line in markdown(("one run of", "minimum ms", "median ms", "p95 ms"), rows):
+        write(line)
 
 
 def main() -> None:

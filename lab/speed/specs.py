@@ -12,12 +12,13 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from restgpt.bench.packages import CACHE, named_document
 from restgpt.lab.kit.memory import peak_mb
+from restgpt.lab.kit.table import markdown
 
 DOCUMENTS = ("stripe", "github", "msgraph")
 QUERIES = (
@@ -141,32 +142,29 @@ def compare(cache: Path, peers: Path | None) -> dict[str, Any]:
 
 def table(report: Mapping[str, Any]) -> str:
     """Write the report as Markdown tables."""
-    lines = [
-        "| document | operations | run | load ms | docs ms | search index ms | query ms | peak MB | with search MB |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+    timed = ("load", "docs", "search index", "query")
+    rows: list[Sequence[object]] = []
     for name, entry in report.items():
         for run in ("cold", "first", "warm"):
             found = entry[run]
-            cells = [found[key] * 1000 for key in ("load", "docs", "search index", "query")]
-            lines.append(
-                f"| {name} ({entry['megabytes']} MB) | {found['operations']} | {run} | "
-                + " | ".join(f"{cell:.1f}" for cell in cells)
-                + f" | {found['peak_mb']} | {found['peak_mb_search']} |"
-            )
+            cells = [f"{found[key] * 1000:.1f}" for key in timed]
+            document = f"{name} ({entry['megabytes']} MB)"
+            rows.append([document, found["operations"], run, *cells, found["peak_mb"], found["peak_mb_search"]])
+    columns = ("document", "operations", "run", *(f"{name} ms" for name in timed), "peak MB", "with search MB")
+    lines = [*markdown(columns, rows)]
     if any("fastmcp" in entry for entry in report.values()):
-        lines += ["", "| document | peer | CPU s | peak MB | times our cold load |", "|---|---|---|---|---|"]
-        for name, entry in report.items():
-            lines += [_peer_row(name, peer, entry) for peer in ("fastmcp", "langchain") if entry.get(peer)]
+        peers = [(name, peer) for name in report for peer in ("fastmcp", "langchain") if report[name].get(peer)]
+        rows = [[name, peer, *_peer_cells(report[name], peer)] for name, peer in peers]
+        lines += ["", *markdown(("document", "peer", "CPU s", "peak MB", "times our cold load"), rows)]
     return "\n".join(lines)
 
 
-def _peer_row(name: str, peer: str, entry: Mapping[str, Any]) -> str:
+def _peer_cells(entry: Mapping[str, Any], peer: str) -> Sequence[object]:
     found = entry[peer]
     if "failed" in found:
-        return f"| {name} | {peer} | {found['failed']} | | |"
+        return [found["failed"], "", ""]
     ratio = found["load"] / max(entry["cold"]["load"], 1e-4)
-    return f"| {name} | {peer} | {found['load']:.2f} | {found['peak_mb']} | {ratio:.0f} |"
+    return [f"{found['load']:.2f}", found["peak_mb"], f"{ratio:.0f}"]
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ The goal is an event within 100 ms.
 import argparse
 import asyncio
 import json
-import statistics
 import sys
 import tempfile
 import time
@@ -17,6 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -24,6 +24,7 @@ from pydantic import PrivateAttr
 
 from restgpt.graph.build import Graph
 from restgpt.lab.kit.board import board_agent, board_resources
+from restgpt.lab.kit.table import markdown
 from restgpt.lab.speed.timing import p95
 from restgpt.nodes.run.context import Context
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
@@ -124,15 +125,13 @@ def _read(parts: Sequence[tuple[float, Any]]) -> Streamed:
 
 def table(found: dict[str, Delays]) -> str:
     """The figures as a table of Markdown, a line for each way to stream."""
-    head = (
-        "| streamed by | first event: median ms | 95th percentile | most | from there to the first request: median ms |"
-    )
-    rows = [
-        f"| {name} | {statistics.median(delays.event_ms):.1f} | {p95(delays.event_ms):.1f} | "
-        f"{delays.slowest:.1f} | {statistics.median(delays.request_ms):.1f} |"
+    columns = ("streamed by", "first event: median ms", "95th percentile", "most")
+    figures = {
+        name: (median(delays.event_ms), p95(delays.event_ms), delays.slowest, median(delays.request_ms))
         for name, delays in found.items()
-    ]
-    return "\n".join([head, "|---" * 5 + "|", *rows])
+    }
+    rows = ([name, *(f"{value:.1f}" for value in values)] for name, values in figures.items())
+    return "\n".join(markdown([*columns, "from there to the first request: median ms"], rows))
 
 
 def main() -> int:

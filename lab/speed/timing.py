@@ -24,5 +24,5 @@ def times(run: Callable[[], Result], rounds: int, *, fault_of: Callable[[Result]
 
 
 def p95(taken: Sequence[float]) -> float:
-    """Return the 95th percentile: the least time that is not below 95 % of them."""
+    """Return the 95th percentile, a time that at least 95 % of them do not exceed."""
     return sorted(taken)[min(len(taken) - 1, int(len(taken) * 0.95))]

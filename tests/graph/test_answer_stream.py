@@ -17,8 +17,8 @@ from langgraph.store.memory import InMemoryStore
 from roles import call, end, plan, program, select
 from streaming import PIECE, ChatClient, StreamingModel
 
+from restgpt.bench.methods.build import build_method
 from restgpt.graph.build import Graph, build_graph
-from restgpt.graph.methods.build import build_method
 from restgpt.tools.model.errors import ModelReplyError
 from restgpt.tools.model.provider import resolve_model
 

@@ -56,7 +56,7 @@ def test_importing_the_agent_touches_nothing_and_loads_only_what_it_needs(tmp_pa
 
 def test_the_default_server_loads_no_baseline_and_touches_nothing(tmp_path: Path) -> None:
     found = imported("import restgpt.graph.server", tmp_path)
-    assert [name for name in found["modules"] if name.startswith("restgpt.graph.methods")] == []
+    assert [name for name in found["modules"] if name.startswith("restgpt.bench.methods")] == []
     assert found["seen"] == []
 
 

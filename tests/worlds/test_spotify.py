@@ -8,14 +8,14 @@ import jsonschema
 import pytest
 import yaml
 
+from restgpt.bench.restbench.judges.spotify.changes import changes
+from restgpt.bench.restbench.judges.spotify.tasks import own, published
 from restgpt.specs import Api, load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.worlds import open_world
 from restgpt.worlds.exchange import Reply, Request
 from restgpt.worlds.spotify import Spotify
-from restgpt.worlds.spotify.changes import changes
 from restgpt.worlds.spotify.search import find, parse, words_of
-from restgpt.worlds.spotify.tasks import own, published
 
 FOREIGN = "Folk After Dark"
 

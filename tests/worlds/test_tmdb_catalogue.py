@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from restgpt.worlds import TODAY, open_tasks, open_world
-from restgpt.worlds.answer import normal
-from restgpt.worlds.tmdb import checks, views
+from restgpt.bench.restbench.judges.tasks import open_tasks
+from restgpt.bench.restbench.judges.tmdb import checks
+from restgpt.worlds import TODAY, open_world
+from restgpt.worlds.text import normal
+from restgpt.worlds.tmdb import views
 from restgpt.worlds.tmdb.catalogue import Catalogue, Job
 from restgpt.worlds.tmdb.entities import OWN, PUBLISHED
 from restgpt.worlds.tmdb.search import stems

@@ -235,7 +235,7 @@ def new_id(rng: random.Random) -> str:
 @cache
 def open_catalogue(seed: int) -> Catalogue:
     """The catalogue of `seed`, built once per process."""
-    return _Builder(Catalogue(seed, read_data("spotify", "names.yaml"))).build()
+    return _Builder(Catalogue(seed, read_data("restgpt.worlds.spotify", "names.yaml"))).build()
 
 
 def _only(name: str, found: Iterable[Named]) -> Named:

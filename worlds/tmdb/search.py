@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from typing import Any
 
-from restgpt.worlds.answer import normal
 from restgpt.worlds.exchange import Call, Json
 from restgpt.worlds.routing import Routes
+from restgpt.worlds.text import normal
 from restgpt.worlds.tmdb import views
 from restgpt.worlds.tmdb.catalogue import Catalogue
 

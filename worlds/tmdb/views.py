@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from restgpt.worlds.answer import Text
 from restgpt.worlds.exchange import Call, RefusalError
 from restgpt.worlds.routing import Handler
+from restgpt.worlds.text import Text
 from restgpt.worlds.tmdb import words, writing
 from restgpt.worlds.tmdb.catalogue import (
     Catalogue,

@@ -6,7 +6,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from restgpt.worlds.answer import Text
+from restgpt.worlds.text import Text
 from restgpt.worlds.tmdb import words
 from restgpt.worlds.tmdb.catalogue import digest
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from restgpt.bench.restbench.check import CheckReport, check_suite
+from restgpt.bench.restbench.judges.answer import Verdict
+from restgpt.bench.restbench.judges.task import Check
 from restgpt.bench.restbench.suite import OWN, Item, Suite, open_suite
 from restgpt.worlds import World
-from restgpt.worlds.answer import Verdict
 from restgpt.worlds.log import LogEntry
-from restgpt.worlds.task import Check
 
 
 @pytest.mark.slow

@@ -10,10 +10,11 @@ import pytest
 
 from restgpt.bench.restbench.check import is_question
 from restgpt.bench.restbench.gold_program import Writer, code_of, variables_of
+from restgpt.bench.restbench.judges.task import Step, Task, shape
+from restgpt.bench.restbench.judges.tasks import open_tasks
 from restgpt.bench.restbench.perfect import Script, whole_program
 from restgpt.specs import Operation
-from restgpt.worlds import NAMES, Task, World, open_tasks, open_world
-from restgpt.worlds.task import Step, shape
+from restgpt.worlds import NAMES, World, open_world
 
 CREDITS = {
     "crew": [

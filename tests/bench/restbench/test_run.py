@@ -12,6 +12,7 @@ from benchrecords import settings
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from scripted import ScriptedModel
 
+from restgpt.bench.methods.build import METHODS
 from restgpt.bench.restbench.attribution import attribute
 from restgpt.bench.restbench.documents import ELSEWHERE
 from restgpt.bench.restbench.metrics import score
@@ -20,7 +21,6 @@ from restgpt.bench.restbench.record import Record, RunFolder, RunSettings
 from restgpt.bench.restbench.run import ABLATIONS, ModelFor, Runner, check_settings, model_for
 from restgpt.bench.restbench.suite import SuiteError, open_suite
 from restgpt.bench.restbench.unclosed import UnclosedCatalogue
-from restgpt.graph.methods.build import METHODS
 from restgpt.specs import Catalogue
 from restgpt.tools.model.errors import ModelUnavailableError, NoModelError
 from restgpt.tools.model.role import ROLES

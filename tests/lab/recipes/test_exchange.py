@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from restgpt.bench.restbench.judges.task import PlannedCall, Step, Task, perform
+from restgpt.bench.restbench.judges.tasks import open_tasks
 from restgpt.lab.recipes.exchange import OtherInputs, asked_for, exchanged
-from restgpt.worlds import Task, open_tasks, open_world
-from restgpt.worlds.task import PlannedCall, Step, perform
+from restgpt.worlds import open_world
 
 
 def task_of(world: str, key: str, *, own: bool = True) -> Task:

@@ -1,0 +1,1 @@
+"""The tasks of the simulated film database and their checks."""
