@@ -7,7 +7,7 @@ A star marks required arguments and fields, a question mark a value that may be 
 type is a text. Of a long result the fields that programs need come first, the names of the others after an ellipsis.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -15,16 +15,18 @@ from itertools import count, islice
 from typing import Any
 
 from restgpt.specs.docs.documentation import TOKEN
+from restgpt.specs.docs.families import fold
 from restgpt.specs.docs.focus import ALWAYS, PARTLY, VALUED, Relevance, focus_of
 from restgpt.specs.docs.keyword import BODY, PAGES, Keyword, body_shape, keywords
 from restgpt.specs.docs.notation import DEFAULT_MOST
 from restgpt.specs.docs.plain_text import plain_text
+from restgpt.specs.docs.sentences import beyond, chosen, says_more, sentences
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.summary import first_sentence
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
-from restgpt.specs.search.stemmer import STOP_STEMS, stems, words
+from restgpt.specs.search.stemmer import stems, words
 
 PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
 FORMATS = {
@@ -58,11 +60,12 @@ LIST_DEPTH = 2
 LARGEST_BOUND = 100_000
 # The names of arguments may take this many times the room: an argument that is not shown is never given.
 NAMES_MOST = 3
-# Characters of the summary, of a parameter's description, and of the least description that is worth its room.
-SUMMARY_MOST, SUMMARY_LEAST, NOTE_MOST, NOTE_LEAST = 120, 40, 80, 12
-# Characters for the enumerated values of a required and of an optional argument, from generous to few; an optional
-# argument has no type from 0 on.
-VALUES_MOST = ((400, 400), (120, 60), (120, 30), (120, 0), (30, 0))
+# The part of the room that sentences which state a rule may take.
+RULES_PART = 2
+# Characters of the summary, of a parameter's description, and of one that states a rule; names before a shared one.
+SUMMARY_MOST, SUMMARY_LEAST, NOTE_MOST, RULE_NOTE, NAMED_MOST = 120, 40, 80, 160, 3
+# Characters for the enumerated values of a required and of an optional argument, from generous to few.
+VALUES_MOST = ((400, 400), (120, 60), (120, 30), (30, 12))
 # Names of fields that programs need, and of those that they rarely do, besides `ALWAYS`.
 USEFUL = frozenset(
     words(
@@ -103,8 +106,11 @@ def signature(
     types: Types = NO_TYPES,
     relevance: Relevance | None = None,
     reads: Callable[[Operation], bool] = seems_to_read,
+    rules: int | None = None,
 ) -> str:
     """Write an operation as a typed function in about `budget` tokens of four characters.
+
+    The sentences that state a rule come first; they take at most `rules` characters, if None half of the budget.
 
     A long result keeps the fields that match the words of `focus`. `seen`, the shape of earlier answers as text, is
     appended. `types` names the schemas, by reference, that are written elsewhere. `relevance` is that of the focus, if
@@ -114,7 +120,8 @@ def signature(
     shown = f"\n  seen: {plain_text(seen, room // 2)}" if seen else ""
     found = relevance or Relevance(operation.document, focus_of(focus))
     with within(STEPS_MOST, operation.document.allowance):
-        text = _Writer(operation, name, found, types, is_read=reads(operation)).text(room - len(shown))
+        writer = _Writer(operation, name, found, types, is_read=reads(operation))
+        text = writer.text(room - len(shown), room // RULES_PART if rules is None else rules)
     return text + shown
 
 
@@ -134,10 +141,18 @@ class _Writer:
         self._relevance = relevance
         self._types = types
         self._keywords = keywords(operation)
+        self._families = fold(self._keywords, self._type_of)
+        self._listed = [item for item in self._keywords if item.name not in self._families.folded]
 
-    def text(self, room: int) -> str:
+    def _type_of(self, item: Keyword) -> str:
+        return _type(Shape(self._operation.document, item.parameter.schema, request=True), FIELD_VALUES)
+
+    def text(self, room: int, rules: int) -> str:
         summary = self._summary(max(SUMMARY_LEAST, min(SUMMARY_MOST, room // 4)))
-        left = room - len(self._name) - len("() -> \n  ") - len(summary)
+        prose = beyond(self._operation.description, summary)
+        ruled = " ".join(chosen(prose, 0, rules))
+        families = "".join(f"\n  {line}" for line in self._families.lines)
+        left = room - len(self._name) - len("() -> \n  ") - len(summary) - len(ruled) - len(families)
         arguments = self._arguments(int(left * ARGUMENTS_SHARE), NAMES_MOST * room)
         left -= len(arguments)
         body = self._body(int(left * BODY_SHARE))
@@ -145,8 +160,10 @@ class _Writer:
         left -= len(body) + 2
         result = self._result(max(RESULT_LEAST, int(left * RESULT_SHARE) if room >= ROOMY else left))
         left -= len(result)
-        line = " ".join(part for part in (summary, *self._notes(left, summary)) if part)
-        return f"{self._name}({inside}) -> {result}" + (f"\n  {line}" if line else "")
+        told = " ".join(chosen(prose, len(ruled) + left, rules))
+        left -= len(told) - len(ruled)
+        line = " ".join(part for part in (summary, told, *self._notes(left, f"{summary} {told}")) if part)
+        return f"{self._name}({inside}) -> {result}" + (f"\n  {line}" if line else "") + families
 
     def _summary(self, most: int) -> str:
         text = self._operation.summary or first_sentence(self._operation.description)
@@ -155,27 +172,43 @@ class _Writer:
         return f"{old}{line}" + ("." if line and line[-1].isalnum() else "")
 
     def _arguments(self, room: int, most: int) -> str:
-        """Write the arguments with fewer enumerated values, then without types, until they fit in `room`.
+        """Write the arguments with fewer enumerated values until they fit in `room`.
 
-        If they never do, they take more room, but beyond `most` some are left out.
+        If they never do, required ones and as many others as fit have their types, and the rest is named; beyond
+        `most` characters some are left out.
         """
         texts: list[str] = []
         for needed, other in VALUES_MOST:
-            texts = [self._argument(item, needed if item.required else other) for item in self._keywords]
+            texts = [self._argument(item, needed if item.required else other) for item in self._listed]
             if len(", ".join(texts)) <= room:
                 return ", ".join(texts)
+        texts = self._typed_first(texts, room)
         return ", ".join(texts) if len(", ".join(texts)) <= most else self._some(texts, most)
+
+    def _by_worth(self) -> list[int]:
+        """Order the listed arguments: required ones, then those of the focus, then as the document has them."""
+        return sorted(
+            range(len(self._listed)), key=lambda n: (not self._listed[n].required, -self._score(self._listed[n]))
+        )
+
+    def _typed_first(self, texts: Sequence[str], room: int) -> list[str]:
+        """Write arguments by name, and those of the most worth with their types while these fit."""
+        written = [text if item.required else item.name for item, text in zip(self._listed, texts, strict=True)]
+        left = room - len(", ".join(written))
+        for number in self._by_worth():
+            left -= len(texts[number]) - len(written[number])
+            if left < 0:
+                break
+            written[number] = texts[number]
+        return written
 
     def _some(self, texts: list[str], room: int) -> str:
         """Keep the required arguments, those of the focus, and as many others as fit."""
-        order = sorted(
-            range(len(texts)), key=lambda n: (not self._keywords[n].required, -self._score(self._keywords[n]))
-        )
         kept: set[int] = set()
         left = room - len(", … 100 more")
-        for number in order:
+        for number in self._by_worth():
             left -= len(texts[number]) + 2
-            if left >= 0 or self._keywords[number].required:
+            if left >= 0 or self._listed[number].required:
                 kept.add(number)
         return ", ".join([*(texts[number] for number in sorted(kept)), f"… {len(texts) - len(kept)} more"])
 
@@ -185,8 +218,6 @@ class _Writer:
         return self._relevance.of_field(item.field, {**schema, **described})
 
     def _argument(self, item: Keyword, values: int) -> str:
-        if not values:
-            return item.name
         shape = Shape(self._operation.document, item.parameter.schema, request=True)
         has_fields = shape.has_fields
         tree = _Tree(shape, self._relevance, NO_TYPES, request=True) if has_fields else None
@@ -236,26 +267,28 @@ class _Writer:
         shape = Shape(self._operation.document, media.schema)
         return _Tree(shape, self._relevance, self._types, request=False).text(room)
 
-    def _notes(self, room: int, summary: str) -> Iterator[str]:
-        """Write what the description says beyond the summary, and the parameters' descriptions, while they fit."""
-        known = set(stems(summary))
-        whole = plain_text(self._operation.description, len(self._operation.description))
-        text = plain_text(whole.removeprefix(summary.removesuffix("…")).strip(), room - 1)
-        if len(text) >= NOTE_LEAST and _says_more(text, known):
-            room -= len(text) + 1
-            yield text
+    def _notes(self, room: int, known: str) -> Iterator[str]:
+        """Write the descriptions of parameters while they fit: rules first, then those of the focus."""
+        said = frozenset(stems(known))
+        notes: dict[str, list[str]] = {}
+        rules: dict[str, bool] = {}
         for item in sorted(self._keywords, key=lambda item: (-self._score(item), item.location == "path")):
             schema = Shape(self._operation.document, item.parameter.schema)
-            said = plain_text(item.parameter.description or schema.description, min(NOTE_MOST, room))
-            note = f"{item.name}: {said}"
-            if len(note) < room and _says_more(said, {*known, *stems(item.name)}):
+            found = sentences(item.parameter.description or schema.description)
+            ruled = [sentence.text for sentence in found if sentence.is_rule]
+            text = plain_text(
+                " ".join(ruled or [sentence.text for sentence in found]), RULE_NOTE if ruled else NOTE_MOST
+            )
+            if says_more(text, said | frozenset(stems(item.name))):
+                notes.setdefault(text, []).append(item.name)
+                rules[text] = rules.get(text, False) or bool(ruled)
+        for text in sorted(notes, key=lambda text: not rules[text]):
+            names = notes[text]
+            listed = ", ".join(names[:NAMED_MOST]) + (", …" if len(names) > NAMED_MOST else "")
+            note = f"{listed}: {text if text[-1] in '.…' else text + '.'}"
+            if len(note) < room:
                 room -= len(note) + 1
-                yield note if note[-1] in ".…" else f"{note}."
-
-
-def _says_more(text: str, known: set[str]) -> bool:
-    """Tell whether a text has at least two words that are not known yet."""
-    return len(set(stems(text)) - STOP_STEMS - known - {"id"}) > 1
+                yield note
 
 
 @dataclass(slots=True)
