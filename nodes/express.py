@@ -299,7 +299,7 @@ def _distinct(operations: Iterable[Operation]) -> list[Operation]:
 
 
 def _functions(run: Run, found: Sequence[Operation], named: Sequence[Operation], wanted: str) -> str:
-    """Write the signatures of functions, longer ones of the few that were asked for by name, and what these leave out."""
+    """Write the signatures of functions; of the few that were asked for by name, also what these leave out."""
     budget = run.context.documentation_budget
     few = list(named[:MOST_WHOLE])
     others = [operation for operation in _distinct(found)[:MOST_SHOWN] if operation not in few]

@@ -44,6 +44,8 @@ def unsaid(operation: Operation, shown: str, *, budget: int, focus: str = "") ->
 
 def _is_news(line: str, known: frozenset[str], wanted: frozenset[str] | None) -> bool:
     """Tell whether a line has new words: of a request any, of an answer (with `wanted`) those that a caller uses."""
+    if line.startswith("answers ") and line.endswith("{"):
+        return False
     head, _, text = line.partition(": ")
     new = frozenset(stems(line)) - known
     if wanted is None or not new:
