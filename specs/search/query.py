@@ -114,7 +114,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query: the weight of each stem, its clauses, and whether it mentions a person or a name or asks for a change."""
+    """A query: the weight of each stem, its clauses, and whether it mentions a person or a name or seeks a change."""
 
     weights: dict[str, float]
     clauses: tuple[Clause, ...]
