@@ -7,9 +7,10 @@ A star marks required arguments and fields, a question mark a value that may be 
 type is a text. Of a long result the fields that programs need come first, the names of the others after an ellipsis.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from heapq import heappop, heappush
 from itertools import count, islice
 from typing import Any
@@ -56,6 +57,15 @@ RESULT_LEAST = 60
 # Words in the names of arguments and fields that lead from page to page, and how deep the list of a page may be.
 PAGING = frozenset({"page", "offset", "limit", "cursor", "next", "skip", "start", "marker", "token"})
 LIST_DEPTH = 2
+# Words in the names of arguments that only a list in pages has.
+TURNING = frozenset({"page", "offset", "cursor"})
+# How many changes on the same path, or below it, are searched for the values of a filter.
+SIBLINGS_MOST = 3
+# What is said of an argument for the version of a resource, by its header in lower case.
+CONDITIONS = {
+    "if-match": "is not sent by itself: pass headers(answer)['etag'] of an answer that read it.",
+    "if-unmodified-since": "is not sent by itself.",
+}
 # A larger maximum of a number says nothing.
 LARGEST_BOUND = 100_000
 # The names of arguments may take this many times the room: an argument that is not shown is never given.
@@ -91,6 +101,9 @@ LEVEL, TOUCHED_LEVEL, POINT, INHERITED = 3, 1, 3, 0.5
 # More lists of objects than these are details; fewer are what was asked for.
 LISTS_MOST = 2
 
+_NULL = re.compile(r"\b([A-Za-z_]\w*)\??: null(?![\w |])", re.ASCII)
+_ALWAYS_NULL = re.compile(r"always null: ([\w?]+(?:, [\w?]+)*)(?=[},])", re.ASCII)
+
 Types = Mapping[str, str]
 """The names of schemas by their references."""
 NO_TYPES: Types = {}
@@ -121,6 +134,7 @@ def signature(
     found = relevance or Relevance(operation.document, focus_of(focus))
     with within(STEPS_MOST, operation.document.allowance):
         writer = _Writer(operation, name, found, types, is_read=reads(operation))
+        shown = writer.with_types(shown)
         text = writer.text(room - len(shown), room // RULES_PART if rules is None else rules)
     return text + shown
 
@@ -160,9 +174,11 @@ class _Writer:
         left -= len(body) + 2
         result = self._result(max(RESULT_LEAST, int(left * RESULT_SHARE) if room >= ROOMY else left))
         left -= len(result)
+        conditions = [f"{item.name} {CONDITIONS[item.field.lower()]}" for item in self._keywords if _is_condition(item)]
+        left -= sum(len(text) + 1 for text in conditions)
         told = " ".join(chosen(prose, len(ruled) + left, rules))
         left -= len(told) - len(ruled)
-        line = " ".join(part for part in (summary, told, *self._notes(left, f"{summary} {told}")) if part)
+        line = " ".join(part for part in (summary, told, *conditions, *self._notes(left, f"{summary} {told}")) if part)
         return f"{self._name}({inside}) -> {result}" + (f"\n  {line}" if line else "") + families
 
     def _summary(self, most: int) -> str:
@@ -222,6 +238,10 @@ class _Writer:
         has_fields = shape.has_fields
         tree = _Tree(shape, self._relevance, NO_TYPES, request=True) if has_fields else None
         kind = tree.text(values) if tree else _type(shape, values)
+        if kind in ("str", "[str]") and item.location == "query" and (known := self._values.get(item.field)):
+            listed = "|".join(map(repr, known))
+            if len(listed) <= values:
+                kind = f"[{listed}]" if kind == "[str]" else listed
         default = shape.flat.get("default")
         if item.required:
             return f"{item.name}*: {kind}"
@@ -229,6 +249,72 @@ class _Writer:
         if _is_plain(default) and kind == PYTHON.get(next(iter(shape.kinds), "")):
             return f"{item.name}={default!r}{_most(shape)}"
         return f"{item.name}: {kind}{_default(shape)}{_most(shape)}"
+
+    @cached_property
+    def _values(self) -> Mapping[str, tuple[Any, ...]]:
+        """The enumerated texts of the fields by name, which hold for a filter of the same name, too."""
+        found = {name: (shape.items or shape).values for name, shape in self._fields.items()}
+        return {
+            name: values
+            for name, values in found.items()
+            if len(values) > 1 and all(isinstance(value, str) for value in values)
+        }
+
+    @cached_property
+    def _fields(self) -> Mapping[str, Shape]:
+        """The fields of the answer and of the bodies of changes by name; one with values before one without."""
+        found: dict[str, Shape] = {}
+        for shape in (*self._answered(), *self._changed()):
+            for name, inner in islice(shape.fields.items(), REACHED_MOST):
+                if name not in found or not (found[name].items or found[name]).values:
+                    found[name] = inner
+        return found
+
+    def with_types(self, seen: str) -> str:
+        """Write the types, if the document has them, of fields that were always null in a learned shape."""
+
+        def typed(name: str, before: str) -> str:
+            kind = _type(self._fields[name], FIELD_VALUES) if name in self._fields else "any"
+            return before if kind == "any" else f"{before} (else {kind})"
+
+        def listed(match: re.Match[str]) -> str:
+            names = match[1].split(", ")
+            return f"always null: {', '.join(typed(name.rstrip('?'), name) for name in names)}"
+
+        seen = _ALWAYS_NULL.sub(listed, seen)
+        return _NULL.sub(lambda match: typed(match[1], match[0]), seen)
+
+    def _answered(self) -> Iterator[Shape]:
+        """Yield the objects of the answer: itself or its items, and the items of its lists."""
+        response = self._operation.response()
+        media = response.preferred if response is not None else None
+        if media is None:
+            return
+        shape = Shape(self._operation.document, media.schema)
+        shape = shape.items or shape
+        yield shape
+        for inner in islice(shape.fields.values(), REACHED_MOST):
+            if inner.items is not None:
+                yield inner.items
+
+    def _changed(self) -> Iterator[Shape]:
+        """Yield the bodies of changes on the path of a read, or of an item below it."""
+        path = self._operation.path.rstrip("/")
+        if not self._is_read:
+            return
+        below = (
+            item
+            for item in self._operation.api.operations
+            if item.method in ("POST", "PUT", "PATCH")
+            and (
+                item.path == path
+                or (item.path.startswith(f"{path}/{{") and item.path.count("/") == path.count("/") + 1)
+            )
+        )
+        for item in islice(below, SIBLINGS_MOST):
+            shape = body_shape(item)
+            if shape is not None:
+                yield shape
 
     def _body(self, room: int) -> str:
         shape = body_shape(self._operation)
@@ -251,6 +337,10 @@ class _Writer:
         body = body_shape(self._operation)
         names = [*(item.name for item in self._keywords), *(body.fields if body is not None else ())]
         asked = not PAGING.isdisjoint(word for name in names for word in words(name))
+        turned = any(not TURNING.isdisjoint(words(item.name)) for item in self._keywords)
+        if turned and not shape.has_fields and set(shape.kinds) <= {"object"}:
+            # The document does not describe the answer, but only lists have pages.
+            return f"{PAGES}=1"
         told = not PAGING.isdisjoint(islice(shape.names(), REACHED_MOST))
         return f"{PAGES}=1" if (asked or told) and _has_list(shape) else ""
 
@@ -289,6 +379,11 @@ class _Writer:
             if len(note) < room:
                 room -= len(note) + 1
                 yield note
+
+
+def _is_condition(item: Keyword) -> bool:
+    """Tell whether an argument is a header with the version of the resource."""
+    return item.location == "header" and item.field.lower() in CONDITIONS
 
 
 @dataclass(slots=True)

@@ -1,6 +1,7 @@
 """Guards that sentences which state a rule keep their room in the texts of operations."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -118,3 +119,63 @@ def test_no_operation_of_a_bundled_document_loses_a_rule(name: str) -> None:
     found = report(name, load_api(Path(str(bundled_document(name)))))
     assert found.operations
     assert found.missing == []
+
+
+VERSIONED: dict[str, Any] = {
+    "openapi": "3.0.0",
+    "info": {"title": "Jobs", "version": "1"},
+    "paths": {
+        "/jobs": {
+            "get": {
+                "operationId": "list_jobs",
+                "parameters": [
+                    {"name": "state", "in": "query", "schema": {"type": "string"}},
+                    {"name": "page", "in": "query", "schema": {"type": "integer"}},
+                ],
+                "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": {}}}}},
+            }
+        },
+        "/jobs/{id}": {
+            "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}],
+            "patch": {
+                "operationId": "change_job",
+                "parameters": [{"name": "If-Match", "in": "header", "schema": {"type": "string"}}],
+                "requestBody": {
+                    "content": {
+                        "application/json": {
+                            "schema": {
+                                "type": "object",
+                                "properties": {
+                                    "state": {"type": "string", "enum": ["open", "done"]},
+                                    "priority": {"type": "integer"},
+                                },
+                            }
+                        }
+                    }
+                },
+                "responses": {"200": {"description": "OK"}},
+            },
+        },
+    },
+}
+
+
+def test_the_values_of_a_change_stand_at_the_filter_of_the_same_name() -> None:
+    assert "state: 'open'|'done'" in signature(load_api(VERSIONED).operation("list_jobs"), "list_jobs", budget=100)
+
+
+def test_a_list_whose_answer_nobody_describes_has_pages() -> None:
+    assert "pages=1" in signature(load_api(VERSIONED).operation("list_jobs"), "list_jobs", budget=100)
+
+
+def test_a_field_seen_only_as_null_has_the_type_that_a_change_tells() -> None:
+    operation = load_api(VERSIONED).operation("list_jobs")
+    text = signature(operation, "list_jobs", budget=100, seen="[{id, priority: null}]")
+    assert "priority: null (else int)" in text
+    text = signature(operation, "list_jobs", budget=100, seen="[{id, always null: priority, other}]")
+    assert "always null: priority (else int), other}" in text
+
+
+def test_an_operation_that_takes_a_version_says_where_it_comes_from() -> None:
+    text = signature(load_api(VERSIONED).operation("change_job"), "change_job", budget=100)
+    assert "If_Match is not sent by itself: pass headers(answer)['etag']" in text
