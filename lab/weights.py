@@ -105,7 +105,11 @@ def main() -> None:
         "--leave-one-out", action="store_true", help="also measure each document without learning on it"
     )
     options = parser.parse_args()
-    parts = [*(read_world(world, options.restbench) for world in WORLDS), *read_part("tuning", options.cache)]
+    parts = [
+        *(read_world(world, options.restbench) for world in WORLDS),
+        *read_part("tuning", options.cache),
+        *read_part("changes_tuning", options.cache),
+    ]
     samples = [Sample.of(part) for part in parts]
     weights = learn(samples, rounds=options.rounds)
     print(weights)

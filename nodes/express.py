@@ -26,17 +26,24 @@ from restgpt.nodes.state.records import Program, RecipeRun, Request, Step, Usage
 from restgpt.nodes.state.results import bounded_results, decision_message
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
-from restgpt.specs.docs.documentation import TOKEN, documentation
+from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.interface import interface
+from restgpt.specs.docs.unsaid import unsaid
 
 MOST_SHOWN = 8
 """The maximum number of functions that one look shows with their signatures."""
 
 MOST_WHOLE = 3
-"""The maximum number of functions that one look shows with their whole documentation."""
+"""The maximum number of functions that one look shows with all that their documentation says."""
 
 LEAST, MOST = 45, 200
 """The fewest tokens for a function, types included, and the most of its signature; with fewer, the best are chosen."""
+
+MOST_NAMED = 300
+"""The most tokens of the signature of a function that was asked for by name, without what its documentation adds."""
+
+BEYOND = "What their documentation says beyond:"
+"""The line before what the signatures of functions leave out."""
 
 LINES_PART = 4
 """The part of the budget that lines of further functions may take, if not all are shown with their signatures."""
@@ -217,7 +224,7 @@ def functions_text(run: Run, instruction: str) -> str:
     return "\n".join([text, *_rest(run, others, room * TOKEN // LINES_PART)])
 
 
-def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: int) -> str:
+def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: int, *, most: int = MOST) -> str:
     """Write functions with their types, below the name of their API if there are several APIs."""
     groups: dict[str, list[Operation]] = {}
     for operation in operations:
@@ -227,7 +234,7 @@ def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: in
             group,
             run.catalogue.function_name,
             budget=budget * len(group) // len(operations),
-            most=MOST,
+            most=most,
             focus=focus,
             seen=partial(run.seen, focus=focus),
             reads=run.rules.reads,
@@ -292,12 +299,13 @@ def _distinct(operations: Iterable[Operation]) -> list[Operation]:
 
 
 def _functions(run: Run, found: Sequence[Operation], named: Sequence[Operation], wanted: str) -> str:
-    """Write the signatures of functions, and the whole documentation of the few that were asked for by name."""
+    """Write the signatures of functions; of the few that were asked for by name, also what these leave out."""
     budget = run.context.documentation_budget
-    shown = _interface(run, _distinct(found)[:MOST_SHOWN], wanted, budget)
-    # Signatures cut deep bodies; who asks for few functions by name needs all of them.
-    whole = [
-        f"{run.catalogue.function_name(operation)}:\n{documentation(operation, budget=budget, focus=wanted)}"
-        for operation in named[:MOST_WHOLE]
-    ]
-    return "\n\n".join([shown, *(["Their documentation:", *whole] if whole else [])])
+    few = list(named[:MOST_WHOLE])
+    others = [operation for operation in _distinct(found)[:MOST_SHOWN] if operation not in few]
+    texts = [_interface(run, few, wanted, budget, most=MOST_NAMED)] if few else []
+    texts += [_interface(run, others, wanted, budget)] if others else []
+    each = budget if len(few) == 1 else budget * 2 // 3
+    rest = {run.catalogue.function_name(item): unsaid(item, texts[0], budget=each, focus=wanted) for item in few}
+    more = [f"{name}:\n{text}" for name, text in rest.items() if text]
+    return "\n\n".join([*texts, *([BEYOND, *more] if more else [])])

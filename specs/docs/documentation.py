@@ -15,9 +15,11 @@ from http import HTTPStatus
 from typing import Any
 
 from restgpt.specs.content import Response
+from restgpt.specs.docs.families import fold_fields
 from restgpt.specs.docs.focus import PARTLY, VALUED, Relevance, focus_of
 from restgpt.specs.docs.notation import DEFAULT_MOST, NOT_SHOWN, Notation, spelled
 from restgpt.specs.docs.plain_text import plain_text
+from restgpt.specs.docs.sentences import prose
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import Parameter
@@ -29,6 +31,8 @@ STEPS_MOST = 25_000
 TOKEN = 4
 # Characters of each field's description, and of the operation's description, from generous to few.
 DETAILS = ((160, 1200), (80, 600), (40, 300), (0, 160))
+# The most characters of the sentences of an operation that state rules, however short the rest of its description is.
+RULES_MOST = 3000
 # The share of the budget that the request leaves to the response, and the divisor for the most that it takes.
 RESPONSE_SHARE = 0.15
 RESPONSE_PART = 3
@@ -133,13 +137,17 @@ def _request(
     """Document a request with descriptions of `field` characters; with a focus, `rest` where it touches nothing."""
     notation = Notation(operation.document, request=True, details=field, rest=rest or 0, relevance=relevance)
     lines = [f"{operation.method} {operation.path}  {plain_text(operation.summary, 200)}".rstrip()]
-    description = plain_text(operation.description, own)
-    if description and description != plain_text(operation.summary, own):
+    description = prose(operation.description, own, rules_most=min(RULES_MOST, room // 2))
+    if description and description.rstrip(".") != plain_text(operation.summary, own).rstrip("."):
         lines.append(description)
     score = {id(item): _score(relevance, item) if relevance else 0.0 for item in operation.parameters}
+    families = fold_fields(operation, lambda item: notation.type_of(item.schema))
     for parameter in sorted(operation.parameters, key=lambda item: (not item.required, score[id(item)] < VALUED)):
+        if parameter.name in families.folded and parameter.location == "query":
+            continue
         details = field if rest is None or score[id(parameter)] >= PARTLY else rest
         lines.append(_parameter_line(notation, parameter, details))
+    lines += [f"query  {line}" for line in families.lines]
     body = operation.body
     if body is not None:
         media = body.preferred

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.focus import Relevance, focus_of
+from restgpt.specs.docs.sentences import sentences
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.signature import signature, type_text
 from restgpt.specs.effect import seems_to_read
@@ -26,6 +27,8 @@ FIELDS_LEAST, USERS_LEAST = 3, 2
 TYPES_SHARE = 0.5
 # The most characters of one type, and the least for which its fields are shown.
 TYPE_MOST, TYPE_LEAST = 700, 60
+# The share of the budget for sentences that state rules, and the most characters of those of one function.
+RULES_SHARE, RULES_MOST = 0.35, 1200
 # How many steps the search for types in one result may take.
 STEPS_MOST = 15_000
 # The fewest tokens of one signature.
@@ -55,7 +58,8 @@ def interface(
     shared = _shared(operations)
     types = _names(shared)
     definitions = _definitions(shared, types, int(budget * TOKEN * TYPES_SHARE), focus)
-    room = budget * TOKEN - sum(len(line) + 1 for line in definitions)
+    ruled = _ruled(operations, int(budget * TOKEN * RULES_SHARE))
+    room = budget * TOKEN - sum(len(line) + 1 for line in definitions) - sum(ruled.values())
 
     found = {item.document: Relevance(item.document, focus_of(focus)) for item in operations}
     # Once for each operation, because a store is asked for it, and a cut signature is written twice.
@@ -65,9 +69,32 @@ def interface(
         known = types.get(id(operation.document), {})
         name, shape = name_of(operation), shapes[id(operation)]
         relevance = found[operation.document]
-        return signature(operation, name, budget=tokens, seen=shape, types=known, relevance=relevance, reads=reads)
+        rules = ruled[id(operation)]
+        return signature(
+            operation,
+            name,
+            budget=tokens + rules // TOKEN,
+            seen=shape,
+            types=known,
+            relevance=relevance,
+            reads=reads,
+            rules=rules,
+        )
 
     return "\n".join([*_signatures(operations, written, room, most), *definitions])
+
+
+def _ruled(operations: Sequence[Operation], room: int) -> dict[int, int]:
+    """Return the characters that the rules of each operation get, by its identity: all, or an equal share at most."""
+    wanted = {
+        id(item): min(RULES_MOST, sum(len(one.text) + 2 for one in sentences(item.description) if one.is_rule))
+        for item in operations
+    }
+    granted: dict[int, int] = {}
+    for number, key in enumerate(sorted(wanted, key=wanted.__getitem__)):
+        granted[key] = min(wanted[key], room // (len(wanted) - number))
+        room -= granted[key]
+    return granted
 
 
 def _signatures(

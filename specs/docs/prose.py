@@ -71,6 +71,11 @@ def _passages(text: str) -> Iterator[Passage]:
             yield Passage(f"- {part}" if kind == "item" and part is parts[0] else part, heading, block)
 
 
+def sentences_of(text: str) -> list[str]:
+    """Split the text of a passage into its sentences."""
+    return _SENTENCE.split(text)
+
+
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
     """Yield the blocks of Markdown as pairs of their kind (heading, item, text) and their source."""
     kind, lines = "text", list[str]()

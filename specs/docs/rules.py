@@ -6,6 +6,7 @@ from itertools import groupby, islice
 
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.prose import MOST_READ, Passage, passages
+from restgpt.specs.docs.rule_words import RULE, SIGN_IN
 
 SHORT = 300
 """The maximum number of characters of a description that is given whole."""
@@ -19,23 +20,6 @@ MOST_TAGS = 2000
 LONGEST_NAME = 60
 """The maximum number of characters of a tag's name."""
 
-_RULE = re.compile(
-    r"\b(?:must(?:n't)?|(?<!-)only|never|cannot|can(?:no|')t|can not|may not|shall|should|always|unless|except|exactly"
-    r"|not (?:be )?(?:allowed|permitted|possible|accepted|changed|deleted)|prohibited|forbidden|requires?|required"
-    r"|our (?:\w+ )?polic(?:y|ies)|polic(?:y|ies)(?= is| are|:)|ensure|make sure|before (?:you|any|an?|the|\w+ing)\b"
-    r"|irreversibl[ey]|at (?:most|least)|no more than|not more than|fewer than|up to \d|maximum|minimum|limit(?:s|ed)?"
-    r"|within \d+|(?:\d+|one|two|three|a) (?:\w+ )?(?:per|times)"
-    # German, French, Spanish, Italian, Portuguese, Dutch
-    r"|muss|müssen|nur|nie(?:mals)?|darf|dürfen|verboten|unzulässig|höchstens|mindestens|innerhalb"
-    r"|doit|doivent|jamais|uniquement|seulement|interdite?s?|obligatoires?|au (?:plus|moins)"
-    r"|debe[ns]?|nunca|sólo|solo|solamente|prohibid[oa]s?|obligatori[oa]s?|como máximo|no se puede[ns]?"
-    r"|dev(?:e|ono|em)|soltanto|vietat[oi]|entro \d+|apenas|somente|proibid[oa]s?|obrigatóri[oa]s?"
-    r"|moet(?:en)?|nooit|alleen|verplicht|mag niet|mogen niet)\b"
-    r"|(?:^|[.!?:;,-] |please |and |you |users? |customers? |clients? )(?:do not|don't)\b"
-    r"|\bне более\b|\bне менее\b|должн|только|нельзя|никогда|запрещ"
-    r"|必须|必須|只能|禁止|不得|不能|不允许|最多|必ず|のみ|できません|までに|반드시|금지|할 수 없",
-    re.IGNORECASE,
-)
 _RULED = re.compile(
     r"\b(?:rules?|polic(?:y|ies)|restrictions?|limits?|limitations?|constraints?|conditions?|terms|warning|important"
     r"|regeln|règles|reglas|regole|regras)\b",
@@ -49,11 +33,6 @@ _SETUP = re.compile(
 _ASIDE = re.compile(
     r"\b(?:authenticat\w*|authori[sz]\w*|o?auth2?|api keys?|credentials|support|contact|community|licen[sc]e"
     r"|useful links|about (?:us|swagger)|acknowledge?ments?)\b",
-    re.IGNORECASE,
-)
-_SIGN_IN = re.compile(
-    r"\b(?:api.?keys?|bearer|(?:access|refresh|personal|auth\w*|app|your) tokens?|oauth\S*|basic auth\w*|sign up"
-    r"|authorization header|client.secret|pip install|npm install|sdks?|postman|swagger)\b",
     re.IGNORECASE,
 )
 
@@ -110,14 +89,14 @@ def _rules(found: Sequence[Passage]) -> list[int]:
 
 def _is_rule(passage: Passage) -> bool:
     """Return whether a passage limits or obliges; passages about sign-in, installation and changes do not count."""
-    if _SETUP.search(passage.heading) or _SIGN_IN.search(passage.text):
+    if _SETUP.search(passage.heading) or SIGN_IN.search(passage.text):
         return False
-    return bool(_RULE.search(passage.text) or _RULED.search(passage.heading))
+    return bool(RULE.search(passage.text) or _RULED.search(passage.heading))
 
 
 def _is_aside(passage: Passage) -> bool:
     """Return whether a passage says nothing about what the API does."""
-    return any(mark.search(passage.heading) for mark in (_SETUP, _ASIDE)) or bool(_SIGN_IN.search(passage.text))
+    return any(mark.search(passage.heading) for mark in (_SETUP, _ASIDE)) or bool(SIGN_IN.search(passage.text))
 
 
 def _fitting(found: Sequence[Passage], numbers: Iterable[int], room: int) -> set[int]:

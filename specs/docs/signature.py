@@ -7,24 +7,27 @@ A star marks required arguments and fields, a question mark a value that may be 
 type is a text. Of a long result the fields that programs need come first, the names of the others after an ellipsis.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from heapq import heappop, heappush
 from itertools import count, islice
 from typing import Any
 
 from restgpt.specs.docs.documentation import TOKEN
+from restgpt.specs.docs.families import fold
 from restgpt.specs.docs.focus import ALWAYS, PARTLY, VALUED, Relevance, focus_of
 from restgpt.specs.docs.keyword import BODY, PAGES, Keyword, body_shape, keywords
 from restgpt.specs.docs.notation import DEFAULT_MOST
 from restgpt.specs.docs.plain_text import plain_text
+from restgpt.specs.docs.sentences import beyond, chosen, says_more, sentences
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.summary import first_sentence
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
-from restgpt.specs.search.stemmer import STOP_STEMS, stems, words
+from restgpt.specs.search.stemmer import stems, words
 
 PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
 FORMATS = {
@@ -54,15 +57,25 @@ RESULT_LEAST = 60
 # Words in the names of arguments and fields that lead from page to page, and how deep the list of a page may be.
 PAGING = frozenset({"page", "offset", "limit", "cursor", "next", "skip", "start", "marker", "token"})
 LIST_DEPTH = 2
+# Words in the names of arguments that only a list in pages has.
+TURNING = frozenset({"page", "offset", "cursor"})
+# How many changes on the same path, or below it, are searched for the values of a filter.
+SIBLINGS_MOST = 3
+# What is said of an argument for the version of a resource, by its header in lower case.
+CONDITIONS = {
+    "if-match": "is not sent by itself: pass headers(answer)['etag'] of an answer that read it.",
+    "if-unmodified-since": "is not sent by itself.",
+}
 # A larger maximum of a number says nothing.
 LARGEST_BOUND = 100_000
 # The names of arguments may take this many times the room: an argument that is not shown is never given.
 NAMES_MOST = 3
-# Characters of the summary, of a parameter's description, and of the least description that is worth its room.
-SUMMARY_MOST, SUMMARY_LEAST, NOTE_MOST, NOTE_LEAST = 120, 40, 80, 12
-# Characters for the enumerated values of a required and of an optional argument, from generous to few; an optional
-# argument has no type from 0 on.
-VALUES_MOST = ((400, 400), (120, 60), (120, 30), (120, 0), (30, 0))
+# The part of the room that sentences which state a rule may take.
+RULES_PART = 2
+# Characters of the summary, of a parameter's description, and of one that states a rule; names before a shared one.
+SUMMARY_MOST, SUMMARY_LEAST, NOTE_MOST, RULE_NOTE, NAMED_MOST = 120, 40, 80, 160, 3
+# Characters for the enumerated values of a required and of an optional argument, from generous to few.
+VALUES_MOST = ((400, 400), (120, 60), (120, 30), (30, 12))
 # Names of fields that programs need, and of those that they rarely do, besides `ALWAYS`.
 USEFUL = frozenset(
     words(
@@ -88,6 +101,9 @@ LEVEL, TOUCHED_LEVEL, POINT, INHERITED = 3, 1, 3, 0.5
 # More lists of objects than these are details; fewer are what was asked for.
 LISTS_MOST = 2
 
+_NULL = re.compile(r"\b([A-Za-z_]\w*)\??: null(?![\w |])", re.ASCII)
+_ALWAYS_NULL = re.compile(r"always null: ([\w?]+(?:, [\w?]+)*)(?=[},])", re.ASCII)
+
 Types = Mapping[str, str]
 """The names of schemas by their references."""
 NO_TYPES: Types = {}
@@ -103,8 +119,11 @@ def signature(
     types: Types = NO_TYPES,
     relevance: Relevance | None = None,
     reads: Callable[[Operation], bool] = seems_to_read,
+    rules: int | None = None,
 ) -> str:
     """Write an operation as a typed function in about `budget` tokens of four characters.
+
+    The sentences that state a rule come first; they take at most `rules` characters, if None half of the budget.
 
     A long result keeps the fields that match the words of `focus`. `seen`, the shape of earlier answers as text, is
     appended. `types` names the schemas, by reference, that are written elsewhere. `relevance` is that of the focus, if
@@ -114,7 +133,9 @@ def signature(
     shown = f"\n  seen: {plain_text(seen, room // 2)}" if seen else ""
     found = relevance or Relevance(operation.document, focus_of(focus))
     with within(STEPS_MOST, operation.document.allowance):
-        text = _Writer(operation, name, found, types, is_read=reads(operation)).text(room - len(shown))
+        writer = _Writer(operation, name, found, types, is_read=reads(operation))
+        shown = writer.with_types(shown)
+        text = writer.text(room - len(shown), room // RULES_PART if rules is None else rules)
     return text + shown
 
 
@@ -134,10 +155,18 @@ class _Writer:
         self._relevance = relevance
         self._types = types
         self._keywords = keywords(operation)
+        self._families = fold(self._keywords, self._type_of)
+        self._listed = [item for item in self._keywords if item.name not in self._families.folded]
 
-    def text(self, room: int) -> str:
+    def _type_of(self, item: Keyword) -> str:
+        return _type(Shape(self._operation.document, item.parameter.schema, request=True), FIELD_VALUES)
+
+    def text(self, room: int, rules: int) -> str:
         summary = self._summary(max(SUMMARY_LEAST, min(SUMMARY_MOST, room // 4)))
-        left = room - len(self._name) - len("() -> \n  ") - len(summary)
+        prose = beyond(self._operation.description, summary)
+        ruled = " ".join(chosen(prose, 0, rules))
+        families = "".join(f"\n  {line}" for line in self._families.lines)
+        left = room - len(self._name) - len("() -> \n  ") - len(summary) - len(ruled) - len(families)
         arguments = self._arguments(int(left * ARGUMENTS_SHARE), NAMES_MOST * room)
         left -= len(arguments)
         body = self._body(int(left * BODY_SHARE))
@@ -145,8 +174,12 @@ class _Writer:
         left -= len(body) + 2
         result = self._result(max(RESULT_LEAST, int(left * RESULT_SHARE) if room >= ROOMY else left))
         left -= len(result)
-        line = " ".join(part for part in (summary, *self._notes(left, summary)) if part)
-        return f"{self._name}({inside}) -> {result}" + (f"\n  {line}" if line else "")
+        conditions = [f"{item.name} {CONDITIONS[item.field.lower()]}" for item in self._keywords if _is_condition(item)]
+        left -= sum(len(text) + 1 for text in conditions)
+        told = " ".join(chosen(prose, len(ruled) + left, rules))
+        left -= len(told) - len(ruled)
+        line = " ".join(part for part in (summary, told, *conditions, *self._notes(left, f"{summary} {told}")) if part)
+        return f"{self._name}({inside}) -> {result}" + (f"\n  {line}" if line else "") + families
 
     def _summary(self, most: int) -> str:
         text = self._operation.summary or first_sentence(self._operation.description)
@@ -155,27 +188,43 @@ class _Writer:
         return f"{old}{line}" + ("." if line and line[-1].isalnum() else "")
 
     def _arguments(self, room: int, most: int) -> str:
-        """Write the arguments with fewer enumerated values, then without types, until they fit in `room`.
+        """Write the arguments with fewer enumerated values until they fit in `room`.
 
-        If they never do, they take more room, but beyond `most` some are left out.
+        If they never do, required ones and as many others as fit have their types, and the rest is named; beyond
+        `most` characters some are left out.
         """
         texts: list[str] = []
         for needed, other in VALUES_MOST:
-            texts = [self._argument(item, needed if item.required else other) for item in self._keywords]
+            texts = [self._argument(item, needed if item.required else other) for item in self._listed]
             if len(", ".join(texts)) <= room:
                 return ", ".join(texts)
+        texts = self._typed_first(texts, room)
         return ", ".join(texts) if len(", ".join(texts)) <= most else self._some(texts, most)
+
+    def _by_worth(self) -> list[int]:
+        """Order the listed arguments: required ones, then those of the focus, then as the document has them."""
+        return sorted(
+            range(len(self._listed)), key=lambda n: (not self._listed[n].required, -self._score(self._listed[n]))
+        )
+
+    def _typed_first(self, texts: Sequence[str], room: int) -> list[str]:
+        """Write arguments by name, and those of the most worth with their types while these fit."""
+        written = [text if item.required else item.name for item, text in zip(self._listed, texts, strict=True)]
+        left = room - len(", ".join(written))
+        for number in self._by_worth():
+            left -= len(texts[number]) - len(written[number])
+            if left < 0:
+                break
+            written[number] = texts[number]
+        return written
 
     def _some(self, texts: list[str], room: int) -> str:
         """Keep the required arguments, those of the focus, and as many others as fit."""
-        order = sorted(
-            range(len(texts)), key=lambda n: (not self._keywords[n].required, -self._score(self._keywords[n]))
-        )
         kept: set[int] = set()
         left = room - len(", … 100 more")
-        for number in order:
+        for number in self._by_worth():
             left -= len(texts[number]) + 2
-            if left >= 0 or self._keywords[number].required:
+            if left >= 0 or self._listed[number].required:
                 kept.add(number)
         return ", ".join([*(texts[number] for number in sorted(kept)), f"… {len(texts) - len(kept)} more"])
 
@@ -185,12 +234,14 @@ class _Writer:
         return self._relevance.of_field(item.field, {**schema, **described})
 
     def _argument(self, item: Keyword, values: int) -> str:
-        if not values:
-            return item.name
         shape = Shape(self._operation.document, item.parameter.schema, request=True)
         has_fields = shape.has_fields
         tree = _Tree(shape, self._relevance, NO_TYPES, request=True) if has_fields else None
         kind = tree.text(values) if tree else _type(shape, values)
+        if kind in ("str", "[str]") and item.location == "query" and (known := self._values.get(item.field)):
+            listed = "|".join(map(repr, known))
+            if len(listed) <= values:
+                kind = f"[{listed}]" if kind == "[str]" else listed
         default = shape.flat.get("default")
         if item.required:
             return f"{item.name}*: {kind}"
@@ -198,6 +249,72 @@ class _Writer:
         if _is_plain(default) and kind == PYTHON.get(next(iter(shape.kinds), "")):
             return f"{item.name}={default!r}{_most(shape)}"
         return f"{item.name}: {kind}{_default(shape)}{_most(shape)}"
+
+    @cached_property
+    def _values(self) -> Mapping[str, tuple[Any, ...]]:
+        """The enumerated texts of the fields by name, which hold for a filter of the same name, too."""
+        found = {name: (shape.items or shape).values for name, shape in self._fields.items()}
+        return {
+            name: values
+            for name, values in found.items()
+            if len(values) > 1 and all(isinstance(value, str) for value in values)
+        }
+
+    @cached_property
+    def _fields(self) -> Mapping[str, Shape]:
+        """The fields of the answer and of the bodies of changes by name; one with values before one without."""
+        found: dict[str, Shape] = {}
+        for shape in (*self._answered(), *self._changed()):
+            for name, inner in islice(shape.fields.items(), REACHED_MOST):
+                if name not in found or not (found[name].items or found[name]).values:
+                    found[name] = inner
+        return found
+
+    def with_types(self, seen: str) -> str:
+        """Write the types, if the document has them, of fields that were always null in a learned shape."""
+
+        def typed(name: str, before: str) -> str:
+            kind = _type(self._fields[name], FIELD_VALUES) if name in self._fields else "any"
+            return before if kind == "any" else f"{before} (else {kind})"
+
+        def listed(match: re.Match[str]) -> str:
+            names = match[1].split(", ")
+            return f"always null: {', '.join(typed(name.rstrip('?'), name) for name in names)}"
+
+        seen = _ALWAYS_NULL.sub(listed, seen)
+        return _NULL.sub(lambda match: typed(match[1], match[0]), seen)
+
+    def _answered(self) -> Iterator[Shape]:
+        """Yield the objects of the answer: itself or its items, and the items of its lists."""
+        response = self._operation.response()
+        media = response.preferred if response is not None else None
+        if media is None:
+            return
+        shape = Shape(self._operation.document, media.schema)
+        shape = shape.items or shape
+        yield shape
+        for inner in islice(shape.fields.values(), REACHED_MOST):
+            if inner.items is not None:
+                yield inner.items
+
+    def _changed(self) -> Iterator[Shape]:
+        """Yield the bodies of changes on the path of a read, or of an item below it."""
+        path = self._operation.path.rstrip("/")
+        if not self._is_read:
+            return
+        below = (
+            item
+            for item in self._operation.api.operations
+            if item.method in ("POST", "PUT", "PATCH")
+            and (
+                item.path == path
+                or (item.path.startswith(f"{path}/{{") and item.path.count("/") == path.count("/") + 1)
+            )
+        )
+        for item in islice(below, SIBLINGS_MOST):
+            shape = body_shape(item)
+            if shape is not None:
+                yield shape
 
     def _body(self, room: int) -> str:
         shape = body_shape(self._operation)
@@ -220,6 +337,10 @@ class _Writer:
         body = body_shape(self._operation)
         names = [*(item.name for item in self._keywords), *(body.fields if body is not None else ())]
         asked = not PAGING.isdisjoint(word for name in names for word in words(name))
+        turned = any(not TURNING.isdisjoint(words(item.name)) for item in self._keywords)
+        if turned and not shape.has_fields and set(shape.kinds) <= {"object"}:
+            # The document does not describe the answer, but only lists have pages.
+            return f"{PAGES}=1"
         told = not PAGING.isdisjoint(islice(shape.names(), REACHED_MOST))
         return f"{PAGES}=1" if (asked or told) and _has_list(shape) else ""
 
@@ -236,26 +357,33 @@ class _Writer:
         shape = Shape(self._operation.document, media.schema)
         return _Tree(shape, self._relevance, self._types, request=False).text(room)
 
-    def _notes(self, room: int, summary: str) -> Iterator[str]:
-        """Write what the description says beyond the summary, and the parameters' descriptions, while they fit."""
-        known = set(stems(summary))
-        whole = plain_text(self._operation.description, len(self._operation.description))
-        text = plain_text(whole.removeprefix(summary.removesuffix("…")).strip(), room - 1)
-        if len(text) >= NOTE_LEAST and _says_more(text, known):
-            room -= len(text) + 1
-            yield text
+    def _notes(self, room: int, known: str) -> Iterator[str]:
+        """Write the descriptions of parameters while they fit: rules first, then those of the focus."""
+        said = frozenset(stems(known))
+        notes: dict[str, list[str]] = {}
+        rules: dict[str, bool] = {}
         for item in sorted(self._keywords, key=lambda item: (-self._score(item), item.location == "path")):
             schema = Shape(self._operation.document, item.parameter.schema)
-            said = plain_text(item.parameter.description or schema.description, min(NOTE_MOST, room))
-            note = f"{item.name}: {said}"
-            if len(note) < room and _says_more(said, {*known, *stems(item.name)}):
+            found = sentences(item.parameter.description or schema.description)
+            ruled = [sentence.text for sentence in found if sentence.is_rule]
+            text = plain_text(
+                " ".join(ruled or [sentence.text for sentence in found]), RULE_NOTE if ruled else NOTE_MOST
+            )
+            if says_more(text, said | frozenset(stems(item.name))):
+                notes.setdefault(text, []).append(item.name)
+                rules[text] = rules.get(text, False) or bool(ruled)
+        for text in sorted(notes, key=lambda text: not rules[text]):
+            names = notes[text]
+            listed = ", ".join(names[:NAMED_MOST]) + (", …" if len(names) > NAMED_MOST else "")
+            note = f"{listed}: {text if text[-1] in '.…' else text + '.'}"
+            if len(note) < room:
                 room -= len(note) + 1
-                yield note if note[-1] in ".…" else f"{note}."
+                yield note
 
 
-def _says_more(text: str, known: set[str]) -> bool:
-    """Tell whether a text has at least two words that are not known yet."""
-    return len(set(stems(text)) - STOP_STEMS - known - {"id"}) > 1
+def _is_condition(item: Keyword) -> bool:
+    """Tell whether an argument is a header with the version of the resource."""
+    return item.location == "header" and item.field.lower() in CONDITIONS
 
 
 @dataclass(slots=True)

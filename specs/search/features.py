@@ -14,7 +14,9 @@ from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import Parameter
 from restgpt.specs.problem import BrokenReference
 from restgpt.specs.reading.document import Document
-from restgpt.specs.reading.references import resolve
+from restgpt.specs.reading.references import follow_safely, resolve
+from restgpt.specs.schemas.all_of import merge_all_of
+from restgpt.specs.schemas.types import is_true, schema_types
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
 # How much one occurrence of a stem counts, by its field.
@@ -25,10 +27,12 @@ WEIGHTS = {
     "identifier": 1.0,
     "tags": 1.0,
     "parameters": 0.7,
-    "body": 0.3,
+    "body": 1.0,
     "response": 0.6,
     "types": 0.5,
     "values": 0.5,
+    "notes": 0.5,
+    "switches": 0.5,
 }
 VARIABLE = re.compile(r"\{[^{}]*\}")
 IDENTIFIER = re.compile(
@@ -56,6 +60,30 @@ NEEDS = 40
 # How many steps it takes to read a parameter and to find what yields it.
 PARAMETER_STEPS = 40
 SENTENCE_END = re.compile(r"[.\n](?=\s|$)")
+
+
+# How many characters of the description of an operation, and of that of a field, count.
+DESCRIPTION, NOTE = 300, 80
+# How many fields of a body, and how many descriptions, count, and how many steps it takes to read a body.
+SENT, NOTED, BODY_STEPS = 60, 60, 60
+# Words for setting a truth value and its opposite; each line in both directions.
+PAIRS = """
+enable disable activate deactivate active inactive
+pause resume suspend stop continue
+lock unlock protect freeze
+archive unarchive restore
+hide show visible hidden
+mute unmute silence
+publish unpublish draft
+public private visibility share
+open close closed
+star favorite pin
+block unblock ban
+complete done finish
+read unread
+"""
+OPPOSITES = {stem: line for line in PAIRS.strip().splitlines() for stem in stems(line)}
+Schema = dict[str, Any]
 
 
 class Need(msgspec.Struct, array_like=True, frozen=True):
@@ -160,11 +188,13 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
     response = operation.response()
     media = next(iter(response.content.values()), None) if response is not None else None
     yielded = names.stems_of(media.schema if media is not None else None)
+    sent = _sent(operation)
     enums = [str(value) for parameter in parameters for value in _choices(parameter.schema)]
+    enums += [str(value) for schema in sent.values() for value in _choices(schema)]
     fields = {
         "path": _counted([operation.path]),
         "summary": _counted([operation.summary]),
-        "description": _counted([operation.description[:300]]),
+        "description": _counted([operation.description[:DESCRIPTION]]),
         "identifier": _counted([operation.operation_id]),
         "tags": _counted(operation.tags),
         "parameters": _counted([parameter.name for parameter in parameters]),
@@ -172,6 +202,8 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
         "response": yielded.fields,
         "types": yielded.types,
         "values": _counted(enums[:100]),
+        "notes": _counted(_notes(parameters, sent)),
+        "switches": _counted(_switches(operation, sent)),
     }
     segments = [part for part in operation.path.partition("#")[0].split("/") if part and "{" not in part]
     last_stems = stems(segments[-1]) if segments else ()
@@ -215,11 +247,53 @@ def _title_stems(operation: Operation) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for one in stems(title) if one not in STOP_STEMS))[:TITLE]
 
 
+def switched(name: str) -> list[str]:
+    """Return the words for setting and unsetting a truth value by its name: `is_disabled` is disabled and enabled."""
+    return ["switch turn", name, *(words for one in stems(name) if (words := OPPOSITES.get(one)))]
+
+
 def _body_names(operation: Operation, names: FieldNames) -> list[str]:
     if operation.body is None:
         return []
     found = names.of(operation.body.preferred.schema, 1)
     return sorted(name for name in found if not name.startswith("!"))[:LIMIT]
+
+
+def _sent(operation: Operation) -> dict[str, Schema]:
+    """Return the fields of the request body by name, references followed."""
+    if operation.body is None or not can_spend(BODY_STEPS):
+        return {}
+    document = operation.document
+    flat = _flat(document, operation.body.preferred.schema)
+    fields = flat.get("properties")
+    if "items" in flat or (isinstance(fields, dict) and len(fields) == 1):
+        # A list of objects, or an envelope such as `{"data": {…}}`.
+        inner = _flat(document, flat.get("items") or next(iter(fields.values()))).get("properties")
+        fields = inner if isinstance(inner, dict) and inner else fields
+    listed = list(fields.items())[:SENT] if isinstance(fields, dict) else []
+    nodes = ((str(name), follow_safely(document, item)) for name, item in listed if can_spend())
+    return {name: node for name, node in nodes if isinstance(node, dict) and not is_true(node.get("readOnly"))}
+
+
+def _flat(document: Document, schema: Any) -> Schema:
+    """Return a schema with its reference followed and `allOf` merged."""
+    node = follow_safely(document, schema)
+    return merge_all_of(document, node) if isinstance(node, dict) else {}
+
+
+def _notes(parameters: Sequence[Parameter], sent: Mapping[str, Schema]) -> list[str]:
+    """Return the beginnings of the descriptions of parameters and of fields of the body."""
+    texts = [parameter.description or parameter.schema.get("description") for parameter in parameters]
+    texts += [node.get("description") for node in sent.values()]
+    return [text[:NOTE] for text in texts[:NOTED] if isinstance(text, str)]
+
+
+def _switches(operation: Operation, sent: Mapping[str, Schema]) -> list[str]:
+    """Return what people say for setting the truth values of a change: its words, and those of the opposite."""
+    if operation.method not in ("PUT", "PATCH", "POST"):
+        return []
+    names = [name for name, node in sent.items() if "boolean" in schema_types(node)]
+    return [word for name in names for word in switched(name)]
 
 
 def _choices(schema: Mapping[str, Any]) -> list[Any]:

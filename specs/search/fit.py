@@ -47,7 +47,7 @@ class Fit:
             return weights.asked
         if facts.method in self._asked:
             return weights.elsewhere
-        return -weights.other if self._asked else -weights.unasked
+        return -weights.other if self._asked or self._query.seeks_change else -weights.unasked
 
     def _foreign(self, facts: Facts) -> float:
         """Weigh the shares of path, last segment and title that the query does not mention."""

@@ -14,7 +14,7 @@ from restgpt.specs.reading.disk_cache import DiskSlices
 from restgpt.specs.reading.document import Document
 from restgpt.specs.search.bm25 import impacts
 from restgpt.specs.search.features import WEIGHTS, Features, FieldNames, read_features
-from restgpt.specs.search.producers import RELATED, Edge, ProducerGraph
+from restgpt.specs.search.producers import CHANGES, RELATED, Edge, ProducerGraph
 
 # How many steps the schemas of one operation may take; the names below the schemas read by then are not found.
 STEPS_MOST = 20_000
@@ -55,7 +55,7 @@ class SearchIndex(msgspec.Struct, array_like=True):
 
     def producers_of(self, number: int) -> dict[str, list[int]]:
         """Map each identifier that an operation needs to the numbers of the operations that yield it, best first."""
-        return {edge.name: edge.targets for edge in self.edges_of(number) if edge.name != RELATED}
+        return {edge.name: edge.targets for edge in self.edges_of(number) if edge.name not in (RELATED, CHANGES)}
 
 
 def load_search_index(document: Document, operations: Sequence[Operation]) -> SearchIndex:

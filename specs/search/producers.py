@@ -27,10 +27,13 @@ LISTED = 1.0
 EARLIER = 0.7
 MOST = 12
 RELATED = ""
+# The name of the edge from a read to the changes of what it yields, and their weights: on its path, or one item below.
+CHANGES = "!"
+OWN_CHANGE, ITEM_CHANGE = 1.0, 0.8
 
 
 class Edge(msgspec.Struct, array_like=True, frozen=True):
-    """The producers of one parameter of an operation, best first; the name `RELATED` stands for no parameter."""
+    """The producers of one parameter of an operation, best first; `RELATED` and `CHANGES` stand for no parameter."""
 
     name: str
     targets: list[int]
@@ -45,6 +48,16 @@ class ProducerGraph:
         self._features = features
         self._by_entity: dict[str, dict[int, float]] = defaultdict(dict)
         self._any_search: dict[int, float] = {}
+        self._changes: dict[str, list[int]] = defaultdict(list)
+        for number, item in enumerate(operations):
+            if item.method in ("PUT", "PATCH"):
+                self._changes[item.path].append(number)
+        # The paths of single items with a change, by the path of their collection.
+        self._items: dict[str, list[str]] = defaultdict(list)
+        for path in self._changes:
+            before, _, last = path.rstrip("/").rpartition("/")
+            if last.startswith("{") and last.endswith("}"):
+                self._items[before].append(path)
         self._reads = {item.path: number for number, item in enumerate(operations) if item.method == "GET"}
         for number, feature in enumerate(features):
             if feature.is_read:
@@ -86,7 +99,19 @@ class ProducerGraph:
         related = self._related(number)
         if related:
             edges.append(Edge(RELATED, list(related), list(related.values())))
+        changes = self._changes_of(number)
+        if changes:
+            edges.append(Edge(CHANGES, list(changes), list(changes.values())))
         return edges
+
+    def _changes_of(self, number: int) -> dict[int, float]:
+        """Weigh the changes of what a GET yields: of its own path, and of the items of its list."""
+        operation = self._operations[number]
+        if operation.method != "GET":
+            return {}
+        below = [change for path in self._items.get(operation.path.rstrip("/"), ()) for change in self._changes[path]]
+        found = dict.fromkeys(below[:MOST], ITEM_CHANGE)
+        return found | dict.fromkeys(self._changes.get(operation.path, ())[:MOST], OWN_CHANGE)
 
     def _producers(self, number: int, need: Need) -> list[tuple[int, float]]:
         found = {

@@ -16,7 +16,9 @@ VERBS = {
         generate queue skip next previous""",
     "PUT": """add append change rename update set edit modify turn replace save put follow enable disable switch mark
         move adjust increase decrease pause resume play like""",
-    "PATCH": "change rename update set edit modify turn replace enable disable switch mark adjust",
+    "PATCH": """add append change rename update set edit modify turn replace put enable disable switch mark move adjust
+        increase decrease pause resume close reopen archive assign cancel hide block unblock lock unlock publish give
+        hand push postpone delay extend shorten tag label point correct fix allow stop start rest keep""",
     "DELETE": "remove delete cancel clear unfollow drop erase unsave unlike revoke destroy empty dislike",
 }
 PEOPLE = """
@@ -40,6 +42,15 @@ SENTENCE_ENDS = frozenset(".!?:")
 LONGEST = 4000
 # Clauses are not split inside a quotation.
 INNER = str.maketrans(".;:!?, ", "\x00" * 7)
+SENTENCE = re.compile(r"[^.!?]+(?:[.!?](?!\s|$)[^.!?]*)*[.!?]?")
+# The beginnings of sentences that ask or want to see something.
+READING = re.compile(
+    r"(?i)\W*(?:(?:please|hi|hello|hey|and|so|then|also|now|in \S+|for \S+|could you|can you|would you)\W+)*"
+    r"(?:wh(?:o|om|ose|at|ich|en|ere|y)|how|is|are|was|were|do|does|did|has|have|had|can|could|will|would|should"
+    r"|show|list|find|search|look|get|give me|tell|display|fetch|retrieve|read|count|check|compare|see|view|name me"
+    r"|summari[sz]e|describe|explain|export|download|i (?:want|need|would like|['’]d like) to (?:know|see|find|get)"
+    r"|i (?:need|want|wonder|forgot)|recommend|suggest|help me find|let me (?:know|see)|break down)\b"
+)
 NAME = re.compile(r"^\W*[A-Z][^A-Z]*$")
 # Words that hold a digit or a sign inside are values, such as INV-0412, name@host, notes.txt or owner/name.
 VALUE = re.compile(r"\d|\w[/@_.:]\w|^[#@$€£]")
@@ -68,6 +79,10 @@ PHRASES = tuple(
     (re.compile(rf"(?i)\b(?:{verb})\b(?:\s+\S+){{0,5}}?\s+(?:{particle})\b"), methods)
     for verb, particle, methods in (
         ("get", "rid", ("DELETE",)),
+        ("hand", "over", ("PUT", "PATCH", "POST")),
+        ("put|push", "off|away|aside|back|forward|out|on|onto", ("PUT", "PATCH", "POST")),
+        ("get|set", "going", ("PUT", "PATCH", "POST")),
+        ("write|note|jot", "down", ("PUT", "PATCH", "POST")),
         ("take", "off|away|out|down", ("DELETE",)),
         ("throw", "away|out", ("DELETE",)),
         ("call|tick|cross", "off", ("DELETE", "PUT", "POST")),
@@ -99,12 +114,13 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query: the weight of each stem, its clauses, and whether it mentions a person or a proper name."""
+    """A query: the weight of each stem, its clauses, and whether it mentions a person or a name or seeks a change."""
 
     weights: dict[str, float]
     clauses: tuple[Clause, ...]
     is_about_person: bool
     is_named: bool
+    seeks_change: bool
 
 
 def read_query(text: str) -> Query:
@@ -120,7 +136,7 @@ def read_query(text: str) -> Query:
         own = frozenset(one for one, weight in found.items() if weight > NAME_WEIGHT)
         if own:
             clauses.append(Clause(own, asked_methods(QUOTATION.sub(" ", part))))
-    return Query(weights, tuple(clauses), mentions_person(text), mentions_name(text))
+    return Query(weights, tuple(clauses), mentions_person(text), mentions_name(text), seeks_change(text))
 
 
 def _weighed(clause: str, *, starts_sentence: bool) -> Iterator[tuple[str, float]]:
@@ -147,6 +163,15 @@ def asked_methods(text: str) -> frozenset[str]:
 
 def _phrase_methods(text: str) -> frozenset[str]:
     return frozenset(method for phrase, methods in PHRASES for method in methods if phrase.search(text))
+
+
+def seeks_change(text: str) -> bool:
+    """Tell whether a sentence of a query is no question and no wish to see something, but an order or a statement."""
+    return any(
+        not sentence.endswith("?") and not READING.match(sentence)
+        for sentence in SENTENCE.findall(text)
+        if words(sentence)
+    )
 
 
 def mentions_person(text: str) -> bool:

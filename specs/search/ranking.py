@@ -12,7 +12,8 @@ from operator import itemgetter
 from restgpt.specs.search.fit import Fit
 from restgpt.specs.search.index import SearchIndex
 from restgpt.specs.search.matches import Collection, find_matches
-from restgpt.specs.search.query import read_query
+from restgpt.specs.search.producers import CHANGES
+from restgpt.specs.search.query import Query, read_query
 from restgpt.specs.search.weights import WEIGHTS, Weights
 
 ROUNDS = 2
@@ -50,12 +51,15 @@ class Search:
             for number in matches.whole.keys() | similar.keys()
         }
         best = dict(heapq.nlargest(most, scores.items(), key=itemgetter(1)))
-        flowed = self._at_home(self._flow(best, query.is_named, max(SOURCES, k)))
+        flowed = self._at_home(self._flow(best, query, max(SOURCES, k)))
         places = ((self._collection.place(number), number) for number in self._varied(flowed, k))
         return [(place, number - starts[place]) for place, number in places]
 
-    def _flow(self, scores: Scores, is_named: bool, most: int) -> Scores:
-        """Pass the scores of the best `most` on to their producers; an operation keeps its own if that is higher."""
+    def _flow(self, scores: Scores, query: Query, most: int) -> Scores:
+        """Pass the scores of the best `most` on to their producers; an operation keeps its own if that is higher.
+
+        If the query asks for a change, a read passes its score to the changes of what it yields, too.
+        """
         weights, facts = self._weights, self._collection.facts
         edges: dict[int, list[tuple[int, float]]] = {}
         current = dict(scores)
@@ -63,10 +67,10 @@ class Search:
             following = dict(current)
             for number, score in heapq.nlargest(most, current.items(), key=itemgetter(1)):
                 if number not in edges:
-                    edges[number] = [(item, weights.flow * weight) for item, weight in self._producers(number)]
+                    edges[number] = list(self._edges(number, query.seeks_change))
                 for producer, weight in edges[number]:
                     gained = weight * score
-                    if is_named and facts[producer].is_search:
+                    if query.is_named and facts[producer].is_search:
                         gained *= weights.named
                     gained += weights.kept * scores.get(producer, 0.0)
                     if gained > following.get(producer, 0.0):
@@ -74,13 +78,16 @@ class Search:
             current = following
         return current
 
-    def _producers(self, number: int) -> Iterator[tuple[int, float]]:
-        """Yield the producers of an operation with the weights of their edges, each producer once for each edge."""
+    def _edges(self, number: int, seeks_change: bool) -> Iterator[tuple[int, float]]:
+        """Yield the operations that get a part of the score of one, with this part, once for each edge."""
         place = self._collection.place(number)
         start = self._collection.starts[place]
         for edge in self._collection.indexes[place].edges_of(number - start):
+            if edge.name == CHANGES and not seeks_change:
+                continue
+            part = self._weights.changed if edge.name == CHANGES else self._weights.flow
             for target, weight in zip(edge.targets, edge.weights, strict=True):
-                yield start + target, weight
+                yield start + target, part * weight
 
     def _at_home(self, scores: Scores) -> Scores:
         """Damp the scores of APIs whose best operations score low, because a task mostly needs one API."""

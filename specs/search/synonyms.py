@@ -13,6 +13,8 @@ from restgpt.specs.search.stemmer import stems
 LINES = """
 access permission right role
 account profile user
+address street
+allocate apply use
 activity audit event feed history log
 add append attach
 add create insert new post
@@ -37,6 +39,7 @@ bookmark favorite favourite like save star
 bug issue problem ticket
 business company firm organization organisation team workspace
 buy order purchase
+cache flush purge clear
 calendar event schedule
 call phone telephone
 cancel revoke terminate void
@@ -54,7 +57,8 @@ clone copy duplicate fork
 close complete finish resolve end
 coworker colleague member user employee
 comment note remark review
-computer device host machine node server
+computer device host machine node server instance
+confidential private secret
 config configuration option preference setting
 connect link
 contact person
@@ -66,7 +70,9 @@ count number total
 coupon discount promotion voucher
 cover art artwork poster thumbnail
 crew cast credit
+currency dollar euro money
 date day time
+deadline expiry expire due
 deadline due
 delete remove erase drop destroy
 deny decline reject refuse
@@ -143,13 +149,17 @@ name title
 name rename
 network lan vpc
 new recent upcoming
-note memo
+note memo comment description
+nudge reminder
+ping notification alert
 notice announcement
 open reopen
 order sort
 outstanding unpaid overdue
 paid payment
 pause suspend hold
+profit income earning loss
+quiet mute silence snooze
 pay payment
 people person
 performer artist

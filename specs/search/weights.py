@@ -1,4 +1,4 @@
-"""The weights of the ranking, learned on instructions for eight documents by `restgpt.lab.weights`."""
+"""The weights of the ranking, learned on instructions for eleven documents by `restgpt.bench.retrieval.learn`."""
 
 from dataclasses import dataclass
 
@@ -7,21 +7,22 @@ from dataclasses import dataclass
 class Weights:
     """How much each sign counts; scores are multiplied by `exp` of the weights from `path` to `deprecated`."""
 
-    synonym: float = 0.4
+    synonym: float = 0.5
     person: float = 2.0
-    clause: float = 0.18
+    clause: float = 0.288
     vector: float = 0.5
-    path: float = 0.6
-    last: float = 0.2
+    path: float = 0.75
+    last: float = 0.16
     title: float = 0.32
-    similar: float = 0.24
-    asked: float = 0.3
+    similar: float = 0.3
+    asked: float = 0.375
     elsewhere: float = 0.15
-    other: float = 0.184
-    unasked: float = 0.8
+    other: float = 0.147
+    unasked: float = 1.6
     deprecated: float = 0.2
     flow: float = 0.75
     kept: float = 0.4
+    changed: float = 0.7
     named: float = 1.2
     repeated: float = 0.85
 

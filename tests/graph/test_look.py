@@ -155,7 +155,7 @@ def test_the_planner_finds_functions_on_the_map(board: Board) -> None:
     assert "/engines +150" in said(asked, "express", 1)
     assert "list_projects(" in said(asked, "express", 2)
     assert "find_tasks(" in said(asked, "express", 3)
-    assert "Their documentation:\n\nfind_tasks:" in said(asked, "express", 3)
+    assert said(asked, "express", 3).count("find_tasks") == 1
 
 
 def test_the_planner_is_told_of_the_map_only_if_functions_are_hidden(board: Board) -> None:

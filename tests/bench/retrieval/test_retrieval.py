@@ -77,8 +77,8 @@ def test_a_row_that_names_an_unknown_operation_is_refused(films: Api) -> None:
 def test_every_row_of_our_set_is_complete(part: str) -> None:
     path = Path(__file__).parents[3] / "bench" / "retrieval" / f"{part}.jsonl"
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert len(rows) == 72
-    assert len({row["document"] for row in rows}) == 6
+    documents = len({row["document"] for row in rows})
+    assert (len(rows), documents) == ((24, 3) if part.startswith("changes") else (72, 6))
     assert all(row["instruction"].strip() and row["operations"] for row in rows)
 
 

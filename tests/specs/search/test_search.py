@@ -158,7 +158,7 @@ def test_a_capital_letter_at_the_start_of_a_sentence_is_no_name() -> None:
 
 def test_a_query_is_read_by_clauses_but_quotations_stay_whole() -> None:
     query = read_query("Delete the loan 'War, and peace', then add an author.")
-    assert [sorted(clause.methods) for clause in query.clauses] == [["DELETE"], ["POST", "PUT"]]
+    assert [sorted(clause.methods) for clause in query.clauses] == [["DELETE"], ["PATCH", "POST", "PUT"]]
     assert "peac" not in query.clauses[1].stems
 
 

@@ -1,0 +1,181 @@
+"""Guards that sentences which state a rule keep their room in the texts of operations."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from restgpt.bench.retrieval.rules import BUNDLED, report
+from restgpt.specs import load_api
+from restgpt.specs.bundled import bundled_document
+from restgpt.specs.docs.documentation import documentation
+from restgpt.specs.docs.sentences import beyond, chosen, is_rule, sentences
+from restgpt.specs.docs.signature import signature
+
+FILTERED = """
+openapi: 3.0.0
+info: {title: Runs, version: "1"}
+paths:
+  /flows/{flow}/runs:
+    get:
+      operationId: list_runs
+      summary: List the runs of a flow.
+      description: |
+        Returns runs that the caller may see. The list is made anew for each request and holds what is known then.
+        Pass `~` as the flow to get the runs of all flows. Results are sorted by id unless `order_by` is given.
+      parameters:
+        - {name: flow, in: path, required: true, schema: {type: string}}
+        - {name: limit, in: query, schema: {type: integer, default: 50, maximum: 100}}
+FILTERS
+        - {name: name_pattern, in: query, schema: {type: string},
+           description: "A pattern of SQL, in which `%` means any text. Regular expressions are not supported."}
+        - {name: kind_pattern, in: query, schema: {type: string},
+           description: "A pattern of SQL, in which `%` means any text. Regular expressions are not supported."}
+        - {name: is_manual, in: query, schema: {type: boolean}}
+      responses:
+        "200": {description: OK, content: {application/json: {schema: {type: array, items: {type: object,
+          properties: {id: {type: string}, state: {type: string, enum: [queued, running]}}}}}}}
+"""
+ENDINGS = ("", "_gte", "_gt", "_lte", "_lt")
+DATES = ("start_date", "end_date", "logical_date", "updated_at", "queued_at", "closed_at")
+
+
+@pytest.fixture(scope="module")
+def filtered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A document with an operation that has more than thirty filters."""
+    filters = "\n".join(
+        f"        - {{name: {date}{ending}, in: query, schema: {{type: string, format: date-time}}}}"
+        for date in DATES
+        for ending in ENDINGS
+    )
+    path = tmp_path_factory.mktemp("runs") / "runs.yaml"
+    path.write_text(FILTERED.replace("FILTERS", filters))
+    return path
+
+
+def test_rules_come_before_the_tail_of_filters(filtered: Path) -> None:
+    text = signature(load_api(filtered).operation("list_runs"), "list_runs", budget=150)
+    assert "Pass ~ as the flow to get the runs of all flows." in text
+    assert "sorted by id unless order_by is given" in text
+    assert "limit=50 ≤100" in text
+    assert "is_manual: bool" in text
+
+
+def test_filters_that_differ_in_an_ending_are_folded_into_one_line(filtered: Path) -> None:
+    text = signature(load_api(filtered).operation("list_runs"), "list_runs", budget=150)
+    assert f"\n  {', '.join(DATES)}: each also _gte, _gt, _lte, _lt" in text
+    assert "start_date_gte" not in text
+    assert "start_date: datetime" in text
+
+
+def test_a_description_that_several_parameters_share_is_written_once(filtered: Path) -> None:
+    text = signature(load_api(filtered).operation("list_runs"), "list_runs", budget=200)
+    assert text.count("Regular expressions are not supported") == 1
+    assert "name_pattern, kind_pattern: " in text
+
+
+def test_the_documentation_folds_the_same_filters_and_keeps_the_rules(filtered: Path) -> None:
+    text = documentation(load_api(filtered).operation("list_runs"), budget=300)
+    assert "Pass ~ as the flow" in text
+    assert "each also _gte, _gt, _lte, _lt" in text
+    assert "is_manual" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use `~` for all.",
+        "The date must lie in the future.",
+        "Defaults to 50.",
+        "At most 100 ids.",
+        "Leave it out to keep the old value.",
+        "An empty list means no restriction.",
+    ],
+)
+def test_a_sentence_that_tells_how_to_call_is_a_rule(text: str) -> None:
+    assert is_rule(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["You must use an access token with the repo scope.", "Returns the list of pets.", "Requires admin permissions."],
+)
+def test_sign_in_and_purpose_are_no_rules(text: str) -> None:
+    assert not is_rule(text)
+
+
+def test_rules_that_do_not_fit_are_counted() -> None:
+    found = sentences("It must be red. It must be round. It must be made of very expensive and shiny materials.")
+    assert chosen(found, 0, 40) == ["It must be red.", "It must be round.", "… 1 more rule."]
+
+
+def test_a_cut_summary_goes_on_with_its_rest() -> None:
+    found = beyond("The name must be unique in the whole workspace of the team.", "The name must be unique in…")
+    assert [sentence.text for sentence in found] == ["…the whole workspace of the team"]
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_no_operation_of_a_bundled_document_loses_a_rule(name: str) -> None:
+    found = report(name, load_api(Path(str(bundled_document(name)))))
+    assert found.operations
+    assert found.missing == []
+
+
+VERSIONED: dict[str, Any] = {
+    "openapi": "3.0.0",
+    "info": {"title": "Jobs", "version": "1"},
+    "paths": {
+        "/jobs": {
+            "get": {
+                "operationId": "list_jobs",
+                "parameters": [
+                    {"name": "state", "in": "query", "schema": {"type": "string"}},
+                    {"name": "page", "in": "query", "schema": {"type": "integer"}},
+                ],
+                "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": {}}}}},
+            }
+        },
+        "/jobs/{id}": {
+            "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}],
+            "patch": {
+                "operationId": "change_job",
+                "parameters": [{"name": "If-Match", "in": "header", "schema": {"type": "string"}}],
+                "requestBody": {
+                    "content": {
+                        "application/json": {
+                            "schema": {
+                                "type": "object",
+                                "properties": {
+                                    "state": {"type": "string", "enum": ["open", "done"]},
+                                    "priority": {"type": "integer"},
+                                },
+                            }
+                        }
+                    }
+                },
+                "responses": {"200": {"description": "OK"}},
+            },
+        },
+    },
+}
+
+
+def test_the_values_of_a_change_stand_at_the_filter_of_the_same_name() -> None:
+    assert "state: 'open'|'done'" in signature(load_api(VERSIONED).operation("list_jobs"), "list_jobs", budget=100)
+
+
+def test_a_list_whose_answer_nobody_describes_has_pages() -> None:
+    assert "pages=1" in signature(load_api(VERSIONED).operation("list_jobs"), "list_jobs", budget=100)
+
+
+def test_a_field_seen_only_as_null_has_the_type_that_a_change_tells() -> None:
+    operation = load_api(VERSIONED).operation("list_jobs")
+    text = signature(operation, "list_jobs", budget=100, seen="[{id, priority: null}]")
+    assert "priority: null (else int)" in text
+    text = signature(operation, "list_jobs", budget=100, seen="[{id, always null: priority, other}]")
+    assert "always null: priority (else int), other}" in text
+
+
+def test_an_operation_that_takes_a_version_says_where_it_comes_from() -> None:
+    text = signature(load_api(VERSIONED).operation("change_job"), "change_job", budget=100)
+    assert "If_Match is not sent by itself: pass headers(answer)['etag']" in text
