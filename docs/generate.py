@@ -36,7 +36,11 @@ EXAMPLES = {
     "javascript": "streaming.mjs",
 }
 ROOMS = ("restgpt", "bench", "worlds", "functions", "graph", "nodes", "calling", "tools", "specs", "prompts")
-OTHERS = {"tests/": "One folder per room.", "docs/": "One page per subject; decisions/ explains the choices."}
+OTHERS = {
+    "page/": "The local page that the LangGraph server shows at /debug: TypeScript, built by `make page`.",
+    "tests/": "One folder per room.",
+    "docs/": "One page per subject; decisions/ explains the choices.",
+}
 
 
 def picture() -> str:
