@@ -10,6 +10,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from restgpt.server.access import AccessCheck
+from restgpt.server.operation_schema import schema_routes
 from restgpt.server.page import OPEN_PATHS, page_routes
 from restgpt.server.token import TokenCheck
 from restgpt.tools.network.authority import web_origin_of
@@ -45,4 +46,4 @@ class GuardedApp(Starlette):
         return AccessCheck(answered, access)
 
 
-app = GuardedApp(routes=page_routes())
+app = GuardedApp(routes=[*schema_routes(), *page_routes()])

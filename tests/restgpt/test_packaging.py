@@ -35,6 +35,7 @@ EXTRA_OF = {
     "restgpt/mcp/": "mcp",
     # Only LangGraph's server loads it, which brings the package.
     "restgpt/server/app.py": "dev",
+    "restgpt/server/operation_schema.py": "dev",
     "restgpt/server/page.py": "dev",
     "specs/search/vectors.py": "embeddings",
     "tools/sandbox/monty.py": "sandbox-monty",

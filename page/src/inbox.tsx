@@ -1,0 +1,30 @@
+// The inbox: the changes of all threads that wait for a decision.
+import { Pause } from "./pause";
+import { addressOf } from "./place";
+import { questionsOf } from "./protocol";
+import { nameOf, waiting, waitingCount } from "./threads";
+import { Visible } from "./visible";
+
+export function Inbox() {
+  const count = waitingCount.value;
+  return (
+    <div class="column">
+      <h2 tabIndex={-1}>Inbox</h2>
+      <p class="own" role="status">
+        {count === 0 ? "No change waits for a decision." : count === 1 ? "1 change waits for your decision." : `${count} changes wait for your decision.`}
+      </p>
+      {waiting.value.map((thread) => (
+        <section key={thread.thread_id} class="waiting">
+          <p class="from">
+            <a href={addressOf(thread.thread_id)}>
+              <Visible text={nameOf(thread)} most={200} />
+            </a>
+          </p>
+          {questionsOf(thread).map((interrupt) => (
+            <Pause key={interrupt.id} thread={thread.thread_id} interrupt={interrupt} />
+          ))}
+        </section>
+      ))}
+    </div>
+  );
+}
