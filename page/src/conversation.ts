@@ -101,9 +101,9 @@ export async function say(text: string): Promise<string | null> {
       const made = await client().threads.create({ graphId: ASSISTANT, metadata: { name } });
       threadId.value = made.thread_id;
     }
-    const human: Message = { id: crypto.randomUUID(), type: "human", content: text };
-    messages.value = [...messages.value, human];
-    await start({ input: { messages: [human] } });
+    // The server gives the message its id.
+    messages.value = [...messages.value, { id: "", type: "human", content: text }];
+    await start({ input: { messages: [{ type: "human", content: text }] } });
   } catch (error) {
     failure.value = sentence(error);
   } finally {

@@ -51,11 +51,12 @@ export function linesOfTurns(steps: Step[]): Map<number, Line[]> {
     if (step.program?.code) lines.push({ kind: "code", key: `${number} code`, label: `Program ${step.program.number ?? ""}`, text: step.program.code });
     step.requests.forEach((call, index) => {
       const status = call.response?.status;
+      const [method = "", url = call.operation] = (call.endpoint ?? "").split(" ");
       lines.push({
         kind: "request",
         key: `${number} request ${index}`,
-        method: call.request?.method ?? call.endpoint?.method ?? "",
-        url: call.request?.url ?? call.endpoint?.path ?? call.operation,
+        method: call.request?.method ?? method,
+        url: call.request?.url ?? url,
         outcome: status ? String(status) : call.status,
         isOver: true,
         isGood: status ? status < 400 : call.status !== "failed",

@@ -23,6 +23,7 @@ export interface Action {
   args: Record<string, unknown>;
   description: string;
   request: RequestView;
+  provenance?: { pointer: string; origin: string }[];
   effect?: ProposedEffect;
 }
 
@@ -51,7 +52,8 @@ export interface Call {
   arguments: unknown;
   note?: string;
   request?: { method: string; url: string; body?: unknown };
-  endpoint?: { method?: string; path?: string };
+  /** Method and address, before arguments are filled in. */
+  endpoint?: string;
   response?: { status?: number };
 }
 

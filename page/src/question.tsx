@@ -1,5 +1,5 @@
 // One change that waits for a person: exactly what will be sent, where it comes from, and the decision.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { problemsOf, sectionsOf, withoutNote, type Section } from "./description";
 import { Field } from "./form";
@@ -61,6 +61,7 @@ export function Question(props: QuestionProps) {
           {others.map((section) => (
             <SectionView section={section} key={section.label} />
           ))}
+          <Said action={action} />
           {headers.length > 0 && (
             <details>
               <summary>Headers</summary>
@@ -92,6 +93,17 @@ function SectionView({ section }: { section: Section }) {
   );
 }
 
+/** The arguments that the description does not list, because the user or the document of the API gave them. */
+function Said({ action }: { action: Action }) {
+  const of = (origin: string) =>
+    (action.provenance ?? []).filter((item) => item.origin === origin).map((item) => item.pointer.slice(1).replaceAll("/", "."));
+  const told = [
+    ...of("user").map((name) => `${name}: you said it`),
+    ...of("document").map((name) => `${name}: the API's document fixes it`),
+  ];
+  return told.length > 0 ? <SectionView section={{ label: "From your instruction or the document:", quote: told.join("\n") }} /> : null;
+}
+
 type Mode = "choose" | "edit" | "reject";
 
 function Choice(props: QuestionProps & { note: string }) {
@@ -104,7 +116,7 @@ function Choice(props: QuestionProps & { note: string }) {
     else requestAnimationFrame(() => back.current?.focus());
   };
   if (mode === "edit") return <EditForm {...props} onClose={close} />;
-  if (mode === "reject") return <RejectForm name={action.name} onClose={close} />;
+  if (mode === "reject") return <RejectForm onClose={close} />;
   const choose = (next: Mode) => () => setMode(next);
   return (
     <>
@@ -146,8 +158,13 @@ function Choice(props: QuestionProps & { note: string }) {
   );
 }
 
-function RejectForm({ name, onClose }: { name: string; onClose: (decision: Decision | null) => void }) {
+function firstOf(form: HTMLElement | null, ...selectors: string[]): HTMLElement | undefined {
+  return selectors.map((selector) => form?.querySelector<HTMLElement>(selector)).find((found) => found) ?? undefined;
+}
+
+function RejectForm({ onClose }: { onClose: (decision: Decision | null) => void }) {
   const [reason, setReason] = useState("");
+  const id = useId();
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
   return (
@@ -159,8 +176,8 @@ function RejectForm({ name, onClose }: { name: string; onClose: (decision: Decis
       }}
     >
       <div class="field">
-        <label for={`reason-${name}`}>Reason, which the agent reads</label>
-        <input id={`reason-${name}`} ref={field} type="text" value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
+        <label for={id}>Reason, which the agent reads</label>
+        <input id={id} ref={field} type="text" value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
       </div>
       <div class="choices">
         <button type="submit" class="danger">
@@ -178,9 +195,10 @@ function EditForm({ action, draft, note, onClose }: QuestionProps & { note: stri
   const [schema, setSchema] = useState<Schema | null | undefined>(undefined);
   const [args, setArgs] = useState<Record<string, unknown>>(draft ?? action.args);
   const form = useRef<HTMLFormElement>(null);
+  const id = useId();
   useEffect(() => void schemaOf(action.name).then((found) => setSchema(found)), [action.name]);
   useEffect(() => {
-    if (schema !== undefined) form.current?.querySelector<HTMLElement>('[aria-invalid="true"], input, select, textarea')?.focus();
+    if (schema !== undefined) firstOf(form.current, '[aria-invalid="true"]', "input, select, textarea")?.focus();
   }, [schema]);
   if (schema === undefined) return <p class="own">Reading the schema of {action.name} …</p>;
   const problems = problemsOf(note);
@@ -201,7 +219,7 @@ function EditForm({ action, draft, note, onClose }: QuestionProps & { note: stri
         </p>
       )}
       <Field
-        id={`edit-${action.name}`}
+        id={id}
         name={`Arguments of ${action.name}`}
         schema={schema ?? {}}
         root={schema ?? {}}

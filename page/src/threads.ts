@@ -6,6 +6,8 @@ import { ASSISTANT, call, sentence } from "./server";
 import { tokenWanted } from "./token";
 
 const PAUSE_MS = 2_000;
+/** While a run goes on somewhere, which may ask something at any moment. */
+const SHORT_PAUSE_MS = 700;
 const MOST = 50;
 
 export const threads = signal<Thread[]>([]);
@@ -43,7 +45,7 @@ export async function refresh(): Promise<void> {
 export function watch(): void {
   const look = async () => {
     if (document.visibilityState === "visible" && !tokenWanted.value) await refresh();
-    setTimeout(look, PAUSE_MS);
+    setTimeout(look, threads.value.some((thread) => thread.status === "busy") ? SHORT_PAUSE_MS : PAUSE_MS);
   };
   void look();
   document.addEventListener("visibilitychange", () => {

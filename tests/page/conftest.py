@@ -3,19 +3,16 @@
 from collections.abc import Iterator
 
 import pytest
-from browser import Tab, executable, new_tab, running_browser
+from browser import AGENT, TOKEN, Tab, executable, new_tab, running_browser
 from chatserver import ChatServer
 from langgraphserver import Platform, running_server
-from pagescript import PageScript
+from pagescript import READ, PageScript
 from playwright.sync_api import Browser
 
 from restgpt.specs.bundled import bundled_document
+from restgpt.tools.settings import SERVER_HOSTS, SERVER_TOKEN
 from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.server import serve
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--draw", action="store_true", help="draw the pictures of the page in docs/pictures")
 
 
 @pytest.fixture(scope="session")
@@ -34,8 +31,11 @@ def running(tmp_path_factory: pytest.TempPathFactory, script: PageScript) -> Ite
         document = bundled_document("toy")
         auth = f"{{key: {CREDENTIAL}}}"
         (folder / "apis.yaml").write_text(f"board: {{spec: {document}, base_url: {world.url}, auth: {auth}}}\n")
-        with running_server(folder, chat.url) as platform:
+        named = {SERVER_HOSTS: AGENT, SERVER_TOKEN: TOKEN}
+        with running_server(folder, chat.url, variables=named) as platform:
             platform.world = world.world
+            # The first run of a server opens documents and models, which no test should wait for.
+            platform.run(platform.new_thread(), input={"instruction": READ})
             yield platform
 
 

@@ -9,12 +9,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 INSTALL = "apt-get install chromium-headless-shell"
-PATIENCE_MS = 15_000
+PATIENCE_MS = 30_000
+AGENT, TOKEN = "agent.test", "0123456789abcdef"
+"""A name that leads to the server as a proxy would, under which it wants this token."""
+
+expect.set_options(timeout=PATIENCE_MS)
 
 
 def executable() -> str:
@@ -33,7 +37,8 @@ def running_browser() -> Iterator[Browser]:
     path = executable()
     with sync_playwright() as playwright:
         # Chromium's own sandbox needs a user namespace, which containers and root do not have.
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--no-proxy-server"])
+        options = ["--no-sandbox", "--no-proxy-server", "--host-resolver-rules=MAP *.test 127.0.0.1"]
+        browser = playwright.chromium.launch(executable_path=path, args=options)
         try:
             yield browser
         finally:

@@ -10,10 +10,10 @@ from roles import end, program
 
 READ = "How many tasks are there?"
 CREATE = "Create a project named Roof garden"
-THREE = "Prepare the spring: a project, a task in project 1, and 9 hours for task 3"
+THREE = "Prepare the spring: a project, a task in project 1, and 9 hours for task 101"
 HOSTILE = "Create a project with a strange name"
 LARGE = "Add a task with long notes to project 1"
-EXACT = "Set the hours of task 3 to a large number"
+EXACT = "Set the hours of task 101 to a large number"
 SLOW = "Count the tasks slowly"
 BROKEN = "Ask a model that is out of order"
 
@@ -31,13 +31,13 @@ CODES = {
 results = gather(
     lambda: create_project(body={"name": "Rain garden", "owner": "Ada"}),
     lambda: create_task(project_id=1, body={"title": "Sow the peas", "hours": 2, "done": False}),
-    lambda: update_task(task_id=3, body={"hours": 9}),
+    lambda: update_task(task_id=101, body={"hours": 9}),
 )
 print("Two of three are done.")
 """,
     HOSTILE: f'create_project(body={{"name": {STRANGE!r}}})\nprint("It is created.")',
     LARGE: f'create_task(project_id=1, body={{"title": "Long", "notes": "n" * {NOTES} + "END"}})\nprint("Added.")',
-    EXACT: f'update_task(task_id=3, body={{"hours": {HUGE}}})\nprint("Set.")',
+    EXACT: f'update_task(task_id=101, body={{"hours": {HUGE}}})\nprint("Set.")',
     SLOW: "stop(find_tasks()['total'])",
 }
 
