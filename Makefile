@@ -128,7 +128,7 @@ test-page: $(READY) $(PAGE) ## test the page in a browser (Debian: apt-get insta
 
 .PHONY: page-pictures
 page-pictures: $(READY) $(PAGE) ## draw the pictures of the page in docs/pictures
-	$(BIN)/python -m pytest -q tests/page/test_pictures.py --draw
+	$(BIN)/python -m pytest -q tests/page/pictures.py
 
 REQUIRE ?= langgraph kinto
 

@@ -89,7 +89,11 @@ function Turns({ isRunning }: { isRunning: boolean }) {
           <p class="said">
             <Visible text={first!.content} />
           </p>
-          <Progress lines={conversation.lines.value.get(index + 1) ?? []} isLive={isRunning && index === turns.length - 1} />
+          <Progress
+            lines={conversation.lines.value.get(index + 1) ?? []}
+            isLast={index === turns.length - 1}
+            isLive={isRunning && index === turns.length - 1}
+          />
           {answers.map((message) => (
             <div class="answer" key={message.id}>
               <Visible text={message.content} />
@@ -101,7 +105,7 @@ function Turns({ isRunning }: { isRunning: boolean }) {
   );
 }
 
-function Progress({ lines, isLive }: { lines: Line[]; isLive: boolean }) {
+function Progress({ lines, isLast, isLive }: { lines: Line[]; isLast: boolean; isLive: boolean }) {
   if (lines.length === 0 && !isLive) return null;
   return (
     <div class="progress">
@@ -112,9 +116,11 @@ function Progress({ lines, isLive }: { lines: Line[]; isLive: boolean }) {
           </li>
         ))}
       </ol>
-      <p class="live" role="status">
-        {isLive ? (conversation.isStopping.value ? "Stopping …" : "Working …") : ""}
-      </p>
+      {isLast && (
+        <p class="live" role="status">
+          {isLive ? (conversation.isStopping.value ? "Stopping …" : "Working …") : ""}
+        </p>
+      )}
     </div>
   );
 }
@@ -160,7 +166,8 @@ function Composer({ isRunning }: { isRunning: boolean }) {
     if (conversation.failure.value && conversation.runId.value === null) text.value = said;
   };
   return (
-    <form
+    <div class="bottom">
+     <form
       class="composer"
       onSubmit={(event) => {
         event.preventDefault();
@@ -171,7 +178,7 @@ function Composer({ isRunning }: { isRunning: boolean }) {
       <textarea
         id="instruction"
         ref={field}
-        rows={2}
+        rows={waits ? 1 : 2}
         placeholder={waits ? "Decide on the changes first" : "Such as: which tasks are not done?"}
         disabled={waits}
         value={text.value}
@@ -194,6 +201,7 @@ function Composer({ isRunning }: { isRunning: boolean }) {
           </button>
         )}
       </div>
-    </form>
+     </form>
+    </div>
   );
 }

@@ -8,7 +8,8 @@ import { Visible } from "./visible";
 export function Inbox() {
   const count = waitingCount.value;
   return (
-    <div class="column">
+    <div class="scroller" tabIndex={0} role="region" aria-label="Inbox">
+     <div class="column">
       <h2 tabIndex={-1}>Inbox</h2>
       <p class="own" role="status">
         {count === 0 ? "No change waits for a decision." : count === 1 ? "1 change waits for your decision." : `${count} changes wait for your decision.`}
@@ -25,6 +26,7 @@ export function Inbox() {
           ))}
         </section>
       ))}
+     </div>
     </div>
   );
 }

@@ -77,6 +77,9 @@ export function Question(props: QuestionProps) {
   );
 }
 
+/** Labels of quotations that are data, not sentences. */
+const DATA = /^(As it is now|What changes|Files that)/;
+
 const DECIDED = { approve: "Approved", edit: "Edited", reject: "Rejected" };
 
 function SectionView({ section }: { section: Section }) {
@@ -86,7 +89,7 @@ function SectionView({ section }: { section: Section }) {
       <h4>
         <Visible text={section.label} />
       </h4>
-      <pre class="plain">
+      <pre class={DATA.test(section.label) ? "plain data" : "plain"}>
         <Visible text={section.quote} />
       </pre>
     </div>

@@ -1,4 +1,4 @@
-"""A real browser for the tests of the page: Debian's headless Chromium, driven by Playwright, which downloads nothing."""
+"""A real browser for tests of the page: Debian's headless Chromium, driven by Playwright, which downloads nothing."""
 
 import shutil
 from collections.abc import Iterator

@@ -68,10 +68,7 @@ class Platform:
 def running_server(
     folder: Path, model_url: str, *options: str, variables: Mapping[str, str] = {}
 ) -> Iterator[Platform]:
-    """Run `restgpt studio` with these options and environment variables in `folder`, beside copies of the configuration.
-
-    The environment has nothing of the developer's.
-    """
+    """Run `restgpt studio` with these options and variables in `folder`, beside copies of the configuration files."""
     for config in ROOT.glob("langgraph*.json"):
         shutil.copy(config, folder)
     log = folder / "server.log"
