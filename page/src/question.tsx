@@ -113,6 +113,12 @@ function Choice(props: QuestionProps & { note: string }) {
   const { action, allowed, decision, isLater, note, onDecide, onLater } = props;
   const [mode, setMode] = useState<Mode>(note && allowed.includes("edit") && props.draft ? "edit" : "choose");
   const back = useRef<HTMLButtonElement>(null);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    // The button that was pressed is gone, so its place takes the focus.
+    if (!isFirst.current && document.activeElement === document.body) back.current?.focus();
+    isFirst.current = false;
+  }, [decision]);
   const close = (made: Decision | null) => {
     setMode("choose");
     if (made) onDecide(made);

@@ -1,10 +1,12 @@
 """Guards the chat of the page in a real browser: progress, answer, reload, stop and going on, errors."""
 
 import re
+from typing import Any
 
 import pytest
 from browser import Tab
-from pagescript import ANSWER, BROKEN, READ, SLOW, PageScript
+from langgraphserver import APPROVE, Platform
+from pagescript import ANSWER, BROKEN, CREATE, READ, SLOW, PageScript
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.slow
@@ -64,3 +66,14 @@ def test_an_error_is_worded_as_the_product_words_it(tab: Tab) -> None:
     expect(page.get_by_role("navigation").get_by_text("error")).to_be_visible()
     page.reload()
     expect(told).to_be_visible()
+
+
+def test_an_open_thread_follows_what_another_client_does_in_it(tab: Tab, platform: Platform) -> None:
+    thread = platform.new_thread()
+    given: Any = {"instruction": CREATE}
+    platform.run(thread, input=given)
+    page = tab.open(f"#/thread/{thread}")
+    expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    platform.run(thread, command=APPROVE)
+    expect(page.locator(".answer")).to_have_text("It is created.")
+    expect(page.get_by_role("button", name="Approve")).to_have_count(0)

@@ -43,6 +43,7 @@ def test_one_change_is_shown_and_sent_only_after_its_approval(tab: Tab, platform
     assert platform.changes() == []
     asked.get_by_role("button", name="Approve").click()
     expect(page.locator(".answer")).to_have_text("It is created.")
+    expect(page.get_by_label("Instruction")).to_be_focused()
     assert platform.changes() == ["POST 201"]
     expect(page.get_by_role("link", name="Inbox")).not_to_contain_text("1")
 
@@ -54,7 +55,9 @@ def test_three_changes_are_approved_edited_and_rejected_each_for_itself(tab: Tab
     send = page.get_by_role("button", name="Send the decisions")
     expect(send).to_be_disabled()
 
-    question(page, "POST create_project").get_by_role("button", name="Approve").click()
+    project = question(page, "POST create_project")
+    project.get_by_role("button", name="Approve").click()
+    expect(project.get_by_role("button", name="Change the decision")).to_be_focused()
     task = question(page, "POST create_task")
     task.get_by_role("button", name="Edit…").click()
     title = task.get_by_label("title required")
