@@ -3,8 +3,14 @@
 export interface Section {
   /** The program's own words: the label of the quotation, or a sentence that stands alone. */
   label: string;
-  /** The foreign text, its lines as they were before they were wrapped; null for a sentence. */
-  quote: string | null;
+  /** The foreign text, its lines as they were before they were wrapped; empty for a sentence. */
+  quote: Part[];
+}
+
+/** Foreign text, or a remark of the program's own between two parts of it. */
+export interface Part {
+  text: string;
+  isRemark: boolean;
 }
 
 const FOREIGN = "    │";
@@ -15,21 +21,26 @@ const LEFT_OUT = "    ⋮ ";
 export function sectionsOf(description: string): Section[] {
   const found: Section[] = [];
   let own: string[] = [];
-  let foreign: string[] | null = null;
+  let quote: Part[] = [];
   const close = () => {
-    if (own.length || foreign) found.push({ label: own.join(" "), quote: foreign ? foreign.join("\n") : null });
+    if (own.length || quote.length) found.push({ label: own.join(" "), quote });
     own = [];
-    foreign = null;
+    quote = [];
+  };
+  const add = (text: string, isRemark: boolean) => {
+    const last = quote.at(-1);
+    if (last && !isRemark && !last.isRemark) last.text += `\n${text}`;
+    else quote.push({ text, isRemark });
   };
   for (const line of description.split("\n")) {
-    if (line.startsWith(GOES_ON) && foreign?.length) foreign.push(foreign.pop() + line.slice(GOES_ON.length));
-    else if (line.startsWith(FOREIGN)) (foreign ??= []).push(line.slice(FOREIGN.length + 1));
-    else if (line.startsWith(LEFT_OUT)) (foreign ??= []).push(`[${line.slice(LEFT_OUT.length)}]`);
+    const last = quote.at(-1);
+    if (line.startsWith(GOES_ON) && last && !last.isRemark) last.text += line.slice(GOES_ON.length);
+    else if (line.startsWith(FOREIGN)) add(line.slice(FOREIGN.length + 1), false);
+    else if (line.startsWith(LEFT_OUT)) add(line.slice(LEFT_OUT.length), true);
     else if (line.trim() === "") {
-      if (foreign) close();
-      else if (own.length && !own.at(-1)!.endsWith(":")) close();
+      if (quote.length || (own.length && !own.at(-1)!.endsWith(":"))) close();
     } else {
-      if (foreign) close();
+      if (quote.length) close();
       own.push(line.trim());
     }
   }
@@ -37,12 +48,16 @@ export function sectionsOf(description: string): Section[] {
   return found;
 }
 
+export function textOf(section: Section | undefined): string {
+  return (section?.quote ?? []).map((part) => part.text).join("\n");
+}
+
 const UNUSABLE = "That decision cannot be used:";
 
 /** Take out the note on an answer that could not be used; it is shown at the form. */
 export function withoutNote(sections: Section[]): { note: string; rest: Section[] } {
   const [first, ...rest] = sections;
-  return first?.label === UNUSABLE ? { note: first.quote ?? "", rest } : { note: "", rest: sections };
+  return first?.label === UNUSABLE ? { note: textOf(first), rest } : { note: "", rest: sections };
 }
 
 /** The problems of an edit by the JSON pointer of the argument; the key "" has what belongs to no field. */

@@ -1,7 +1,7 @@
 // One change that waits for a person: exactly what will be sent, where it comes from, and the decision.
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
-import { problemsOf, sectionsOf, withoutNote, type Section } from "./description";
+import { problemsOf, sectionsOf, textOf, withoutNote, type Section } from "./description";
 import { Field } from "./form";
 import type { Action, Decision } from "./protocol";
 import { schemaOf, type Schema } from "./schema";
@@ -30,7 +30,7 @@ export function Question(props: QuestionProps) {
   const request = rest.find((section) => section.label.startsWith(REQUEST));
   const body = rest.find((section) => section.label.startsWith(BODY));
   const others = rest.filter((section) => section !== request && section !== body);
-  const [line = "", ...headers] = (request?.quote ?? "").split("\n");
+  const [line = "", ...headers] = textOf(request).split("\n");
   const [method, ...address] = line.split(" ");
   // The state of the thread has the body as it will be sent, in which a credential is not hidden.
   const isWholeKept = body?.label.includes("too long") && !rest.some((section) => section.label.includes(CREDENTIAL));
@@ -53,13 +53,13 @@ export function Question(props: QuestionProps) {
             <div class="section">
               <h4>{body.label}</h4>
               <pre>
-                <Visible text={body.quote ?? ""} />
+                <Quotation section={body} />
               </pre>
               {isWholeKept && <WholeBody thread={thread} action={action} />}
             </div>
           )}
-          {others.map((section) => (
-            <SectionView section={section} key={section.label} />
+          {others.map((section, index) => (
+            <SectionView section={section} key={index} />
           ))}
           <Said action={action} />
           {headers.length > 0 && (
@@ -83,16 +83,32 @@ const DATA = /^(As it is now|What changes|Files that)/;
 const DECIDED = { approve: "Approved", edit: "Edited", reject: "Rejected" };
 
 function SectionView({ section }: { section: Section }) {
-  if (section.quote === null) return <p class="own">{section.label}</p>;
+  if (section.quote.length === 0) return <p class="own">{section.label}</p>;
   return (
     <div class="section">
       <h4>
         <Visible text={section.label} />
       </h4>
       <pre class={DATA.test(section.label) ? "plain data" : "plain"}>
-        <Visible text={section.quote} />
+        <Quotation section={section} />
       </pre>
     </div>
+  );
+}
+
+function Quotation({ section }: { section: Section }) {
+  return (
+    <>
+      {section.quote.map(({ text, isRemark }, index) =>
+        isRemark ? (
+          <span class="remark" key={index}>
+            {text}
+          </span>
+        ) : (
+          <Visible text={text} key={index} />
+        ),
+      )}
+    </>
   );
 }
 
@@ -104,7 +120,7 @@ function Said({ action }: { action: Action }) {
     ...of("user").map((name) => `${name}: you said it`),
     ...of("document").map((name) => `${name}: the API's document fixes it`),
   ];
-  return told.length > 0 ? <SectionView section={{ label: "From your instruction or the document:", quote: told.join("\n") }} /> : null;
+  return told.length > 0 ? <SectionView section={{ label: "From your instruction or the document:", quote: [{ text: told.join("\n"), isRemark: false }] }} /> : null;
 }
 
 type Mode = "choose" | "edit" | "reject";

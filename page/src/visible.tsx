@@ -49,8 +49,11 @@ function unpiled(text: string): Piece[] {
 function alikeIn(text: string): Set<number> {
   const found = new Set<number>();
   if (!ALIKE.test(text)) return found;
-  for (const { 0: word, index } of text.matchAll(WORD)) {
-    if (!(LATIN.test(word) && ALIKE.test(word)) && !DOUBLES.test(word)) continue;
+  const words = [...text.matchAll(WORD)];
+  // In a text of that alphabet, a word of such letters is a word like any other.
+  const isAtHome = words.some(({ 0: word }) => ALIKE.test(word) && !LATIN.test(word) && !DOUBLES.test(word));
+  for (const { 0: word, index } of words) {
+    if (!(LATIN.test(word) && ALIKE.test(word)) && (isAtHome || !DOUBLES.test(word))) continue;
     let at = index;
     for (const char of word) {
       if (ALIKE.test(char)) found.add(at);

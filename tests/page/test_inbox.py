@@ -136,6 +136,7 @@ def test_a_long_body_is_cut_with_a_note_and_can_be_read_to_its_end(tab: Tab, pla
     page = tab.open("#/inbox")
     asked = question(page, "POST create_task")
     expect(asked).to_contain_text("too long to show here as a whole")
+    expect(asked.locator(".remark")).to_have_text("397,030 bytes are left out here")
     assert len(asked.inner_text()) < 10_000
     asked.get_by_role("button", name="Show the whole body").click()
     whole = asked.get_by_label("The whole body")
@@ -174,3 +175,17 @@ def test_an_answer_to_an_older_question_approves_no_newer_one(tab: Tab, platform
     platform.run(thread, command=old)
     assert platform.changes() == []
     expect(asked.get_by_role("alert")).to_contain_text("/body/name: '' should be non-empty")
+
+
+def test_letters_that_imitate_latin_ones_are_marked_and_a_text_of_their_alphabet_is_not(
+    tab: Tab, platform: Platform
+) -> None:
+    for name in ("Сколько задач не готово? сон", "\u0440\u0430\u0443 the bill"):
+        platform.client.threads.create(graph_id="restgpt", metadata={"name": name})
+    page = tab.open()
+    listed = page.get_by_role("navigation").locator(".name")
+    expect(listed).to_have_count(2)
+    expect(listed.filter(has_text="задач").locator(".mark")).to_have_count(0)
+    expect(listed.filter(has_text="the bill").locator(".mark")).to_have_text(
+        ["\u0440 U+0440", "\u0430 U+0430", "\u0443 U+0443"]
+    )
