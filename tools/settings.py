@@ -27,6 +27,7 @@ CONCURRENCY = 256
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable with which the user asks for the content of prompts, replies and calls in spans."""
 SERVER_HOSTS, SERVER_ORIGINS = "RESTGPT_SERVER_HOSTS", "RESTGPT_SERVER_ORIGINS"
+SERVER_TOKEN = "RESTGPT_SERVER_TOKEN"
 COLLECTOR = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 """The variables with which the user names the collector that gets traces."""
 MODEL_ADDRESSES = {
@@ -46,6 +47,8 @@ MODEL_ADDRESSES = {
 Decision = Literal["allow", "ask", "deny"]
 Kind = Literal["read", "change"]
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+"""The form of a bearer token (RFC 6750, section 2.1)."""
 _SUBJECT = re.compile(r"[A-Za-z0-9-]{1,64}=[^=]")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]")
 _ENTRY_KEYS = (
@@ -216,18 +219,22 @@ class ServerAccess:
     """Who may talk to the servers of this program beside programs on this machine, as the user says.
 
     `hosts` are names that lead to a server, such as that of a proxy: without a port for any port, and `*.example.com`
-    for all names below a domain. `origins` are those of pages that may use it.
+    for all names below a domain. `origins` are those of pages that may use it. `token` is the bearer token of all
+    requests to the LangGraph server that do not come from this machine.
     """
 
     hosts: tuple[Authority, ...] = ()
     origins: tuple[Origin, ...] = ()
+    token: Secret | None = None
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> "ServerAccess":
-        """Read `RESTGPT_SERVER_HOSTS` and `RESTGPT_SERVER_ORIGINS`, with commas between; raises SettingsError."""
+        """Read `RESTGPT_SERVER_HOSTS`, `RESTGPT_SERVER_ORIGINS` and `RESTGPT_SERVER_TOKEN`; raises SettingsError."""
         given = os.environ if environ is None else environ
         hosts, origins = (_listed(given.get(name, "")) for name in (SERVER_HOSTS, SERVER_ORIGINS))
-        return cls(tuple(map(_named_host, hosts)), tuple(map(_named_origin, origins)))
+        return cls(
+            tuple(map(_named_host, hosts)), tuple(map(_named_origin, origins)), _server_token(given.get(SERVER_TOKEN))
+        )
 
     def with_origin(self, origin: Origin) -> "ServerAccess":
         """The same, and pages of one more origin."""
@@ -262,6 +269,15 @@ def _named_origin(text: str) -> Origin:
             "https://chat.example.com or http://localhost:3000."
         )
     return origin
+
+
+def _server_token(text: str | None) -> Secret | None:
+    if text and not _BEARER.fullmatch(text):
+        raise SettingsError(
+            f"{SERVER_TOKEN} cannot be sent in a header. Use letters, digits, and - . _ ~ + / only, such as the output "
+            "of `openssl rand -hex 32`."
+        )
+    return Secret(text) if text else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,6 +437,8 @@ class Settings:
             found += entry.secrets()
         if self.database_url is not None:
             found.append(self.database_url)
+        if self.server.token is not None:
+            found.append(self.server.token)
         return [secret.reveal() for secret in found]
 
 

@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 
 from restgpt.bench.packages import directory_documents
-from restgpt.nodes.run.context import Context
 from restgpt.nodes.express import LEAST, LINES_PART, MOST
+from restgpt.nodes.run.context import Context
 from restgpt.specs import Api, Operation, SpecError, load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.documentation import TOKEN, documentation

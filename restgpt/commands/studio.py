@@ -61,6 +61,7 @@ def studio(
         environment = QUIET | model_variables(settings, terminal)
         if not settings.apis:
             environment |= stack.enter_context(_simulated_board(settings, terminal))
+        terminal.say("The local page is at /debug of the server's address, such as http://127.0.0.1:2024/debug.")
         command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(config), *OPTIONS, *(further or ())]
         raise typer.Exit(_run(command, os.environ | environment))
 

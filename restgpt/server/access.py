@@ -6,21 +6,14 @@ this machine, so a request is refused unless its headers `Host`, `Origin` and `S
 other than browsers send no `Origin` and pass.
 """
 
-import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Collection, MutableMapping
-from typing import Any
+from collections.abc import Collection
 
+from restgpt.server.refusal import ASGIApp, Receive, Scope, Send, refuse
 from restgpt.tools.network.addresses import Origin
 from restgpt.tools.network.authority import PORTS, Authority, address_of, authority_of, web_origin_of
 from restgpt.tools.settings import ServerAccess
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 IN_PROCESS = "/noauth"
 """The `root_path` of requests that LangGraph's server sends to itself; no request from outside can set it."""
@@ -63,7 +56,7 @@ class AccessCheck:
             await self._app(scope, receive, send)
             return
         _LOG.warning("Refused a request to %s. %s", ascii(scope["path"][:SHOWN]), refusal)
-        await _refuse(scope, send, refusal)
+        await refuse(scope, send, 403, refusal)
 
     def refusal(self, scope: Scope) -> str | None:
         """Return why a request is refused, with the remedy; None if it may pass."""
@@ -137,17 +130,3 @@ def _declares_json(scope: Scope) -> bool:
     """Return whether the body is declared as JSON (RFC 8259, RFC 6839), which a page may not send without asking."""
     declared = _values(scope, b"content-type")
     return len(declared) == 1 and _JSON.fullmatch(declared[0].partition(";")[0].strip().lower()) is not None
-
-
-async def _refuse(scope: Scope, send: Send, sentence: str) -> None:
-    prefix = "http"
-    if scope["type"] == "websocket":
-        if "websocket.http.response" not in (scope.get("extensions") or {}):
-            # Before it is accepted, the server answers a closed WebSocket with 403 (ASGI, "Close").
-            await send({"type": "websocket.close", "code": 1008, "reason": ""})
-            return
-        prefix = "websocket.http"
-    body = json.dumps({"detail": sentence}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    await send({"type": f"{prefix}.response.start", "status": 403, "headers": headers})
-    await send({"type": f"{prefix}.response.body", "body": body})

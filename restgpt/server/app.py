@@ -10,6 +10,9 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from restgpt.server.access import AccessCheck
+from restgpt.server.operation_schema import schema_routes
+from restgpt.server.page import OPEN_PATHS, page_routes
+from restgpt.server.token import TokenCheck
 from restgpt.tools.network.authority import web_origin_of
 from restgpt.tools.settings import ServerAccess
 
@@ -22,7 +25,8 @@ EXPOSED = ("Content-Location", "Location", "X-Pagination-Total", "X-Pagination-N
 class GuardedApp(Starlette):
     """A Starlette app that only this machine, Studio, and the hosts and origins that the user names may talk to.
 
-    Its first request raises `SettingsError` for hosts or origins that cannot be read.
+    Requests that do not come over loopback need the token of the server as well. The first request raises
+    `SettingsError` for settings that cannot be read.
     """
 
     def build_middleware_stack(self) -> ASGIApp:
@@ -31,7 +35,8 @@ class GuardedApp(Starlette):
         assert studio is not None
         access = ServerAccess.from_env().with_origin(studio)
         answered = CORSMiddleware(
-            super().build_middleware_stack(),
+            # Inside of this, because a browser asks with a preflight that has no token.
+            TokenCheck(super().build_middleware_stack(), access, open_paths=OPEN_PATHS),
             allow_origins=[str(origin) for origin in access.origins],
             allow_methods=["*"],
             allow_headers=["*"],
@@ -41,4 +46,4 @@ class GuardedApp(Starlette):
         return AccessCheck(answered, access)
 
 
-app = GuardedApp()
+app = GuardedApp(routes=[*schema_routes(), *page_routes()])

@@ -1,4 +1,4 @@
-"""The weights of the ranking, learned on instructions for eleven documents by `restgpt.bench.retrieval.learn`."""
+"""The weights of the ranking, learned on instructions for eleven documents by `restgpt.lab.weights`."""
 
 from dataclasses import dataclass
 

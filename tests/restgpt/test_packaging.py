@@ -1,6 +1,7 @@
 """Guards the installed package: all dependencies are declared, it installs only `restgpt`, its versions match."""
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -18,7 +19,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from restgpt.server.page import MEDIA_TYPES
+
 ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "page" / "dist"
 ROOMS = ("bench", "calling", "functions", "graph", "nodes", "prompts", "recipes", "specs", "tools", "worlds")
 NOT_SHIPPED = ("lab",)
 """The rooms of a source checkout that are not in the wheel."""
@@ -34,6 +38,8 @@ EXTRA_OF = {
     "restgpt/mcp/": "mcp",
     # Only LangGraph's server loads it, which brings the package.
     "restgpt/server/app.py": "dev",
+    "restgpt/server/operation_schema.py": "dev",
+    "restgpt/server/page.py": "dev",
     "specs/search/vectors.py": "embeddings",
     "tools/sandbox/monty.py": "sandbox-monty",
     "tools/sandbox/wasi.py": "sandbox-wasi",
@@ -202,6 +208,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / room, folder / "source" / room, symlinks=True, ignore=ignore)
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / "source" / name)
+    if PAGE.is_dir():
+        shutil.copytree(PAGE, folder / "source" / "page" / "dist")
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder), str(folder / "source")]
     subprocess.run(command, check=True)
@@ -232,6 +240,24 @@ def test_the_wheel_lacks_no_module_and_no_data(wheel: Path) -> None:
         if path.is_file() and "__pycache__" not in path.parts and path.suffix in {".py", *DATA}
     }
     assert expected - shipped == set()
+
+
+def test_the_page_is_linked_to_where_it_is_built_and_the_packages_it_needs_have_no_addresses() -> None:
+    assert os.readlink(ROOT / "restgpt" / "server" / "page") == "../../page/dist"
+    lock = json.loads((ROOT / "page" / "package-lock.json").read_text(encoding="utf-8"))
+    assert [name for name, package in lock["packages"].items() if "resolved" in package] == []
+    listed = json.loads((ROOT / "page" / "package.json").read_text(encoding="utf-8"))
+    versions = [*listed["dependencies"].values(), *listed["devDependencies"].values()]
+    assert [version for version in versions if not re.fullmatch(r"[0-9.]+", version)] == []
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_the_page_if_it_is_built(wheel: Path) -> None:
+    if not PAGE.is_dir():
+        pytest.skip("the page is not built: make page")
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if name.startswith("restgpt/server/page/")}
+    assert held == {f"restgpt/server/page/{name}" for name in MEDIA_TYPES}
 
 
 @pytest.mark.slow

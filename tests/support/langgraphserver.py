@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,8 +65,10 @@ class Platform:
 
 
 @contextmanager
-def running_server(folder: Path, model_url: str, *options: str) -> Iterator[Platform]:
-    """Run `restgpt studio` with these options in `folder`, beside copies of the configuration files."""
+def running_server(
+    folder: Path, model_url: str, *options: str, variables: Mapping[str, str] = {}
+) -> Iterator[Platform]:
+    """Run `restgpt studio` with these options and variables in `folder`, beside copies of the configuration files."""
     for config in ROOT.glob("langgraph*.json"):
         shutil.copy(config, folder)
     log = folder / "server.log"
@@ -75,7 +77,7 @@ def running_server(folder: Path, model_url: str, *options: str) -> Iterator[Plat
         process = subprocess.Popen(
             [*command, "--port", str(port)],
             cwd=folder,
-            env=environment(folder, model_url),
+            env=environment(folder, model_url) | dict(variables),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -1,0 +1,248 @@
+// The open thread: its messages, what its run does, and the run itself, which is started, joined, stopped and resumed.
+import { batch, signal } from "@preact/signals";
+
+import { costOf, costText, linesOfTurns, withEvent, type Line } from "./progress";
+import type { Interrupt, Message, ProgressEvent, State, Thread, Values } from "./protocol";
+import { ASSISTANT, call, client, sentence } from "./server";
+import { refresh } from "./threads";
+
+export const threadId = signal<string | null>(null);
+export const messages = signal<Message[]>([]);
+/** The lines of each turn, counted from 1. */
+export const lines = signal<Map<number, Line[]>>(new Map());
+export const questions = signal<Interrupt[]>([]);
+export const runId = signal<string | null>(null);
+export const isStarting = signal(false);
+export const isStopping = signal(false);
+export const cost = signal("");
+export const failure = signal("");
+/** Whether the thread has nodes left to run and waits for nobody: it was stopped, or ended with an error. */
+export const canGoOn = signal(false);
+
+const MODES = ["custom", "messages-tuple", "values"] as const;
+let open: AbortController | null = null;
+
+/** What is known of a run that is followed: the turn of its last event, and the messages that its chunks write. */
+interface Own {
+  turn: number;
+  growing: Set<string>;
+}
+
+export function turnNow(): number {
+  return messages.value.filter((message) => message.type === "human").length;
+}
+
+function clear(id: string | null): void {
+  open?.abort();
+  open = null;
+  batch(() => {
+    threadId.value = id;
+    messages.value = [];
+    lines.value = new Map();
+    questions.value = [];
+    runId.value = null;
+    isStarting.value = false;
+    isStopping.value = false;
+    cost.value = "";
+    failure.value = "";
+    canGoOn.value = false;
+  });
+}
+
+/** Show a thread, and follow its run if one is going on; null shows an empty one. */
+export async function show(id: string | null): Promise<void> {
+  if (id === null || id !== threadId.value) clear(id);
+  if (id !== null) await catchUp(id);
+}
+
+/** Read the open thread again, and follow its run, which another client may have started; not while one is followed. */
+export async function catchUp(id: string): Promise<void> {
+  if (id !== threadId.value || runId.value !== null || isStarting.value) return;
+  try {
+    await load(id);
+    const [run] = await call<{ run_id: string; status: string }[]>("GET", `/threads/${encodeURIComponent(id)}/runs?limit=1`);
+    const isStill = id === threadId.value && runId.value === null && !isStarting.value;
+    if (isStill && run && (run.status === "running" || run.status === "pending")) void follow(id, run.run_id);
+  } catch (error) {
+    if (id === threadId.value) failure.value = sentence(error);
+  }
+}
+
+/** Read the state of the thread; lines of a turn that were seen live stay. */
+async function load(id: string): Promise<void> {
+  const path = `/threads/${encodeURIComponent(id)}`;
+  const [state, thread] = await Promise.all([call<State>("GET", `${path}/state`), call<Thread>("GET", path)]);
+  if (id !== threadId.value) return;
+  batch(() => {
+    const values = state.values ?? {};
+    if (values.messages) messages.value = values.messages;
+    const kept = linesOfTurns(values.steps ?? []);
+    // The events of a run that goes on tell its turn from the start.
+    if (thread.status === "busy") kept.delete(turnNow());
+    for (const [turn, seen] of lines.value) if (seen.length >= (kept.get(turn)?.length ?? 0)) kept.set(turn, seen);
+    lines.value = kept;
+    questions.value = state.tasks.flatMap((task) => task.interrupts ?? []).filter(({ value }) => value?.action_requests);
+    cost.value = costOf(values.usage);
+    const isIdle = thread.status !== "busy";
+    canGoOn.value = isIdle && state.next.length > 0 && questions.value.length === 0;
+    const error = state.tasks.find((task) => task.error)?.error;
+    if (error && isIdle && !failure.value) failure.value = worded(error);
+  });
+}
+
+/** The state holds an error as Python writes it: its name, and its message in quotes. */
+function worded(error: string): string {
+  return /^\w+\((["'])([\s\S]*)\1,?\)$/.exec(error)?.[2] ?? error;
+}
+
+/** Begin a turn, in a new thread if none is open; return the id of the thread. */
+export async function say(text: string): Promise<string | null> {
+  const isNew = threadId.value === null;
+  failure.value = "";
+  isStarting.value = true;
+  try {
+    if (isNew) {
+      const name = text.length > 80 ? `${text.slice(0, 79)}…` : text;
+      const made = await client().threads.create({ graphId: ASSISTANT, metadata: { name } });
+      threadId.value = made.thread_id;
+    }
+    // The server gives the message its id.
+    messages.value = [...messages.value, { id: "", type: "human", content: text }];
+    await start({ input: { messages: [{ type: "human", content: text }] } });
+  } catch (error) {
+    failure.value = sentence(error);
+  } finally {
+    isStarting.value = false;
+  }
+  return threadId.value;
+}
+
+/** Answer the questions of a thread; each answer is for its interrupt alone, so that it cannot reach another question. */
+export async function answer(thread: string, resume: Record<string, unknown>): Promise<void> {
+  const run = await create(thread, { command: { resume } });
+  if (thread === threadId.value) {
+    questions.value = [];
+    failure.value = "";
+    void follow(thread, run);
+  }
+  await refresh();
+}
+
+export async function goOn(): Promise<void> {
+  failure.value = "";
+  canGoOn.value = false;
+  try {
+    await start({ input: null });
+  } catch (error) {
+    failure.value = sentence(error);
+  }
+}
+
+export async function stop(): Promise<void> {
+  const [thread, run] = [threadId.value, runId.value];
+  if (!thread || !run) return;
+  isStopping.value = true;
+  try {
+    await client().runs.cancel(thread, run, true);
+  } catch (error) {
+    failure.value = sentence(error);
+  }
+}
+
+async function create(thread: string, given: object): Promise<string> {
+  const run = await client().runs.create(thread, ASSISTANT, {
+    ...given,
+    streamMode: [...MODES],
+    streamResumable: true,
+    multitaskStrategy: "reject",
+  });
+  return run.run_id;
+}
+
+async function start(given: object): Promise<void> {
+  const thread = threadId.value;
+  if (!thread) return;
+  const run = await create(thread, given);
+  void refresh();
+  void follow(thread, run);
+}
+
+/** Follow a run from its first event on. */
+async function follow(thread: string, run: string): Promise<void> {
+  open?.abort();
+  const control = (open = new AbortController());
+  batch(() => {
+    runId.value = run;
+    isStopping.value = false;
+    canGoOn.value = false;
+  });
+  const own: Own = { turn: 0, growing: new Set() };
+  try {
+    const parts = client().runs.joinStream(thread, run, {
+      signal: control.signal,
+      streamMode: [...MODES],
+      lastEventId: "-1",
+    });
+    for await (const part of parts) {
+      if (control.signal.aborted) return;
+      take(part.event, part.data, own);
+    }
+  } catch (error) {
+    if (control.signal.aborted) return;
+    failure.value = sentence(error);
+  }
+  try {
+    await load(thread);
+  } catch (error) {
+    failure.value = sentence(error);
+  }
+  if (control.signal.aborted) return;
+  batch(() => {
+    runId.value = null;
+    isStopping.value = false;
+  });
+  void refresh();
+}
+
+function take(event: string, data: unknown, own: Own): void {
+  if (event === "custom") takeProgress(data as ProgressEvent, own);
+  else if (event === "messages") takeChunk((data as [Message])[0], own);
+  else if (event === "values") {
+    const { messages: known } = data as Values;
+    if (known && known.length >= messages.value.length) messages.value = known;
+  } else if (event === "error") {
+    failure.value = (data as { message?: string }).message ?? "The run has failed.";
+  }
+}
+
+function takeProgress(event: ProgressEvent, own: Own): void {
+  if (event.type === "usage") {
+    cost.value = costText(event.model_calls, event.input_tokens + event.output_tokens, event.requests, event.seconds);
+    return;
+  }
+  const turn = turnNow();
+  // A run that is joined tells its events from the start, so what is known of its turn begins anew.
+  const before = own.turn === turn || event.type === "request_finished" ? (lines.value.get(turn) ?? []) : kept(turn, event);
+  own.turn = turn;
+  lines.value = new Map(lines.value).set(turn, withEvent(before, event));
+}
+
+/** A run that begins a turn starts with a sub-task; one that goes on after a pause continues the lines of its turn. */
+function kept(turn: number, event: ProgressEvent): Line[] {
+  return event.type === "task_started" ? [] : (lines.value.get(turn) ?? []);
+}
+
+function takeChunk(chunk: Message, own: Own): void {
+  const isKnown = messages.value.some((message) => message.id === chunk.id);
+  if (chunk.type === "remove") messages.value = messages.value.filter((message) => message.id !== chunk.id);
+  else if (!chunk.content) return;
+  else if (!isKnown) {
+    own.growing.add(chunk.id);
+    messages.value = [...messages.value, { id: chunk.id, type: "ai", content: chunk.content }];
+  } else if (own.growing.has(chunk.id) && chunk.type !== "ai") {
+    // A whole message, which has the type `ai`, comes once more after its chunks.
+    messages.value = messages.value.map((message) =>
+      message.id === chunk.id ? { ...message, content: message.content + chunk.content } : message,
+    );
+  }
+}

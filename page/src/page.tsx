@@ -1,0 +1,107 @@
+// The page: a list of threads beside the open thread or the inbox, and the question for the token where one is needed.
+import { effect, signal } from "@preact/signals";
+import { render } from "preact";
+
+import { Chat } from "./chat";
+import { Inbox } from "./inbox";
+import { addressOf, place } from "./place";
+import { isLoaded, listError, nameOf, refresh, stateOf, threads, waitingCount, watch } from "./threads";
+import { tokenWanted, useToken } from "./token";
+import { Visible } from "./visible";
+
+function Page() {
+  if (tokenWanted.value) return <Gate />;
+  const here = place.value;
+  return (
+    <div class="frame">
+      <Side />
+      <main>{here.kind === "inbox" ? <Inbox /> : <Chat id={here.kind === "thread" ? here.id : null} />}</main>
+    </div>
+  );
+}
+
+function Side() {
+  const here = place.value;
+  const current = (is: boolean) => (is ? ("page" as const) : undefined);
+  const count = waitingCount.value;
+  return (
+    <nav aria-label="Threads">
+      <h1>RestGPT</h1>
+      <a class="item" href="#/" aria-current={current(here.kind === "new")}>
+        New instruction
+      </a>
+      <a class="item" href="#/inbox" aria-current={current(here.kind === "inbox")}>
+        <span>Inbox</span>
+        {count > 0 && <span class="count">{count}</span>}
+      </a>
+      {listError.value && (
+        <p class="problem" role="alert">
+          {listError.value}
+        </p>
+      )}
+      <ul>
+        {threads.value.map((thread) => {
+          const { label, kind } = stateOf(thread);
+          return (
+            <li key={thread.thread_id}>
+              <a
+                class="item thread"
+                href={addressOf(thread.thread_id)}
+                aria-current={current(here.kind === "thread" && here.id === thread.thread_id)}
+              >
+                <span class="name">
+                  <Visible text={nameOf(thread)} most={120} />
+                </span>
+                <span class={`state ${kind}`}>{label}</span>
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+      {isLoaded.value && threads.value.length === 0 && <p class="own">No threads yet.</p>}
+    </nav>
+  );
+}
+
+const written = signal("");
+
+function Gate() {
+  return (
+    <main class="gate">
+      <h1>RestGPT</h1>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          useToken(written.value.trim());
+          written.value = "";
+          void refresh();
+        }}
+      >
+        <p role="alert">{tokenWanted.value}</p>
+        <div class="field">
+          <label for="token">Token of this server (RESTGPT_SERVER_TOKEN)</label>
+          <input
+            id="token"
+            type="password"
+            autocomplete="off"
+            required
+            value={written.value}
+            onInput={(event) => (written.value = event.currentTarget.value)}
+          />
+        </div>
+        <button type="submit" class="primary">
+          Go on
+        </button>
+      </form>
+    </main>
+  );
+}
+
+effect(() => {
+  const count = waitingCount.value;
+  document.title = count > 0 ? `(${count}) RestGPT` : "RestGPT";
+});
+watch();
+const root = document.getElementById("page")!;
+root.replaceChildren();
+render(<Page />, root);

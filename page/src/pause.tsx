@@ -1,0 +1,87 @@
+// A pause of a thread: its questions, each decided for itself, and the answer to all of them at once.
+import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+
+import { answer } from "./conversation";
+import type { Action, Decision, Interrupt } from "./protocol";
+import { Question } from "./question";
+import { sentence } from "./server";
+
+// Edits that were sent, so that one that does not fit comes back as it was written.
+const drafts = new Map<string, Record<string, unknown>>();
+
+export function Pause({ thread, interrupt }: { thread: string; interrupt: Interrupt }) {
+  const actions = interrupt.value.action_requests ?? [];
+  const decisions = useSignal<(Decision | null)[]>(actions.map(() => null));
+  const later = useSignal<boolean[]>(actions.map(() => false));
+  const isSending = useSignal(false);
+  const error = useSignal("");
+  const sending = useRef<HTMLButtonElement>(null);
+  const left = decisions.value.filter((decision) => decision === null).length;
+
+  const send = async () => {
+    isSending.value = true;
+    error.value = "";
+    decisions.value.forEach((decision, index) => {
+      if (decision?.type === "edit") drafts.set(keyOf(thread, actions[index]!), decision.edited_action.args as Record<string, unknown>);
+    });
+    try {
+      await answer(thread, { [interrupt.id]: { decisions: decisions.value } });
+    } catch (failed) {
+      error.value = sentence(failed);
+      isSending.value = false;
+    }
+  };
+  const decide = (index: number, decision: Decision | null) => {
+    decisions.value = decisions.value.map((old, at) => (at === index ? decision : old));
+    if (decisions.value.includes(null)) return;
+    if (actions.length === 1) void send();
+    else requestAnimationFrame(() => sending.current?.focus());
+  };
+
+  const order = actions.map((_, index) => index).sort((a, b) => Number(later.value[a]) - Number(later.value[b]));
+  return (
+    <section class="pause" aria-label="Changes that wait for your decision">
+      {order.map((index) => {
+        const action = actions[index]!;
+        return (
+          <Question
+            key={index}
+            thread={thread}
+            action={action}
+            allowed={allowedOf(interrupt, action)}
+            decision={decisions.value[index] ?? null}
+            draft={drafts.get(keyOf(thread, action))}
+            isLater={later.value[index] ?? false}
+            onDecide={(decision) => decide(index, decision)}
+            onLater={(isLater) => (later.value = later.value.map((old, at) => (at === index ? isLater : old)))}
+          />
+        );
+      })}
+      {actions.length > 1 && (
+        <div class="send">
+          <p role="status">
+            {left === 0 ? "All changes are decided." : `${left} of ${actions.length} to decide; the run waits for all of them.`}
+          </p>
+          <button type="button" class="primary" ref={sending} disabled={left > 0 || isSending.value} onClick={() => void send()}>
+            Send the decisions
+          </button>
+        </div>
+      )}
+      {error.value && (
+        <p class="problem" role="alert">
+          {error.value}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function keyOf(thread: string, action: Action): string {
+  return JSON.stringify([thread, action.name, action.args]);
+}
+
+function allowedOf(interrupt: Interrupt, action: Action): string[] {
+  const config = interrupt.value.review_configs?.find(({ action_name }) => action_name === action.name);
+  return config?.allowed_decisions ?? ["approve", "reject"];
+}

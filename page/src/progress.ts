@@ -1,0 +1,80 @@
+// What a run did, as lines: from the progress events while it runs, from the finished steps of the state afterwards.
+import type { ProgressEvent, Step, Values } from "./protocol";
+
+export type Line =
+  | { kind: "task"; key: string; text: string }
+  | { kind: "code"; key: string; label: string; text: string }
+  | { kind: "request"; key: string; method: string; url: string; outcome: string; isOver: boolean; isGood: boolean }
+  | { kind: "result"; key: string; label: string; text: string };
+
+const WRITES = "Writes a program";
+
+/** Add what an event says to the lines; usage is shown elsewhere. */
+export function withEvent(lines: Line[], event: ProgressEvent): Line[] {
+  const key = String(lines.length);
+  switch (event.type) {
+    case "task_started":
+      return [...lines, { kind: "task", key, text: event.kind === "program" ? WRITES : event.text }];
+    case "operations_chosen":
+      return [...lines, { kind: "task", key, text: `Uses ${event.operations.map((chosen) => chosen.operation).join(", ")}` }];
+    case "program_written":
+      return [...lines, { kind: "code", key, label: `Program ${event.number}`, text: event.code }];
+    case "request_started":
+      return [...lines, { kind: "request", key: event.id, method: event.method, url: event.url, outcome: "…", isOver: false, isGood: true }];
+    case "request_finished": {
+      const outcome = event.status === null ? event.error : `${event.status} · ${event.ms} ms`;
+      const isGood = event.status !== null && event.status < 400;
+      const done: Line = { kind: "request", key: event.id, method: event.method, url: event.url, outcome, isOver: true, isGood };
+      const known = lines.some((line) => line.key === event.id);
+      return known ? lines.map((line) => (line.key === event.id ? done : line)) : [...lines, done];
+    }
+    case "step_finished":
+      return event.result ? [...lines, { kind: "result", key, label: endOf(event.end), text: event.result }] : lines;
+    default:
+      return lines;
+  }
+}
+
+function endOf(end: string | null): string {
+  if (end === "failed") return "The program failed";
+  return end === "rejected" ? "Rejected" : "Result";
+}
+
+/** Return the lines of the finished steps of each turn. */
+export function linesOfTurns(steps: Step[]): Map<number, Line[]> {
+  const turns = new Map<number, Line[]>();
+  steps.forEach((step, number) => {
+    const lines = turns.get(step.turn) ?? [];
+    turns.set(step.turn, lines);
+    const text = step.kind === "program" ? WRITES : step.plan;
+    if (!lines.some((line) => line.kind === "task" && line.text === text)) lines.push({ kind: "task", key: `${number} task`, text });
+    if (step.program?.code) lines.push({ kind: "code", key: `${number} code`, label: `Program ${step.program.number ?? ""}`, text: step.program.code });
+    step.requests.forEach((call, index) => {
+      const status = call.response?.status;
+      const [method = "", url = call.operation] = (call.endpoint ?? "").split(" ");
+      lines.push({
+        kind: "request",
+        key: `${number} request ${index}`,
+        method: call.request?.method ?? method,
+        url: call.request?.url ?? url,
+        outcome: status ? String(status) : call.status,
+        isOver: true,
+        isGood: status ? status < 400 : call.status !== "failed",
+      });
+    });
+    if (step.result) lines.push({ kind: "result", key: `${number} result`, label: "Result", text: step.result });
+  });
+  return turns;
+}
+
+export function costOf(usage: Values["usage"]): string {
+  const roles = Object.values(usage?.roles ?? {});
+  if (roles.length === 0) return "";
+  const sum = (of: (role: (typeof roles)[number]) => number) => roles.reduce((total, role) => total + of(role), 0);
+  return costText(sum((role) => role.calls), sum((role) => role.input_tokens + role.output_tokens), usage?.requests ?? 0, usage?.seconds ?? 0);
+}
+
+export function costText(calls: number, tokens: number, requests: number, seconds: number): string {
+  const many = (count: number, word: string) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+  return [many(calls, "model call"), many(tokens, "token"), many(requests, "request"), `${seconds.toFixed(1)} s`].join(" · ");
+}

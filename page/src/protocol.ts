@@ -1,0 +1,97 @@
+// What the page reads of the answers of the LangGraph server and of the agent's state, events and questions.
+
+export interface Message {
+  id: string;
+  type: string;
+  content: string;
+}
+
+export interface RequestView {
+  method: string;
+  url: string;
+  body: unknown;
+}
+
+export interface ProposedEffect {
+  reason: string;
+  confirm: Decision;
+}
+
+/** A change that waits for a person, as an action request of LangChain's human-in-the-loop middleware. */
+export interface Action {
+  name: string;
+  args: Record<string, unknown>;
+  description: string;
+  request: RequestView;
+  provenance?: { pointer: string; origin: string }[];
+  effect?: ProposedEffect;
+}
+
+export interface Interrupt {
+  id: string;
+  value: { action_requests?: Action[]; review_configs?: { action_name: string; allowed_decisions: string[] }[] };
+}
+
+export type Decision =
+  | { type: "approve"; only_reads?: boolean }
+  | { type: "edit"; edited_action: { name: string; args: unknown } }
+  | { type: "reject"; message: string };
+
+export interface Thread {
+  thread_id: string;
+  status: "idle" | "busy" | "interrupted" | "error";
+  updated_at: string;
+  metadata?: { name?: string };
+  interrupts?: Record<string, Interrupt[]>;
+  extracted?: { first?: unknown };
+}
+
+export interface Call {
+  operation: string;
+  status: string;
+  arguments: unknown;
+  note?: string;
+  request?: { method: string; url: string; body?: unknown };
+  /** Method and address, before arguments are filled in. */
+  endpoint?: string;
+  response?: { status?: number };
+}
+
+export interface Step {
+  turn: number;
+  kind: string;
+  plan: string;
+  result: string;
+  requests: Call[];
+  program?: { code: string; number?: number } | null;
+}
+
+export interface Values {
+  messages?: Message[];
+  steps?: Step[];
+  requests?: Call[];
+  usage?: { roles?: Record<string, { calls: number; input_tokens: number; output_tokens: number }>; requests?: number; seconds?: number };
+}
+
+export interface State {
+  values: Values;
+  next: string[];
+  tasks: { error?: string | null; interrupts?: Interrupt[] }[];
+}
+
+export type ProgressEvent =
+  | { type: "task_started"; kind: string; text: string }
+  | { type: "operations_chosen"; operations: { operation: string; purpose: string }[] }
+  | { type: "program_written"; number: number; writer: string; code: string }
+  | { type: "request_started"; id: string; operation: string; method: string; url: string }
+  | { type: "request_finished"; id: string; operation: string; method: string; url: string; status: number | null; ms: number; error: string }
+  | { type: "approval_requested"; requests: unknown[] }
+  | { type: "step_finished"; result: string; end: string | null }
+  | { type: "usage"; model_calls: number; input_tokens: number; output_tokens: number; requests: number; seconds: number };
+
+/** Return the questions of a thread that wait for a decision. */
+export function questionsOf(thread: Thread): Interrupt[] {
+  return Object.values(thread.interrupts ?? {})
+    .flat()
+    .filter((interrupt) => (interrupt.value?.action_requests?.length ?? 0) > 0);
+}

@@ -1,0 +1,64 @@
+// Requests to the LangGraph server that serves this page.
+import { Client } from "@langchain/langgraph-sdk/client";
+
+import { parseExact } from "./exact";
+import { bearer, tokenWanted } from "./token";
+
+export const ASSISTANT = "restgpt";
+
+/** An answer that is an error, with the sentence of the server. */
+export class ServerError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Send a request and return the JSON of its answer, with exact numbers. */
+export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const json: Record<string, string> = body === undefined ? {} : { "Content-Type": "application/json" };
+  const answer = await fetch(path, {
+    method,
+    headers: { ...bearer(), ...json },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    cache: "no-store",
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw noted(new ServerError(answer.status, detail(text) || `The server answered ${answer.status}.`));
+  return (text === "" ? null : parseExact(text)) as T;
+}
+
+/** LangGraph's client; it does not try again by itself, because the page shows an error and offers that. */
+export function client(): Client {
+  return new Client({
+    apiUrl: location.origin,
+    apiKey: null,
+    defaultHeaders: bearer(),
+    callerOptions: { maxRetries: 0 },
+  });
+}
+
+/** Return the sentence for a person about an error. */
+export function sentence(error: unknown): string {
+  const status = (error as { status?: unknown }).status;
+  if (typeof status === "number") noted(new ServerError(status, ""));
+  if (error instanceof TypeError) return "The server cannot be reached. Is it still running?";
+  const message = error instanceof Error ? error.message : String(error);
+  return detail(message.replace(/^HTTP \d+: /, "")) || message;
+}
+
+function noted(error: ServerError): ServerError {
+  if (error.status === 401) tokenWanted.value = bearer().Authorization ? "This token is wrong." : "Enter the token.";
+  return error;
+}
+
+function detail(text: string): string {
+  try {
+    const found = (JSON.parse(text) as { detail?: unknown }).detail;
+    return typeof found === "string" ? found : "";
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,68 @@
+// The list of threads, asked for again while the page is visible.
+import { computed, signal } from "@preact/signals";
+
+import { questionsOf, type Thread } from "./protocol";
+import { ASSISTANT, call, sentence } from "./server";
+import { tokenWanted } from "./token";
+
+const PAUSE_MS = 2_000;
+/** While a run goes on somewhere, which may ask something at any moment. */
+const SHORT_PAUSE_MS = 700;
+const MOST = 50;
+
+export const threads = signal<Thread[]>([]);
+export const isLoaded = signal(false);
+/** Why the list is not up to date; empty if it is. */
+export const listError = signal("");
+export const waiting = computed(() => threads.value.filter((thread) => questionsOf(thread).length > 0));
+export const waitingCount = computed(() =>
+  waiting.value.flatMap(questionsOf).reduce((sum, { value }) => sum + (value.action_requests?.length ?? 0), 0),
+);
+
+let shown = "";
+
+export async function refresh(): Promise<void> {
+  try {
+    const found = await call<Thread[]>("POST", "/threads/search", {
+      limit: MOST,
+      sort_by: "updated_at",
+      sort_order: "desc",
+      metadata: { graph_id: ASSISTANT },
+      select: ["thread_id", "status", "updated_at", "metadata", "interrupts"],
+      extract: { first: "values.messages[0].content" },
+    });
+    const text = JSON.stringify(found);
+    // The same list is no reason to draw anything again.
+    if (text !== shown) threads.value = found;
+    shown = text;
+    isLoaded.value = true;
+    listError.value = "";
+  } catch (error) {
+    listError.value = sentence(error);
+  }
+}
+
+export function watch(): void {
+  const look = async () => {
+    if (document.visibilityState === "visible" && !tokenWanted.value) await refresh();
+    setTimeout(look, threads.value.some((thread) => thread.status === "busy") ? SHORT_PAUSE_MS : PAUSE_MS);
+  };
+  void look();
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible" && !tokenWanted.value) void refresh();
+  });
+}
+
+export function nameOf(thread: Thread): string {
+  const first = thread.extracted?.first;
+  return thread.metadata?.name || (typeof first === "string" && first) || thread.thread_id;
+}
+
+export function stateOf(thread: Thread): { label: string; kind: string } {
+  const count = questionsOf(thread).reduce((sum, { value }) => sum + (value.action_requests?.length ?? 0), 0);
+  if (thread.status === "busy") return { label: "running", kind: "busy" };
+  if (count > 0) return { label: count === 1 ? "1 change waits" : `${count} changes wait`, kind: "waiting" };
+  if (thread.status === "interrupted") return { label: "stopped", kind: "stopped" };
+  if (thread.status === "error") return { label: "error", kind: "error" };
+  return { label: "done", kind: "idle" };
+}

@@ -1,0 +1,60 @@
+"""The JSON schema of an operation's arguments by place, from which the page makes the form of an edit.
+
+The form only helps to write: whether an edit fits is decided where it is sent, as for every other client.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from restgpt.nodes.run.resources import Resources
+from restgpt.specs import Catalogue, Operation, SpecError
+from restgpt.specs.docs.keyword import GROUPS
+from restgpt.specs.parameter import RESERVED_HEADERS
+from restgpt.tools.errors import RestgptError
+
+PATH = "/debug/schema"
+
+
+def schema_routes(catalogue: Callable[[], Catalogue] | None = None) -> list[Route]:
+    """Return the route `GET /debug/schema?operation=NAME`; the operations are those of the configured APIs."""
+    opened = catalogue or cache(_configured)
+
+    # Not a coroutine, because it may read a document: Starlette runs it in a thread.
+    def serve(request: Request) -> Response:
+        name = request.query_params.get("operation", "")
+        try:
+            operation = opened().lookup(name)
+            if operation is None:
+                return JSONResponse({"detail": "No configured API has this operation."}, 404)
+            return JSONResponse(arguments_schema(operation), headers={"Cache-Control": "no-store"})
+        except (RestgptError, SpecError) as error:
+            return JSONResponse({"detail": str(error)}, 404)
+
+    return [Route(PATH, serve, include_in_schema=False)]
+
+
+def arguments_schema(operation: Operation) -> dict[str, Any]:
+    """Return the JSON schema of an operation's arguments by place, as far as its document describes them."""
+    places: dict[str, Any] = {}
+    for item in operation.parameters:
+        if item.location not in GROUPS or (item.location == "header" and item.name.lower() in RESERVED_HEADERS):
+            continue
+        place = places.setdefault(GROUPS[item.location], {"type": "object", "properties": {}, "required": []})
+        schema = operation.json_schema(item.schema, request=True)
+        place["properties"][item.name] = {**schema, **({"description": item.description} if item.description else {})}
+        place["required"] += [item.name] if item.required else []
+    needed = [name for name, place in places.items() if place["required"]]
+    if operation.body is not None:
+        places["body"] = operation.json_schema(operation.body.preferred.schema, request=True)
+        needed += ["body"] if operation.body.required else []
+    return {"type": "object", "properties": places, "required": needed}
+
+
+def _configured() -> Catalogue:
+    """Return the operations of all configured APIs."""
+    return Resources().catalogue(())

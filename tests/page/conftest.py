@@ -1,0 +1,65 @@
+"""Fixtures of the tests of the page: a real LangGraph server over the toy board, and a real browser."""
+
+from collections.abc import Iterator
+
+import pytest
+from browser import AGENT, TOKEN, Tab, executable, new_tab, running_browser
+from chatserver import ChatServer
+from langgraphserver import Platform, running_server
+from pagescript import READ, PageScript
+from playwright.sync_api import Browser
+
+from restgpt.specs.bundled import bundled_document
+from restgpt.tools.settings import SERVER_HOSTS, SERVER_TOKEN
+from restgpt.worlds import CREDENTIAL, open_world
+from restgpt.worlds.server import serve
+
+
+@pytest.fixture(scope="session")
+def script() -> PageScript:
+    made = PageScript()
+    made.gate.set()
+    return made
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory, script: PageScript) -> Iterator[Platform]:
+    """A LangGraph server over the toy board, for all tests of the page."""
+    executable()
+    folder = tmp_path_factory.mktemp("server")
+    with serve(open_world("toy")) as world, ChatServer(script) as chat:
+        document = bundled_document("toy")
+        auth = f"{{key: {CREDENTIAL}}}"
+        (folder / "apis.yaml").write_text(f"board: {{spec: {document}, base_url: {world.url}, auth: {auth}}}\n")
+        named = {SERVER_HOSTS: AGENT, SERVER_TOKEN: TOKEN}
+        with running_server(folder, chat.url, variables=named) as platform:
+            platform.world = world.world
+            # The first run of a server opens documents and models, which no test should wait for.
+            platform.run(platform.new_thread(), input={"instruction": READ})
+            yield platform
+
+
+@pytest.fixture
+def platform(running: Platform) -> Platform:
+    """The server over a world as it was at the start, without threads."""
+    running.world.reset()
+    for thread in running.client.threads.search(limit=100):
+        running.client.threads.delete(thread["thread_id"])
+    return running
+
+
+# A browser that is open for the whole session would leave its event loop to tests of other files.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with running_browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def tab(browser: Browser, platform: Platform) -> Iterator[Tab]:
+    """A tab that, at the end of the test, has asked no other server for anything, and broken no policy."""
+    opened = new_tab(browser, platform.url)
+    yield opened
+    opened.context.close()
+    assert opened.foreign == []
+    assert [text for text in opened.complaints if "Failed to load resource" not in text] == []

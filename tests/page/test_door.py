@@ -1,0 +1,170 @@
+"""Guards the door of the page in a real browser: token, foreign sites, policy, size and accessibility."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from browser import AGENT, ROOT, TOKEN, Tab, new_tab
+from langgraphserver import Platform
+from pagescript import CREATE, READ, THREE
+from playwright.sync_api import Browser, Page, expect
+
+pytestmark = pytest.mark.slow
+
+MOST_BYTES = 60_000
+SERIOUS = ("serious", "critical")
+
+
+@pytest.fixture
+def outside(browser: Browser, platform: Platform) -> Iterator[Tab]:
+    """A tab at an address of the server that is no loopback name."""
+    opened = new_tab(browser, f"http://{AGENT}:{urlsplit(platform.url).port}")
+    yield opened
+    opened.context.close()
+    assert opened.foreign == []
+
+
+def test_elsewhere_the_page_asks_for_the_token_once_and_sends_it_as_a_header(outside: Tab, platform: Platform) -> None:
+    page = outside.open()
+    field = page.get_by_label("Token of this server")
+    expect(field).to_have_attribute("type", "password")
+    field.fill("wrong")
+    page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_role("alert")).to_have_text("This token is wrong.")
+    assert page.get_by_role("navigation").count() == 0
+    field.fill(TOKEN)
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("No threads yet.")).to_be_visible()
+    outside.requests.clear()
+    page.reload()
+    page.get_by_label("Instruction").fill(READ)
+    page.keyboard.press("Enter")
+    expect(page.locator(".answer")).to_contain_text("There are 24 tasks.")
+    sent = [request for request in outside.requests if "/debug" not in urlsplit(request.url).path]
+    assert len(sent) > 3
+    assert {request.headers.get("authorization") for request in sent} == {f"Bearer {TOKEN}"}
+    assert TOKEN not in page.content() + str([request.url for request in outside.requests])
+    assert TOKEN not in platform.log.read_text()
+    # It is not kept beyond the tab.
+    another = outside.context.new_page()
+    another.goto(f"{outside.url}/debug")
+    expect(another.get_by_label("Token of this server")).to_be_visible()
+
+
+@contextmanager
+def foreign_site(html: str) -> Iterator[int]:
+    """Serve one page to everybody, and give its port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: Any) -> None:
+            """Log nothing."""
+
+        def do_GET(self) -> None:
+            body = html.encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+ATTACK = """<!doctype html><script type="module">
+const send = (path, body) => Promise.allSettled(["text/plain", "application/json"].flatMap((type) =>
+  ["no-cors", "cors"].map((mode) => fetch(URL_ + path, {
+    method: "POST", mode, headers: {"Content-Type": type}, body: JSON.stringify(body), credentials: "include" }))));
+const given = { assistant_id: "restgpt", input: { instruction: CREATE_ }, context: { writes: "allow" } };
+const approval = { assistant_id: "restgpt", command: { resume: { decisions: [{ type: "approve" }] } } };
+await send("/runs/wait", given);
+await send("/threads/" + THREAD_ + "/runs/wait", approval);
+await send("/threads/" + THREAD_ + "/runs", { assistant_id: "restgpt", input: null });
+const frame = document.createElement("iframe");
+frame.src = URL_ + "/debug";
+frame.onload = () => { document.title = "over"; };
+document.body.append(frame);
+</script><body></body>"""
+
+
+def test_no_page_of_another_site_can_start_resume_or_approve(browser: Browser, platform: Platform) -> None:
+    thread = platform.new_thread()
+    platform.run(thread, input={"instruction": CREATE})
+    names = {"URL_": platform.url, "CREATE_": CREATE, "THREAD_": thread}
+    html = ATTACK
+    for name, value in names.items():
+        html = html.replace(name, json.dumps(value))
+    with foreign_site(html) as port:
+        for host in ("evil.test", "127.0.0.1", "localhost"):
+            attack(new_tab(browser, f"http://{host}:{port}"))
+    assert platform.changes() == []
+    assert len(platform.client.runs.list(thread)) == 1
+    [known] = platform.client.threads.search(limit=10)
+    assert (known["thread_id"], known["status"]) == (thread, "interrupted")
+
+
+def attack(tab: Tab) -> None:
+    """Open the foreign page and wait until it has tried everything."""
+    tab.page.goto(tab.url)
+    expect(tab.page).to_have_title("over")
+    # Our page does not let itself be put into a frame.
+    assert tab.page.frames[1].locator("nav").count() == 0
+    assert len([request for request in tab.requests if request.method == "POST"]) >= 3
+    tab.context.close()
+
+
+def test_the_page_is_small_and_paints_soon(tab: Tab, record_property: Any) -> None:
+    sizes: dict[str, int] = {}
+    tab.context.on("requestfinished", lambda request: sizes.update({request.url: request.sizes()["responseBodySize"]}))
+    page = tab.open()
+    expect(page.get_by_text("No threads yet.")).to_be_visible()
+    files = {url: size for url, size in sizes.items() if "/debug" in url}
+    assert len(files) >= 3
+    assert sum(files.values()) < MOST_BYTES
+    paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    record_property("first contentful paint in ms", paint)
+    print(f"{sum(files.values()):,} bytes, first contentful paint after {paint:.0f} ms")
+    assert paint < 5_000
+
+
+def findings(page: Page) -> list[str]:
+    """What axe-core finds serious in the page as it is."""
+    source = ROOT / "page" / "node_modules" / "axe-core" / "axe.min.js"
+    page.evaluate(source.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    serious = [item for item in found["violations"] if item["impact"] in SERIOUS]
+    return [f"{item['id']}: {item['nodes'][0]['html'][:200]}" for item in serious]
+
+
+def test_axe_has_no_serious_finding_in_light_and_dark(tab: Tab, platform: Platform) -> None:
+    page = tab.start(READ)
+    expect(page.locator(".answer")).to_be_visible()
+    assert in_both_schemes(page) == []
+    given: Any = {"instruction": THREE}
+    platform.run(platform.new_thread(), input=given)
+    page.get_by_role("link", name="Inbox").click()
+    asked = page.get_by_role("article", name="POST create_task")
+    asked.get_by_role("button", name="Edit…").click()
+    expect(asked.get_by_label("title required")).to_be_visible()
+    page.get_by_role("article", name="PATCH update_task").get_by_role("button", name="Reject…").click()
+    assert in_both_schemes(page) == []
+
+
+def in_both_schemes(page: Page) -> list[str]:
+    found = []
+    schemes: tuple[Any, ...] = ("light", "dark")
+    for scheme in schemes:
+        page.emulate_media(color_scheme=scheme)
+        found += findings(page)
+    return found

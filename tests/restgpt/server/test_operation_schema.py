@@ -1,0 +1,80 @@
+"""Guards the schemas that the page makes its forms from: arguments by place, and nothing but documented operations."""
+
+import asyncio
+import json
+from typing import Any
+
+from httpx2 import ASGITransport, AsyncClient, Response
+from starlette.applications import Starlette
+
+from restgpt import load_api
+from restgpt.server.operation_schema import schema_routes
+from restgpt.specs import Catalogue
+from restgpt.tools.errors import SettingsError
+
+DOCUMENT = """
+openapi: 3.1.0
+info: {title: Kitchen, version: "1"}
+servers: [{url: https://kitchen.example}]
+paths:
+  /dishes/{dish}:
+    put:
+      operationId: put_dish
+      parameters:
+      - {name: dish, in: path, required: true, schema: {type: string}, description: The name.}
+      - {name: hot, in: query, schema: {type: boolean}}
+      - {name: Accept, in: header, schema: {type: string}}
+      requestBody:
+        required: true
+        content:
+          application/json:
+            schema: {$ref: "#/components/schemas/Dish"}
+components:
+  schemas:
+    Dish:
+      type: object
+      required: [price]
+      properties:
+        id: {type: integer, readOnly: true}
+        price: {type: number, minimum: 0}
+        parts: {type: array, items: {$ref: "#/components/schemas/Dish"}}
+"""
+
+
+def asked(operation: str, catalogue: Any = None) -> Response:
+    made = catalogue or (lambda: Catalogue([load_api(DOCUMENT)]))
+
+    async def run() -> Response:
+        transport = ASGITransport(Starlette(routes=schema_routes(made)))
+        async with AsyncClient(transport=transport, base_url="http://127.0.0.1:2024") as client:
+            return await client.get("/debug/schema", params={"operation": operation})
+
+    return asyncio.run(run())
+
+
+def test_a_schema_has_the_arguments_by_place_with_the_required_ones() -> None:
+    schema = asked("put_dish").json()
+    assert schema["required"] == ["path", "body"]
+    assert schema["properties"].keys() == {"path", "query", "body"}
+    path = schema["properties"]["path"]
+    assert path["required"] == ["dish"]
+    assert path["properties"]["dish"] == {"type": "string", "description": "The name."}
+    assert schema["properties"]["query"]["properties"] == {"hot": {"type": "boolean"}}
+
+
+def test_the_schema_of_a_body_holds_its_definitions_and_no_read_only_property() -> None:
+    body = asked("put_dish").json()["properties"]["body"]
+    text = json.dumps(body)
+    assert "$defs" in body
+    assert '"price": {"type": "number", "minimum": 0}' in text
+    assert '"id"' not in text
+
+
+def test_an_unknown_operation_and_settings_that_cannot_be_read_are_sentences() -> None:
+    unknown = asked("no_such")
+    assert (unknown.status_code, unknown.json()["detail"]) == (404, "No configured API has this operation.")
+
+    def broken() -> Catalogue:
+        raise SettingsError("apis.yaml cannot be read.")
+
+    assert (asked("x", broken).status_code, asked("x", broken).json()["detail"]) == (404, "apis.yaml cannot be read.")

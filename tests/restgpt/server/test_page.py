@@ -1,0 +1,58 @@
+"""Guards the files of the page: a sentence where they are not built, a strict policy, and no file but the page's."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+from httpx2 import ASGITransport, AsyncClient, Response
+from starlette.applications import Starlette
+
+from restgpt.server.page import MEDIA_TYPES, NOT_BUILT, page_routes
+
+
+def fetched(folder: Path, path: str = "/debug", headers: Mapping[str, str] = {}) -> Response:
+    async def run() -> Response:
+        app = Starlette(routes=page_routes(folder))
+        async with AsyncClient(transport=ASGITransport(app), base_url="http://127.0.0.1:2024") as client:
+            return await client.get(path, headers={"Accept-Encoding": "identity", **headers})
+
+    return asyncio.run(run())
+
+
+def built(folder: Path) -> Path:
+    for name in MEDIA_TYPES:
+        (folder / name).write_text(f"the file {name}")
+    return folder
+
+
+def test_without_a_built_page_one_sentence_says_how_to_get_it(tmp_path: Path) -> None:
+    told = fetched(tmp_path / "nowhere")
+    assert (told.status_code, told.text) == (503, NOT_BUILT)
+    assert "make page" in told.text
+
+
+def test_each_file_has_its_media_type_and_the_strict_policy(tmp_path: Path) -> None:
+    for name, media_type in MEDIA_TYPES.items():
+        told = fetched(built(tmp_path), f"/debug/{name}")
+        assert (told.text, told.headers["content-type"]) == (f"the file {name}", media_type)
+        policy = told.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+        assert "unsafe" not in policy
+        assert "http" not in policy
+        assert told.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_file_is_compressed_and_sent_again_only_after_a_change(tmp_path: Path) -> None:
+    told = fetched(built(tmp_path), headers={"Accept-Encoding": "gzip"})
+    assert (told.headers["content-encoding"], told.text) == ("gzip", "the file index.html")
+    same = fetched(tmp_path, headers={"If-None-Match": told.headers["etag"]})
+    assert (same.status_code, same.content) == (304, b"")
+    (tmp_path / "index.html").write_text("another page")
+    assert fetched(tmp_path, headers={"If-None-Match": told.headers["etag"]}).text == "another page"
+
+
+def test_no_other_file_is_served(tmp_path: Path) -> None:
+    (built(tmp_path).parent / "secret.txt").write_text("secret")
+    (tmp_path / "page.js.map").write_text("source")
+    for path in ("/debug/page.js.map", "/debug/..%2Fsecret.txt", "/debug/%2e%2e/secret.txt", "/debug/x/page.js"):
+        assert fetched(tmp_path, path).status_code == 404

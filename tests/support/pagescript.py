@@ -1,0 +1,70 @@
+"""A script for the chat server with the replies that the tests of the page need, one for each instruction."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Event
+
+from chatserver import ChatRequest, Refusal, Reply
+from roles import end, program
+
+READ = "How many tasks are there?"
+CREATE = "Create a project named Roof garden"
+THREE = "Prepare the spring: a project, a task in project 1, and 9 hours for task 101"
+HOSTILE = "Create a project with a strange name"
+LARGE = "Add a task with long notes to project 1"
+EXACT = "Set the hours of task 101 to a large number"
+SLOW = "Count the tasks slowly"
+BROKEN = "Ask a model that is out of order"
+
+STRANGE = "pay\u202ealice\u202c \u200bp\u0430ypal \x1b[31mred\x07 <img src=x onerror=alert(1)>"
+"""A name with reordering marks, an invisible character, a Cyrillic letter, terminal escapes and HTML."""
+NOTES = 400_000
+HUGE = 9_007_199_254_740_993
+"""The first whole number that JavaScript's numbers cannot hold."""
+ANSWER = "There are 24 tasks on the board, and each of them has a title."
+
+CODES = {
+    READ: "print('There are', find_tasks()['total'], 'tasks.')",
+    CREATE: 'create_project(body={"name": "Roof garden"})\nprint("It is created.")',
+    THREE: """
+results = gather(
+    lambda: create_project(body={"name": "Rain garden", "owner": "Ada"}),
+    lambda: create_task(project_id=1, body={"title": "Sow the peas", "hours": 2, "done": False}),
+    lambda: update_task(task_id=101, body={"hours": 9}),
+)
+print("Two of three are done.")
+""",
+    HOSTILE: f'create_project(body={{"name": {STRANGE!r}}})\nprint("It is created.")',
+    LARGE: f'create_task(project_id=1, body={{"title": "Long", "notes": "n" * {NOTES} + "END"}})\nprint("Added.")',
+    EXACT: f'update_task(task_id=101, body={{"hours": {HUGE}}})\nprint("Set.")',
+    SLOW: "stop(find_tasks()['total'])",
+}
+
+
+@dataclass
+class PageScript:
+    """The script; a model call of the instruction `SLOW` waits for its gate after the first request."""
+
+    gate: Event = field(default_factory=Event)
+
+    def __call__(self, request: ChatRequest) -> Reply:
+        """Reply with the program of the instruction, and after a stop or a refusal with an answer."""
+        text = request.texts[-1]
+        asked = max(CODES | {BROKEN: ""}, key=lambda instruction: request.text.rfind(f"Instruction: {instruction}"))
+        if asked == BROKEN:
+            return Refusal(400, "The model is out of order.")
+        if "<result-" in text or "rejected" in text:
+            if asked == SLOW:
+                self.gate.wait(60)
+            return end(ANSWER if asked == SLOW else "One change was left out, as you said.")
+        return program(CODES[asked].strip())
+
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        """Let the slow instruction wait until the context is left."""
+        self.gate.clear()
+        try:
+            yield
+        finally:
+            self.gate.set()
