@@ -265,14 +265,18 @@ def _sent(operation: Operation) -> dict[str, Schema]:
         return {}
     document = operation.document
     flat = _flat(document, operation.body.preferred.schema)
-    fields = flat.get("properties")
-    if "items" in flat or (isinstance(fields, dict) and len(fields) == 1):
+    fields = _properties(flat)
+    if "items" in flat or len(fields) == 1:
         # A list of objects, or an envelope such as `{"data": {…}}`.
-        inner = _flat(document, flat.get("items") or next(iter(fields.values()))).get("properties")
-        fields = inner if isinstance(inner, dict) and inner else fields
-    listed = list(fields.items())[:SENT] if isinstance(fields, dict) else []
+        fields = _properties(_flat(document, flat.get("items") or next(iter(fields.values()), None))) or fields
+    listed = list(fields.items())[:SENT]
     nodes = ((str(name), follow_safely(document, item)) for name, item in listed if can_spend())
     return {name: node for name, node in nodes if isinstance(node, dict) and not is_true(node.get("readOnly"))}
+
+
+def _properties(schema: Schema) -> Schema:
+    properties = schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
 
 
 def _flat(document: Document, schema: Any) -> Schema:
