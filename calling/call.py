@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from restgpt.calling.flow import api_record, entry_id
+from restgpt.calling.origin.flow import api_record, entry_id
 from restgpt.calling.record import CallRecord, FlowRecord, Provenance, Question, RequestRecord, Status
 from restgpt.calling.target import NO_TARGET, Target
 from restgpt.specs import Catalogue, Operation, SpecError, UnknownOperationError

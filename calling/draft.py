@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from restgpt.calling.call import Draft, Problems
-from restgpt.calling.flow import Answered, flow_of
 from restgpt.calling.idempotency import with_key
-from restgpt.calling.provenance import is_traceable, owned, trace, with_apis
+from restgpt.calling.origin.flow import Answered, flow_of
+from restgpt.calling.origin.provenance import is_traceable, owned, trace, with_apis
 from restgpt.calling.record import Provenance
 from restgpt.specs import Operation
 from restgpt.specs.effect import Effect, effect_of

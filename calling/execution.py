@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple, cast
 
 from restgpt.calling.call import Ask, Done, Draft, Held, Ready, Refused
-from restgpt.calling.claim import LostClaimError
 from restgpt.calling.decision import EDITED, decide
 from restgpt.calling.idempotency import with_key
-from restgpt.calling.journal import Entry, entry_id
-from restgpt.calling.provenance import unchanged
+from restgpt.calling.journal.claim import LostClaimError
+from restgpt.calling.journal.journal import Entry, entry_id
+from restgpt.calling.origin.provenance import unchanged
 from restgpt.calling.question import present
-from restgpt.calling.remedy import Irreversible, Made, needs_earlier, remedy
 from restgpt.calling.session import UNREACHABLE, Session
 from restgpt.calling.target import NO_TARGET, UNREAD, Earlier, Target
+from restgpt.calling.undo.remedy import Irreversible, Made, needs_earlier, remedy
 from restgpt.specs import Operation
 from restgpt.tools.errors import (
     ArgumentError,

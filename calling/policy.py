@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from restgpt.calling.allowance import Allowance
 from restgpt.calling.confirmations import Confirmations
-from restgpt.calling.flow import api_record, entry_id
 from restgpt.calling.idempotency import key_header
-from restgpt.calling.provenance import foreign
+from restgpt.calling.origin.allowance import Allowance
+from restgpt.calling.origin.flow import api_record, entry_id
+from restgpt.calling.origin.provenance import foreign
 from restgpt.calling.record import CallRecord, FlowRecord, Provenance
 from restgpt.specs import Operation
 from restgpt.specs.effect import Effect, effect_of

@@ -10,17 +10,17 @@ from dataclasses import replace
 from itertools import dropwhile, islice
 from typing import Any, TypeVar
 
-from restgpt.calling.allowance import is_by_choices
 from restgpt.calling.call import Ask, Decided, Done, Draft, Held
 from restgpt.calling.confirmations import key_of
 from restgpt.calling.decision import ONLY_READS, confirms, decide, needs_person
-from restgpt.calling.flow import api_record, entry_id
 from restgpt.calling.idempotency import key_header
-from restgpt.calling.provenance import described
+from restgpt.calling.origin.allowance import is_by_choices
+from restgpt.calling.origin.flow import api_record, entry_id
+from restgpt.calling.origin.provenance import described
 from restgpt.calling.record import AskedFlow, Provenance
-from restgpt.calling.remedy import outlook
 from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, ShownTarget, changes_text, shown_target
+from restgpt.calling.undo.remedy import outlook
 from restgpt.specs import Operation
 from restgpt.specs.api import slug
 from restgpt.tools.quotation import named, section

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from restgpt.calling.journal import Journal
+from restgpt.calling.journal.journal import Journal
 from restgpt.calling.policy import Rules
 from restgpt.calling.target import NO_TARGET, UNREAD, Target, reader_arguments, reader_of
 from restgpt.specs import Catalogue, Operation

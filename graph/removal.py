@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from restgpt.calling.journal import Journal, journals
-from restgpt.calling.reversal import undo_thread
+from restgpt.calling.journal.journal import Journal, journals
+from restgpt.calling.undo.reversal import undo_thread
 from restgpt.graph.persistence import Persistence
 from restgpt.tools.response.store import ResponseStore, handles_in
 

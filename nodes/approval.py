@@ -27,7 +27,7 @@ from restgpt.calling.call import (
     seems_to_read,
 )
 from restgpt.calling.decision import decide, needs_person
-from restgpt.calling.flow import api_record
+from restgpt.calling.origin.flow import api_record
 from restgpt.calling.question import answered, present
 from restgpt.calling.session import Session
 from restgpt.nodes.run.context import Context

@@ -16,10 +16,10 @@ from restgpt.calling.call import Done, Draft, Held, Problems, Ready, Refused
 from restgpt.calling.decision import decide
 from restgpt.calling.draft import draft
 from restgpt.calling.execution import carry_out
-from restgpt.calling.journal import Journal
+from restgpt.calling.journal.journal import Journal
 from restgpt.calling.question import present
 from restgpt.calling.record import CallRecord
-from restgpt.calling.reversal import Reversal, reversals, settle_reversals, undo_thread
+from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals, undo_thread
 from restgpt.earlier import MOST_EARLIER, Earlier
 from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from langgraph.store.base import BaseStore
 
-from restgpt.calling.allowance import MOST_CHOICES, is_counted, joined
+from restgpt.calling.origin.allowance import MOST_CHOICES, is_counted, joined
 from restgpt.calling.record import ApiRecord, CallRecord, FlowRecord
 from restgpt.nodes.dialogue.conversation import ConversationState, is_answered, seen_message
 from restgpt.nodes.state.records import Request, placed

@@ -133,9 +133,9 @@ def _signatures(catalogue: Any, used: Sequence[Any]) -> None:
 
 
 def _calls(operation: Any, values: Sequence[Any]) -> Iterator[Stage]:
-    from restgpt.calling.remedy import outlook
     from restgpt.calling.shapes import differs
     from restgpt.calling.target import reader_of
+    from restgpt.calling.undo.remedy import outlook
     from restgpt.specs.docs.example import example_problems, minimal_arguments
     from restgpt.specs.docs.keyword import SignatureError, arguments_of
     from restgpt.tools.response.headers import has_conditions

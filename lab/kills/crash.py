@@ -35,7 +35,7 @@ import requests
 from langgraph.types import Command
 
 import restgpt
-from restgpt.calling.claim import LostClaimError, RemovedDatabaseError
+from restgpt.calling.journal.claim import LostClaimError, RemovedDatabaseError
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.graph.program import build_program, ended

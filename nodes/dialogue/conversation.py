@@ -12,8 +12,8 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.call import Draft, Problems
 from restgpt.calling.draft import draft
-from restgpt.calling.flow import Answered, api_record
-from restgpt.calling.grounding import Source, ungrounded
+from restgpt.calling.origin.flow import Answered, api_record
+from restgpt.calling.origin.grounding import Source, ungrounded
 from restgpt.calling.record import ApiRecord, CallRecord
 from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.recipe_run import current, said_by

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, cast
 
 from restgpt.calling.call import succeeded
-from restgpt.calling.grounding import Answers, Sources
+from restgpt.calling.origin.grounding import Answers, Sources
 from restgpt.nodes.dialogue.conversation import answered, grounded_draft, relayed, responses, said
 from restgpt.nodes.dialogue.knowledge import notes_of
 from restgpt.nodes.programs.log import ProgramState

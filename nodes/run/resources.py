@@ -24,9 +24,9 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel
 
-from restgpt.calling.claim import Claim, LostClaimError
 from restgpt.calling.confirmations import Confirmations
-from restgpt.calling.journal import Journal
+from restgpt.calling.journal.claim import Claim, LostClaimError
+from restgpt.calling.journal.journal import Journal
 from restgpt.calling.policy import Rules
 from restgpt.calling.session import Session, Watch, unwatched
 from restgpt.calling.shapes import Shapes

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from restgpt.calling.grounding import ids_in
-from restgpt.calling.provenance import is_literal, literals
+from restgpt.calling.origin.grounding import ids_in
+from restgpt.calling.origin.provenance import is_literal, literals
 from restgpt.recipes.guards.closure import used_operation
 from restgpt.recipes.guards.links import links_of
 from restgpt.recipes.guards.pattern import scalars

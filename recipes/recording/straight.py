@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from restgpt.calling.grounding import ids_in
+from restgpt.calling.origin.grounding import ids_in
 from restgpt.recipes.guards.pattern import pattern_of, scalars, value_at
 from restgpt.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
 from restgpt.recipes.recording.inputs import SMALL, Argument, arguments_in, is_entity

@@ -187,7 +187,7 @@ class _SingleCall:
 
         A file that it sends may have changed since; then it is another call, with an idempotency key of its own.
         """
-        from restgpt.calling.journal import entry_id
+        from restgpt.calling.journal.journal import entry_id
 
         if self.unknown is None or self.record is None or entry_id(draft.id, draft.fingerprint) == self.unknown.entry:
             return draft
@@ -219,7 +219,7 @@ def _open_call(
     The confirmations of operations that seem to read are in the database.
     """
     from restgpt.calling.confirmations import Confirmations
-    from restgpt.calling.journal import Journal
+    from restgpt.calling.journal.journal import Journal
     from restgpt.calling.policy import Rules
     from restgpt.calling.session import Session
     from restgpt.specs import Catalogue

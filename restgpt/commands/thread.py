@@ -97,7 +97,7 @@ class Threads:
 
         The number `written` gives the order of the records, because a clock can be set back.
         """
-        from restgpt.calling.claim import claims_of
+        from restgpt.calling.journal.claim import claims_of
 
         earlier = self.find(record.thread)
         written = claims_of(self._store).take("threads", "written").number

@@ -12,7 +12,7 @@ from restgpt.commands.terminal import Terminal
 
 if TYPE_CHECKING:
     from restgpt.calling.record import CallRecord
-    from restgpt.calling.reversal import Reversal
+    from restgpt.calling.undo.reversal import Reversal
     from restgpt.commands.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
     from restgpt.outcome import Pending
@@ -71,7 +71,7 @@ class _Undoing:
 
     def run(self, *, yes: bool) -> None:
         """Resume an interrupted undo, or start one; ends the command with its exit code."""
-        from restgpt.calling.reversal import undo_thread
+        from restgpt.calling.undo.reversal import undo_thread
         from restgpt.outcome import Pending
 
         found: list[Reversal] = []

@@ -41,7 +41,7 @@ def show_request(
 
 def _waiting(resources: "Resources", persistence: "Persistence", thread: str) -> "list[CallRecord]":
     """The calls that the pause of a thread asks about; of its undo, if the thread itself does not wait."""
-    from restgpt.calling.reversal import undo_thread
+    from restgpt.calling.undo.reversal import undo_thread
     from restgpt.graph.build import build_graph
     from restgpt.graph.calls import build_calls
 

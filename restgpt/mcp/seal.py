@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from langgraph.store.base import BaseStore
 
-from restgpt.calling.claim import claims_of
+from restgpt.calling.journal.claim import claims_of
 from restgpt.tools.errors import RestgptError, SettingsError
 
 Purpose = Literal["question", "waiting", "change", "result"]

@@ -16,7 +16,7 @@ from uuid import uuid4
 from langgraph.store.base import BaseStore
 
 from restgpt.calling.idempotency import identity_of
-from restgpt.calling.reversal import undo_thread
+from restgpt.calling.undo.reversal import undo_thread
 from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
 from restgpt.graph.persistence import Persistence
 from restgpt.mcp.runs import Answer, CancelledRunError, Run, Watch, watching

@@ -15,7 +15,7 @@ from question import own_lines, unmarked
 
 from restgpt.calling.call import Ask, Draft
 from restgpt.calling.draft import draft
-from restgpt.calling.journal import Journal
+from restgpt.calling.journal.journal import Journal
 from restgpt.calling.policy import Rules
 from restgpt.calling.question import present
 from restgpt.calling.record import Provenance

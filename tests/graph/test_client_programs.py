@@ -11,7 +11,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from pair import Pair, served_pair
 
-from restgpt.calling.flow import api_record
+from restgpt.calling.origin.flow import api_record
 from restgpt.graph.program import Ended, build_program, ended
 from restgpt.nodes.dialogue.conversation import TOLD_APIS
 from restgpt.nodes.programs.client import UnfinishedProgramError

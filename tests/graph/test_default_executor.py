@@ -18,8 +18,8 @@ from roles import by_role, call, end, plan, select
 from scripted import Reply, ScriptedModel
 
 from restgpt.bench.methods.build import build_method
-from restgpt.calling.journal import Journal
-from restgpt.calling.reversal import reversals
+from restgpt.calling.journal.journal import Journal
+from restgpt.calling.undo.reversal import reversals
 from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.build import build_graph
 from restgpt.graph.calls import build_calls, calls_input

@@ -15,8 +15,8 @@ from langgraph.store.memory import InMemoryStore
 from pair import COLLECTOR, LETTERS, SECRET, Pair, PairAgent, document, served_pair, with_table
 from roles import by_role, call, end, plan, program, select
 
-from restgpt.calling.journal import Journal
-from restgpt.calling.reversal import reversals
+from restgpt.calling.journal.journal import Journal
+from restgpt.calling.undo.reversal import reversals
 from restgpt.specs import Catalogue, load_api
 
 WRITES = ("ask", "allow", "deny", "dry-run")

@@ -19,7 +19,7 @@ from roles import call, end, plan, program, select
 from scripted import ScriptedModel
 
 from restgpt.calling.confirmations import Confirmations
-from restgpt.calling.journal import Journal, journals
+from restgpt.calling.journal.journal import Journal, journals
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources

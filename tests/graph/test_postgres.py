@@ -8,7 +8,7 @@ from board import CALLS, Board, served_board
 from roles import by_role, end, missing, plan, select
 from scripted import ScriptedModel
 
-from restgpt.calling.journal import Journal
+from restgpt.calling.journal.journal import Journal
 from restgpt.calling.shapes import NAMESPACE
 from restgpt.commands.failure import explain
 from restgpt.functions.graph import build_functions_graph

@@ -12,7 +12,7 @@ from programs import actions, decide, programmer
 from roles import by_role, end, program, prompts_of
 from scripted import ScriptedModel
 
-from restgpt.calling.journal import Journal
+from restgpt.calling.journal.journal import Journal
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.resources import Resources
 from restgpt.tools.errors import ConnectFault

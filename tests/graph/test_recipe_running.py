@@ -14,7 +14,7 @@ from langgraph.runtime import RunControl
 from langgraph.types import Command
 
 from recipes import CREATED, LISTED, recipe
-from restgpt.calling.claim import LostClaimError
+from restgpt.calling.journal.claim import LostClaimError
 from restgpt.graph.recipes.running import MOST_PARALLEL_READS
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources

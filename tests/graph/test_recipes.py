@@ -20,8 +20,8 @@ from roles import by_role, end, program, prompts_of
 from scripted import ScriptedModel
 
 from recipes import ADD, CREATED, INPUTS, LISTED, operation_of, recipe
-from restgpt.calling.journal import Journal
-from restgpt.calling.reversal import reversals
+from restgpt.calling.journal.journal import Journal
+from restgpt.calling.undo.reversal import reversals
 from restgpt.graph.build import build_graph
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.nodes.run.resources import Resources

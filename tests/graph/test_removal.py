@@ -7,8 +7,8 @@ import pytest
 from board import CALLS, Board
 from roles import by_role, call, end, plan, select
 
-from restgpt.calling.journal import Journal
-from restgpt.calling.reversal import undo_thread
+from restgpt.calling.journal.journal import Journal
+from restgpt.calling.undo.reversal import undo_thread
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import Persistence, open_persistence
 from restgpt.graph.removal import PAGE, is_unsettled, remove_bodies, remove_thread

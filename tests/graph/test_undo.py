@@ -10,8 +10,8 @@ from cli import TOY, Cli
 from langgraph.types import Command
 from question import unmarked
 
-from restgpt.calling.journal import Journal
-from restgpt.calling.reversal import undo_thread
+from restgpt.calling.journal.journal import Journal
+from restgpt.calling.undo.reversal import undo_thread
 from restgpt.commands.sources import Sources
 from restgpt.commands.thread import ThreadRecord, Threads
 from restgpt.graph.build import build_graph

@@ -12,7 +12,7 @@ from roles import by_role, call, end, missing, plan, prompts_of, select
 from scripted import ScriptedModel
 from typing_extensions import TypedDict
 
-from restgpt.calling.journal import Journal
+from restgpt.calling.journal.journal import Journal
 from restgpt.graph.build import build_graph
 from restgpt.lab.kit.port import held_port
 from restgpt.nodes.run.context import Context

@@ -10,7 +10,7 @@ from langgraph.store.memory import InMemoryStore
 from wire.case import Canned
 from wire.echo import EchoServer
 
-from restgpt.calling.journal import Journal
+from restgpt.calling.journal.journal import Journal
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.sender import make_sender

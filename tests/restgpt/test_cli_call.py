@@ -11,7 +11,7 @@ from cli import TOY, Cli, at, by_calls
 from wire.case import Canned
 from wire.echo import EchoServer
 
-from restgpt.calling.journal import Journal
+from restgpt.calling.journal.journal import Journal
 from restgpt.graph.persistence import open_persistence
 from restgpt.lab.kit.port import held_port
 from restgpt.specs.bundled import bundled_document

@@ -13,8 +13,8 @@ from langgraph.store.base import Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
 from pair import SECRET, Pair
 
-from restgpt.calling.allowance import MOST_CHOICES
-from restgpt.calling.journal import Journal
+from restgpt.calling.journal.journal import Journal
+from restgpt.calling.origin.allowance import MOST_CHOICES
 from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
 from restgpt.commands.failure import explain
 from restgpt.earlier import MOST_EARLIER

@@ -11,7 +11,7 @@ from pair import LETTERS, SECRET, Pair
 from scripted import ScriptedModel
 
 from restgpt import Client, as_tools
-from restgpt.calling.allowance import MOST_CHOICES
+from restgpt.calling.origin.allowance import MOST_CHOICES
 from restgpt.earlier import MOST_EARLIER, NAMESPACE
 from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Called, Pending

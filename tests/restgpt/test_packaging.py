@@ -31,7 +31,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 DATA = {".md", ".yaml", ".json", ".jsonl", ".typed"}
 
 EXTRA_OF = {
-    "calling/claim.py": "postgres",
+    "calling/journal/claim.py": "postgres",
     "graph/persistence.py": "postgres",
     "restgpt/commands/api.py": "lint",
     "restgpt/commands/mcp.py": "mcp",

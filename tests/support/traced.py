@@ -29,8 +29,8 @@ from scripted import ScriptedModel
 from typing_extensions import TypedDict
 
 from recipes import recipe
-from restgpt.calling.journal import Journal
-from restgpt.calling.reversal import reversals
+from restgpt.calling.journal.journal import Journal
+from restgpt.calling.undo.reversal import reversals
 from restgpt.client import Client
 from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.calls import build_calls, calls_input

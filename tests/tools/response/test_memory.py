@@ -6,7 +6,7 @@ from threading import Thread
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from restgpt.calling.journal import Journal
+from restgpt.calling.journal.journal import Journal
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import NAMESPACE, ResponseStore, UnknownHandleError
 

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from restgpt.calling.allowance import MOST_CHOICES, Allowance
+from restgpt.calling.origin.allowance import MOST_CHOICES, Allowance
 from restgpt.calling.record import CallRecord, FlowRecord
 
 

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from restgpt.calling.idempotency import key_header
-from restgpt.calling.provenance import MOST_SEARCHED, MOST_TRACED, documented, is_literal, literals
+from restgpt.calling.origin.provenance import MOST_SEARCHED, MOST_TRACED, documented, is_literal, literals
 from restgpt.calling.record import ApiRecord, FlowRecord, Provenance
 from restgpt.specs import Api, Operation, SpecError
 from restgpt.specs.api import entry_identity

@@ -18,10 +18,10 @@ from langgraph.store.sqlite import SqliteStore
 from requests.adapters import BaseAdapter
 
 from restgpt.calling.call import Ask, Decided, Done, Problems, Ready
-from restgpt.calling.claim import LostClaimError, RemovedDatabaseError, StoreClaims, claims_of, take_claim
 from restgpt.calling.draft import draft
 from restgpt.calling.execution import carry_out
-from restgpt.calling.journal import Journal, entry_id
+from restgpt.calling.journal.claim import LostClaimError, RemovedDatabaseError, StoreClaims, claims_of, take_claim
+from restgpt.calling.journal.journal import Journal, entry_id
 from restgpt.calling.policy import Rules
 from restgpt.calling.session import Session
 from restgpt.graph.persistence import open_persistence

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from restgpt.calling.grounding import Answers, Sources, ungrounded
+from restgpt.calling.origin.grounding import Answers, Sources, ungrounded
 from restgpt.specs import load_api
 from restgpt.tools.evidence import Evidence
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.remedy import Irreversible, Made, Remedy, outlook, remedy
 from restgpt.calling.target import UNREAD, Earlier
+from restgpt.calling.undo.remedy import Irreversible, Made, Remedy, outlook, remedy
 from restgpt.specs import Api, load_api
 from restgpt.tools.redaction import MARK
 

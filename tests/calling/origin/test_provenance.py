@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.provenance import MOST_TRACED, described, foreign, trace
+from restgpt.calling.origin.provenance import MOST_TRACED, described, foreign, trace
 from restgpt.specs import Operation, load_api
 from restgpt.tools.request.build import settle
 

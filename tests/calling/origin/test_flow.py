@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.flow import Answered, api_record, flow_of
+from restgpt.calling.origin.flow import Answered, api_record, flow_of
+from restgpt.calling.origin.provenance import trace
 from restgpt.calling.policy import Rules
-from restgpt.calling.provenance import trace
 from restgpt.calling.record import FlowRecord
 from restgpt.specs import Api, load_api
 from restgpt.tools.settings import ApiEntry, Settings

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from langgraph.store.base import BaseStore, SearchItem
 
-from restgpt.calling.claim import Claim, claims_of, take_claim
+from restgpt.calling.journal.claim import Claim, claims_of, take_claim
 from restgpt.tools.storable import storable_value
 
 Known = Literal["new", "answered", "unknown"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from restgpt.calling.call import Draft, Problems, succeeded
 from restgpt.calling.draft import draft
-from restgpt.calling.journal import Journal
+from restgpt.calling.journal.journal import Journal
 from restgpt.calling.record import CallRecord
 from restgpt.specs import Catalogue
 from restgpt.specs.status import is_success

@@ -1,0 +1,1 @@
+"""What undoes a change, and the calls that reverse the changes of a thread."""
