@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,19 +95,20 @@ print("The answer was read.")
 
 @dataclass(frozen=True, slots=True)
 class HostileAnswer:
-    """An answer of a hostile API: its name, its body at full size or a part of it, and its headers."""
+    """An answer of a hostile API: its name, its body at full size or a part of it, its headers and its status."""
 
     name: str
     body: Callable[[float], bytes]
     media_type: str = "application/json"
     headers: Callable[[float], Sequence[tuple[str, str]]] = lambda part: ()
+    status: str = "200 OK"
 
     def sent(self, part: float) -> bytes:
         """Return the whole response as bytes of HTTP/1.1."""
         body = self.body(part)
         lines = [f"Content-Type: {self.media_type}", f"Content-Length: {len(body)}", "Connection: close"]
         lines += [f"{name}: {value}" for name, value in self.headers(part)]
-        return "\r\n".join(["HTTP/1.1 200 OK", *lines, "", ""]).encode("latin-1") + body
+        return "\r\n".join([f"HTTP/1.1 {self.status}", *lines, "", ""]).encode("latin-1") + body
 
 
 def hostile_answers() -> list[HostileAnswer]:
@@ -259,6 +261,18 @@ def _headed() -> Iterator[HostileAnswer]:
         headers=lambda part: [("X-Total-Count", "9" * int(60_000 * part)), ("Retry-After", "9" * 300)],
     )
     yield HostileAnswer("a charset of 60 kB", lambda part: b"[]", "application/json; charset=" + "a" * 60_000)
+    lookalike = f"http://{SECRET}\u2100.example/".encode().decode("latin-1")
+    for name, location in (("an open bracket", "http://[bad/"), ("a secret in its host", lookalike)):
+        yield HostileAnswer(
+            f"a redirect to an address with {name}",
+            lambda part: b"[]",
+            headers=partial(_location, location),
+            status="302 Found",
+        )
+
+
+def _location(location: str, part: float) -> Sequence[tuple[str, str]]:
+    return [("Location", location)]
 
 
 def _paged() -> Iterator[HostileAnswer]:

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from restgpt.lab.hostile.answers import MOST_CPU_S, MOST_MEMORY, cost_of, hostile_answers, read_answer
+from restgpt.lab.hostile.answers import MOST_CPU_S, MOST_MEMORY, SECRET, cost_of, hostile_answers, read_answer
 
 FULL = [
     "8 MB of JSON Lines with one digit each",
@@ -33,6 +33,7 @@ def test_a_small_hostile_answer_ends_with_words(answer: object) -> None:
     cost = read_answer(answer, 0.001)  # type: ignore[arg-type]
     assert cost.endings
     assert all(cost.endings)
+    assert SECRET not in " ".join(cost.endings)
 
 
 @pytest.mark.slow
