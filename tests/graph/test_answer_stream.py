@@ -88,7 +88,7 @@ def test_the_answer_is_shown_while_the_model_writes_it(board: Board) -> None:
         if "says" in "".join(written):
             assert seen.wait(PATIENCE_S)
 
-    graph = graph_of(board, StreamingModel([end("The board says: 24.")], before=before))
+    graph = graph_of(board, StreamingModel([end("The board says: 24.", fulfilled=False)], before=before))
     texts = []
     for message, _ in graph.stream({"instruction": READ}, THREAD, stream_mode="messages"):
         texts.append(message.content)  # type: ignore[union-attr]
@@ -143,7 +143,7 @@ def test_an_answer_that_comes_too_late_is_withdrawn_and_its_rest_is_ignored(boar
 
 
 def test_what_is_added_to_an_answer_is_its_last_chunk(board: Board) -> None:
-    graph = graph_of(board, StreamingModel([end("Nothing to do. \n")]), writes="dry-run")
+    graph = graph_of(board, StreamingModel([end("Nothing to do. \n", fulfilled=False)]), writes="dry-run")
     client = shown(graph)
     assert client.texts[-1].endswith("was needed.")
     assert client.messages == [answer_of(graph)]
