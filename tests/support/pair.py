@@ -191,6 +191,7 @@ def served_pair() -> Iterator[Pair]:
 def _served(answer: Any, log: list[str]) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def _answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0)).decode("utf-8", "replace")

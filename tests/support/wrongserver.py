@@ -113,6 +113,8 @@ def wrong_server(answer: bytes) -> Iterator[str]:
     """Serve the answer on loopback; the value is the address."""
 
     class Handler(BaseHTTPRequestHandler):
+        disable_nagle_algorithm = True
+
         def log_message(self, format: str, *args: Any) -> None:
             """Log nothing."""
 
