@@ -4,8 +4,8 @@ VENV ?= .venv
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 TESTS ?=
-# One worker more than two cores, since some tests wait for servers.
-WORKERS ?= 3
+# As many as cores on a small machine: a third one on two cores gains little, and has tests wait that watch a clock.
+WORKERS ?= 2
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
