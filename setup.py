@@ -5,11 +5,11 @@ from setuptools import find_packages, setup
 ROOMS = ("bench", "calling", "functions", "graph", "nodes", "prompts", "recipes", "specs", "tools", "worlds")
 """The rooms that are shipped. A checkout without links, as Windows makes it, finds them here and not in `restgpt/`."""
 
+# Through the links, `restgpt/` shows the rooms too, and the lab, which is not shipped.
 own = [name for name in find_packages(include=["restgpt", "restgpt.*"]) if name.split(".")[1:2] != ["lab"]]
-inside = [name for name in own if name.split(".")[1:2] and name.split(".")[1] in ROOMS]
 rooms = find_packages(include=[pattern for room in ROOMS for pattern in (room, f"{room}.*")])
 
 setup(
-    packages=[*(name for name in own if name not in inside), *(f"restgpt.{name}" for name in rooms)],
+    packages=sorted({*own, *(f"restgpt.{name}" for name in rooms)}),
     package_dir={f"restgpt.{room}": room for room in ROOMS},
 )
