@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs.problem import TooComplex
+from restgpt.specs.reading.nesting import is_too_deep
 from restgpt.specs.schemas.validation import errors_of
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.quotation import quoted
@@ -94,9 +95,11 @@ def _converted(text: str, types: Sequence[str]) -> Any:
 
 def _decoded(text: str) -> Any:
     """Return the JSON value of a text; None if it is none, or a number that JSON does not have."""
+    if is_too_deep(text.encode("utf-8", "surrogatepass")):
+        return None
     try:
         return json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
 
 

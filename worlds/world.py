@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from restgpt.specs import Api, load_api
 from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.nesting import is_too_deep
 from restgpt.worlds.exchange import Call, Json, RefusalError, Reply, Request
 from restgpt.worlds.faults import Fault, FaultKind, FaultPlan
 from restgpt.worlds.log import LogEntry, RequestLog
@@ -206,6 +207,8 @@ def _decode_body(request: Request) -> Json:
         text = request.body.decode()
         if media_type == "application/x-www-form-urlencoded":
             return parse_query(text)
+        if is_too_deep(request.body):
+            raise ValueError("it is nested too deeply")
         return json.loads(text) if media_type.endswith("json") else text
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise RefusalError(400, "The body could not be read.") from error

@@ -15,6 +15,7 @@ from restgpt.prompts import fenced, render
 from restgpt.recipes.given import RecipeInputError
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs.api import slug
+from restgpt.specs.reading.nesting import is_too_deep
 from restgpt.tools.quotation import one_line
 
 MOST_SHOWN = 10
@@ -75,8 +76,8 @@ def line_of(recipe: Recipe) -> str:
 def chosen(recipes: Sequence[Recipe], text: str) -> RecipeRun:
     """Return the record of the recipe that a reply chooses; raises `ValueError` with what is wrong with the reply."""
     try:
-        reply: Any = json.loads(text)
-    except (ValueError, RecursionError):
+        reply: Any = None if is_too_deep(text.encode("utf-8", "surrogatepass")) else json.loads(text)
+    except ValueError:
         reply = None
     if not isinstance(reply, dict) or not isinstance(reply.get("recipe"), str):
         raise ValueError('text: with the decision recipe it is a JSON object like {"recipe": "name", "inputs": {}}.')

@@ -16,6 +16,7 @@ from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs
 from restgpt.commands.reply import print_body, reply_document, request_text
 from restgpt.commands.review import Decision, confirmation
 from restgpt.commands.terminal import Terminal
+from restgpt.specs.reading.nesting import is_too_deep
 from restgpt.trace import size_text
 
 if TYPE_CHECKING:
@@ -393,10 +394,10 @@ def _arguments(text: str) -> dict[str, Any]:
         text = sys.stdin.read()
     elif text.startswith("@"):
         text = _read(Path(text[1:]))
+    if is_too_deep(text.encode("utf-8", "surrogatepass")):
+        raise UsageError("--args is nested too deeply to be read. Give arguments with fewer levels.")
     try:
         value = json.loads(text)
-    except RecursionError:
-        raise UsageError("--args is nested too deeply to be read. Give arguments with fewer levels.") from None
     except ValueError as error:
         raise UsageError(f'--args is not JSON ({error}). Write, for example, \'{{"path": {{"id": 1}}}}\'.') from None
     if not isinstance(value, dict):

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from restgpt.specs.problem import SpecError
+from restgpt.specs.reading.nesting import is_too_deep
 from restgpt.specs.reading.yaml_text import decode_yaml
 
 # A longer text that is almost JSON, such as one with a comma at its end, is not tried as YAML.
@@ -44,9 +45,11 @@ def json_bytes(data: bytes) -> bytes:
 
 def _json_fault(text: bytes) -> str:
     """Return the syntax error with line and column, which msgspec does not count; empty if `json` finds none."""
+    if is_too_deep(text):
+        return ""
     try:
         json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return str(error)
     return ""
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from restgpt.specs.reading.nesting import is_too_deep
 from restgpt.tools.errors import BrokenFault, LoginError
 
 ERROR_CODES = frozenset(
@@ -67,9 +68,11 @@ def visible(found: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 def read_object(body: bytes) -> dict[str, Any] | None:
     """Read a JSON object; None if the body is none, or is nested too deeply to be read."""
+    if is_too_deep(body):
+        return None
     try:
         found = json.loads(body)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     return found if isinstance(found, dict) else None
 
