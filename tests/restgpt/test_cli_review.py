@@ -58,10 +58,11 @@ def test_a_rejection_and_an_answer_carry_their_words() -> None:
 
 
 def test_an_edit_that_is_not_json_is_asked_again() -> None:
-    decision, terminal = decided("e", "{", "e", '{"body": {"name": "Fern"}}')
+    decision, terminal = decided("e", "{", "e", "[" * 5000, "e", '{"body": {"name": "Fern"}}')
     edited = {"type": "edit", "edited_action": {"name": "create_project", "args": {"body": {"name": "Fern"}}}}
     assert decision == {"one": {"decisions": [edited]}}
     assert any("not JSON" in said for said in terminal.said)
+    assert any("nested too deeply" in said for said in terminal.said)
 
 
 def test_an_empty_edit_goes_back_to_the_question() -> None:

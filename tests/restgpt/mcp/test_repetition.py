@@ -173,7 +173,7 @@ def test_a_call_that_is_repeated_after_its_connection_was_lost_is_made_once(
 ) -> None:
     with http_server(at(toy), home, "--writes", "allow") as (url, _):
         raw = Raw(url, version)
-        toy.world.faults.replace([Fault(kind=FaultKind.SLOW, operation="POST /projects/{project_id}/tasks", seconds=3)])
+        toy.world.faults.replace([Fault(kind=FaultKind.SLOW, operation="POST /projects/{project_id}/tasks", seconds=6)])
         with pytest.raises(requests.exceptions.RequestException):
             raw.call("call_operation", MOSS, timeout=2)
         toy.world.faults.replace([])
