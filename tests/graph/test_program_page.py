@@ -12,7 +12,6 @@ from scripted import Reply, ScriptedModel
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "programs.md").read_text(encoding="utf-8")
-NAMED = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", PAGE)
 APPROVED = {"type": "approve"}
 
 
@@ -35,11 +34,6 @@ def asked(board: Board, instruction: str, *replies: Reply, **context: Any) -> Ag
 
 def answered(agent: Agent, *decisions: dict[str, Any]) -> dict[str, Any]:
     return agent.graph.invoke(Command(resume={"decisions": list(decisions)}), agent.config)  # type: ignore[return-value]
-
-
-@pytest.mark.parametrize(("file", "name"), NAMED, ids=[name for _, name in NAMED])
-def test_a_promise_of_the_page_names_a_test_that_is_there(file: str, name: str) -> None:
-    assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8")
 
 
 def test_the_example_of_the_page_runs_as_shown(board: Board) -> None:
