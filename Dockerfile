@@ -1,5 +1,5 @@
 # RestGPT as a container: a LangGraph server, an MCP server or any command of `restgpt`, chosen by the command.
-# How to build and run it, and what it needs, is in docs/container.md.
+# How to build and run it, and what it needs, is in docs/servers.md.
 
 FROM python:3.12.12-slim-bookworm AS build
 WORKDIR /src

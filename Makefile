@@ -165,7 +165,7 @@ studio: $(READY) ## serve the graph on localhost:2024 for the local page, Studio
 
 .PHONY: data
 data: ## print where the benchmark data is published, and check the files in RESTGPT_DATA
-	@sed -n '/^| /p' docs/data.md
+	@sed -n '/^## Benchmark data/,$$p' docs/restbench.md | sed -n '/^| /p'
 	@if [ -z "$$RESTGPT_DATA" ]; then echo "RESTGPT_DATA is not set, so there is nothing to check."; exit 0; fi; \
 		sums="$$PWD/docs/data.sha256"; cd "$$RESTGPT_DATA" && \
 		if command -v sha256sum >/dev/null; then sha256sum --quiet -c "$$sums"; else shasum -q -a 256 -c "$$sums"; fi && \

@@ -19,7 +19,6 @@ ROOT = Path(__file__).parents[1]
 PAGES = (
     "README.md",
     "docs/architecture.md",
-    "docs/client.md",
     "docs/embedding.md",
     "docs/recipes.md",
     "docs/streaming.md",

@@ -40,7 +40,7 @@ STOP_S = 10.0
 """How long Docker waits between SIGTERM and SIGKILL, in seconds."""
 
 CHECK_SANDBOX = "from restgpt.tools.sandbox.runner import open_backend; print(open_backend().name)"
-"""The program that docs/container.md gives to check the sandbox of a container."""
+"""The program that docs/servers.md gives to check the sandbox of a container."""
 
 
 @dataclass(frozen=True, slots=True)

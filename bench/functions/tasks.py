@@ -60,7 +60,7 @@ class FunctionTask:
 def load_tasks(suite: str, data: Path | None) -> list[FunctionTask]:
     """The tasks of `openfunctions-v1` or `bfcl:CATEGORY`; raises `SuiteError` naming the file that is missing."""
     if data is None:
-        raise SuiteError("RESTGPT_DATA names no folder with the published data (see docs/data.md)")
+        raise SuiteError("RESTGPT_DATA names no folder with the published data (see docs/restbench.md)")
     if suite == OPENFUNCTIONS:
         return list(_openfunctions(data))
     if suite.startswith(LEADERBOARD_PREFIX):

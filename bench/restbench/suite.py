@@ -78,8 +78,8 @@ def _published(name: str, world: str, data: Path | None) -> list[dict[str, Any]]
     if data is None:
         raise SuiteError(
             f"The suite {name} is read from the published data, which is not part of this project. Put it into a "
-            "folder and name that with RESTGPT_DATA; docs/data.md says where it is published. The development sets "
-            f"need nothing: {', '.join(OWN)}."
+            "folder and name that with RESTGPT_DATA; docs/restbench.md says where it is published. The development "
+            f"sets need nothing: {', '.join(OWN)}."
         )
     path = data / "restbench" / f"{world}.json"
     try:

@@ -21,7 +21,7 @@ from restgpt.lab.container import (
 
 ROOT = Path(__file__).parents[2]
 BUILD, FINAL = dockerfile()
-PAGE = (ROOT / "docs" / "container.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "servers.md").read_text(encoding="utf-8")
 COMPOSE = ROOT / "docs" / "examples" / "container" / "compose.yaml"
 SECRET = re.compile(r"(?i)key|token|secret|password|passwd|credential|auth")
 

@@ -324,7 +324,7 @@ def test_no_module_imports_opentelemetry_but_the_one_that_exports() -> None:
 
 @pytest.mark.slow
 def test_the_page_lists_every_attribute_that_a_span_has(spans: dict[str, Spans]) -> None:
-    page = (ROOT / "docs" / "traces.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "streaming.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"`([a-z_.]+)`", page[page.index("| attribute |") : page.index("## Content")]))
     short = {name for name in listed if name.startswith(".")}
     found = {name for group in spans.values() for one in group for name in one["attributes"]}
