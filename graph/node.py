@@ -1,13 +1,14 @@
-"""The nodes of all graphs: fenced against newer runs of the thread, observed, reporting, and no exit for secrets."""
+"""A node's road: everything that happens around the function of a node, in the order in which a run passes it."""
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
-from restgpt.graph.fence import fenced
+from restgpt.nodes.run.claims import CLAIM
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.progress import events_of
 from restgpt.nodes.run.resources import Resources
@@ -18,19 +19,52 @@ Node = Callable[..., dict[str, Any]]
 
 
 def node_of(name: str, node: Node, resources: Resources, *, parallel: bool = False) -> Node:
-    """Wrap a function as the node `name` of a graph: fenced, observed, reporting its progress, errors without secrets.
+    """Return the function as the node `name` of a graph.
 
-    With `parallel`, several runs of the node may belong to one step.
+    Under asyncio the node gets a thread of the pool (`run_in_threads`). Then, from the outside to the inside:
+
+    1. no error leaves the node with a secret (`withholding`);
+    2. its run is logged and has a span (`observed`);
+    3. it runs only while its run holds the thread, and ends the run otherwise (`_claimed`). `parallel` nodes may be
+       several in one step: if they are the first of a run, they share its claim;
+    4. its update is told as events to the stream mode `custom`, before the next node runs (`_told`).
     """
-    in_run = fenced(reporting(node, resources), resources, parallel=parallel)
-    return withholding(observed(name, in_run), resources.redactor)
+    told = _told(node, resources)
+    claimed = _claimed(told, resources, parallel=parallel)
+    return withholding(observed(name, claimed), resources.redactor)
 
 
-def reporting(node: Node, resources: Resources) -> Node:
-    """Wrap a node so that it writes the events of its update to the stream mode `custom`, before the next node runs."""
+def _claimed(node: Node, resources: Resources, *, parallel: bool) -> Node:
+    """Wrap a node so that it runs under the claim of its run; raises `LostClaimError` once that is lost.
+
+    The first node of a run takes the next number of the thread, and a channel that no checkpoint holds keeps it for the
+    other nodes. A run that was stopped, and goes on after another run has taken over on any machine, ends at its
+    current node: that node sends no change, and saves no checkpoint that would take the thread back.
+    """
 
     @wraps(node)
-    def reported(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+    def in_run(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> Any:
+        store = resources.store_of(runtime)
+        claim = resources.claims.claim(state.get("claim"), store, runtime, config, parallel=parallel)
+        if claim is None:
+            return node(state, runtime, config)
+        configurable = {**config.get("configurable", {}), CLAIM: claim}
+        try:
+            update = node(state, runtime, {**config, "configurable": configurable})
+        except GraphBubbleUp:
+            claim.check()
+            raise
+        claim.check()
+        return {**update, "claim": claim.number}
+
+    return in_run
+
+
+def _told(node: Node, resources: Resources) -> Node:
+    """Wrap a node so that the events of its update are written, without secrets."""
+
+    @wraps(node)
+    def told(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         update = node(state, runtime, config)
 
         def redacted(text: str) -> str:
@@ -40,4 +74,4 @@ def reporting(node: Node, resources: Resources) -> Node:
             runtime.stream_writer(event)
         return update
 
-    return reported
+    return told

@@ -85,7 +85,7 @@ def make_caller(resources: Resources, *, programs: bool = True) -> Callable[...,
             built[:] = _requests(run, state, reply, numbers, refused, evidence)
 
         try:
-            reply = run.ask("caller", prompt, CallerReply, check=check)
+            reply = run.models.ask("caller", prompt, CallerReply, check=check)
         except (ModelReplyError, OutOfTimeError) as error:
             return _finished(run, state, requests, f"No request was made. {error}")
         if built:
@@ -121,7 +121,7 @@ def _program(run: Run, state: CallerState) -> dict[str, Any]:
     if before is not None:
         feedback = render("caller_program_again", feedback=fenced("feedback", before["feedback"]))
         prompt += [AIMessage(f"```python\n{before['code']}\n```"), HumanMessage(feedback)]
-    code = run.read("caller", prompt)
+    code = run.models.read("caller", prompt)
     number = before["number"] + 1 if before else 1
     seen = answered_apis(run.catalogue, state["steps"], state["requests"], messages=state["messages"])
     program = written(run, code, writer="caller", number=number, is_last=is_last, before=before, seen=seen)

@@ -146,7 +146,9 @@ def ask_express(
     given = [check for check in (recipes.check if recipes else None, doubt(run, state, steps)) if check]
     for look in range(MAX_LOOKS + 1):
         checks = [*given, *([_check] if look == MAX_LOOKS else [])]
-        reply = run.ask("planner", prompt, schema, check=_all(checks) if checks else None, callbacks=[run.answer])
+        reply = run.models.ask(
+            "planner", prompt, schema, check=_all(checks) if checks else None, callbacks=[run.answer]
+        )
         if reply.decision != "functions":
             return reply
         functions = _looked(run, reply.text, state["instruction"])

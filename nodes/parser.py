@@ -142,7 +142,7 @@ def _by_code(run: Run, request: Request, body: Body, others: Sequence[Request]) 
         return outcome.output.strip(), code
     prompt = _prompt(run, request, body)
     for _ in range(REPAIRS + 1):
-        code = run.read("parser", prompt)
+        code = run.models.read("parser", prompt)
         outcome = _run(run, code, body)
         if outcome.ok:
             return outcome.output.strip(), code
@@ -217,7 +217,7 @@ def _directly(run: Run, request: Request, body: Body) -> str:
     text = body.text(limit + 1)
     if len(text) > limit:
         text = f"{text[:limit]}\n… (cut after {limit} characters; the response has {body.size} bytes)"
-    return run.read(
+    return run.models.read(
         "parser",
         [
             SystemMessage(render("direct")),

@@ -88,7 +88,7 @@ def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *
         return _express(run, state, steps)
     schema = ProgramPlannerReply if uses_programs(run, state) else PlannerReply
     check = None if over else doubt(run, state, steps)
-    reply = run.ask("planner", _prompt(run, state, steps, over), schema, check=check, callbacks=[run.answer])
+    reply = run.models.ask("planner", _prompt(run, state, steps, over), schema, check=check, callbacks=[run.answer])
     if reply.decision == "end":
         return ended(run, state, steps, reply.text, fulfilled=reply.fulfilled and not is_stuck)
     if over:

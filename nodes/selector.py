@@ -62,10 +62,10 @@ def _selection(run: Run, state: SelectorState) -> Selection:
     listing = _operations(run, state)
     prompt = _prompt(run, state, listing)
     if not listing.hidden:
-        return run.ask("selector", prompt, Selection, check=lambda reply: check(run, reply))
+        return run.models.ask("selector", prompt, Selection, check=lambda reply: check(run, reply))
     has_looked = listing.is_map
     for left in range(MAX_LOOKS, -1, -1):
-        reply = run.ask("selector", prompt, LookingSelection, check=_looking_check(run, left))
+        reply = run.models.ask("selector", prompt, LookingSelection, check=_looking_check(run, left))
         wanted = reply.look.strip()
         if reply.calls or (not wanted and (has_looked or reply.is_known)):
             break

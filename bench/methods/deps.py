@@ -43,7 +43,7 @@ def make_deps(resources: Resources) -> Callable[..., dict[str, Any]]:
         if over:
             return ended(run, state, found(steps, over), fulfilled=False)
         prompt = turn_prompt(run, state, "deps")
-        reply = run.ask("planner", prompt, DepsReply, check=lambda reply: check_calls_or_answer(run, reply))
+        reply = run.models.ask("planner", prompt, DepsReply, check=lambda reply: check_calls_or_answer(run, reply))
         if not reply.calls:
             return ended(run, state, reply.answer)
         return planned(run, state, _explained(api_plan_of(run, reply), reply))

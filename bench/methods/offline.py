@@ -21,7 +21,7 @@ def make_offline(resources: Resources) -> Callable[..., dict[str, Any]]:
     def offline(state: MethodState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config)
         prompt = turn_prompt(run, state, "offline")
-        reply = run.ask("planner", prompt, Selection, check=lambda reply: check(run, reply))
+        reply = run.models.ask("planner", prompt, Selection, check=lambda reply: check(run, reply))
         if not reply.calls:
             return ended(run, state, reply.answer.strip() or "No call can help.")
         return planned(run, state, in_order(api_plan_of(run, reply)))
@@ -42,7 +42,7 @@ def make_answer(resources: Resources) -> Callable[..., dict[str, Any]]:
         run = resources.open(runtime, config)
         results = "\n".join([*(step["result"] for step in trial_steps(state)), state["hint"]])
         asked = f"Instruction: {state['instruction']}\n\nResults:\n{fenced('result', results)}"
-        text = run.read("planner", [SystemMessage(render("offline_answer")), HumanMessage(asked)])
+        text = run.models.read("planner", [SystemMessage(render("offline_answer")), HumanMessage(asked)])
         return ended(run, state, text)
 
     return answer

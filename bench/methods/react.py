@@ -29,7 +29,7 @@ def make_react(resources: Resources) -> Callable[..., dict[str, Any]]:
         if over := exhausted(run, state):
             return ended(run, state, found(trial_steps(state), over), fulfilled=False)
         prompt = turn_prompt(run, state, "react", reflections=state["plan"])
-        reply = run.ask("planner", prompt, Selection, check=lambda reply: _check(run, reply))
+        reply = run.models.ask("planner", prompt, Selection, check=lambda reply: _check(run, reply))
         if not reply.calls:
             return ended(run, state, reply.answer)
         return planned(run, state, api_plan_of(run, reply))

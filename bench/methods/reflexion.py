@@ -44,7 +44,7 @@ def make_judge(resources: Resources) -> Callable[..., dict[str, Any]]:
             f"Instruction: {state['instruction']}\n\nCalls and results:\n{fenced('result', results)}\n\n"
             f"Answer given: {state['answer']}"
         )
-        said = run.ask("planner", [SystemMessage(render("reflexion_judge")), HumanMessage(shown)], Judgement)
+        said = run.models.ask("planner", [SystemMessage(render("reflexion_judge")), HumanMessage(shown)], Judgement)
         if said.success:
             return {"decision": {**state["decision"], "kind": "end"}, "usage": run.usage()}
         return {

@@ -69,7 +69,7 @@ def _next(run: Run, state: ToolsState) -> dict[str, Any]:
     if over := exhausted(run, state):
         return ended(run, state, found(trial_steps(state), over), fulfilled=False)
     box = toolbox(run.catalogue)
-    reply = run.call_tools("planner", _prompt(run, state), box.definitions)
+    reply = run.models.call_tools("planner", _prompt(run, state), box.definitions)
     text = without_thoughts(str(reply.text))
     if not reply.tool_calls:
         return ended(run, state, text)

@@ -4,34 +4,31 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
-from contextvars import copy_context
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import partial
-from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
-from pydantic import BaseModel
 
 from restgpt.calling.confirmations import Confirmations
-from restgpt.calling.journal.claim import Claim, LostClaimError
+from restgpt.calling.journal.claim import Claim
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.policy import Rules
 from restgpt.calling.session import Session, Watch, unwatched
 from restgpt.calling.shapes import Shapes
 from restgpt.nodes.run.answer_stream import AnswerStream
+from restgpt.nodes.run.claims import CLAIM, RunClaims
 from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.model_calls import ModelCalls
 from restgpt.nodes.run.progress import request_reporter
 from restgpt.nodes.run.role_models import RoleModels
 from restgpt.nodes.run.today import today_text
@@ -45,38 +42,23 @@ from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.model.embeddings import vector_search
-from restgpt.tools.model.errors import ModelReplyError, OutOfTimeError
-from restgpt.tools.model.reply import read_text
 from restgpt.tools.model.role import Role
-from restgpt.tools.model.structured import ask
-from restgpt.tools.model.tool_calls import read_tool_calls
-from restgpt.tools.model.usage import ModelUsage
 from restgpt.tools.redaction import Redactor
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import BodyCache, ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.result import Limits
 from restgpt.tools.sandbox.waiting import WaitingPrograms
 from restgpt.tools.settings import Settings
-from restgpt.tools.tracing.content import redacted_with
 
 if TYPE_CHECKING:
     from restgpt.recipes.book import RecipeBook
 
 log = logging.getLogger("restgpt.recipes")
 
-Answer = TypeVar("Answer", bound=BaseModel)
-Result = TypeVar("Result")
-
 SECONDS_PER_DAY = 86_400
 
 SHORTEST_RUN = 0.05
 """The least time that a sandbox run is given, in seconds; it ends with a timeout where nothing is left."""
-
-RUN_CLAIM = "restgpt_claim"
-"""The key in a node's `configurable` under which it finds the claim of its run."""
-
-MOST_SHARED = 1000
-"""How many claims that parallel nodes share are kept."""
 
 MOST_LEARNED = 1_000_000
 """The maximum size of a response whose shape is learned, in bytes."""
@@ -133,9 +115,9 @@ class Resources:
         self._memory = BoundedMemory()
         self.bodies = BodyCache()
         self.waiting_programs = WaitingPrograms()
+        self.claims = RunClaims()
         self._lock = Lock()
         self._catalogues: dict[tuple[str, ...], Catalogue] = {}
-        self._shared: dict[tuple[str, str, str], Claim] = {}
 
     def with_defaults(self, **settings: Any) -> "Resources":
         """Return the same resources with other default settings of runs."""
@@ -167,11 +149,11 @@ class Resources:
         configured = config.get("configurable", {})
         check_store(configured.get("__pregel_checkpointer"), runtime.store or self._store)
         thread = str(configured.get("thread_id") or "no-thread")
-        claim = configured.get(RUN_CLAIM)
+        claim = configured.get(CLAIM)
         return Run(
             self,
             context,
-            self._store_of(runtime),
+            self.store_of(runtime),
             thread,
             started=self.clock(),
             spent=spent,
@@ -180,35 +162,10 @@ class Resources:
             watch=request_reporter(runtime.stream_writer),
         )
 
-    def _store_of(self, runtime: Runtime[Context]) -> BaseStore:
+    def store_of(self, runtime: Runtime[Context]) -> BaseStore:
+        """Return the store of a run: that of LangGraph, else that of the graph, else one in memory."""
         store = runtime.store or self._store
         return locked(store) if store else self._memory
-
-    def run_claim(
-        self, number: int | None, runtime: Runtime[Context], config: RunnableConfig, *, parallel: bool = False
-    ) -> Claim | None:
-        """Return the claim of a run: that of its `number`, or the next one of its thread; None without checkpoints.
-
-        A subgraph claims for itself: two of them may run at once in one thread. `parallel` nodes that have no number
-        share the claim of the one that is first. Raises `LostClaimError` for a run that is about to take its first
-        claim, if another run has saved newer checkpoints since this one loaded its own.
-        """
-        configured = config.get("configurable", {})
-        thread, place = configured.get("thread_id"), str(configured.get("checkpoint_ns", "")).rpartition("|")[0]
-        if not thread or not isinstance(configured.get("__pregel_checkpointer"), BaseCheckpointSaver):
-            return None
-        journal = Journal(self._store_of(runtime), str(thread))
-        if number is not None:
-            return journal.run_claim(place, number)
-        if not parallel:
-            return _first_claim(journal, place, runtime, config)
-        key = (str(thread), place, runtime.execution_info.checkpoint_id if runtime.execution_info else "")
-        with self._lock:
-            if key not in self._shared or self._shared[key].is_lost:
-                self._shared[key] = _first_claim(journal, place, runtime, config)
-                for oldest in list(self._shared)[:-MOST_SHARED]:
-                    del self._shared[oldest]
-            return self._shared[key]
 
     @property
     def settings(self) -> Settings:
@@ -274,7 +231,7 @@ class Resources:
 
 @dataclass(slots=True)
 class Run:
-    """The resources of one node run, and a count of the model calls, tokens and requests that it uses.
+    """The resources of one node run, and a count of what it uses: `models` asks the models of its roles.
 
     `has_reader` says whether a model may read the answers of this turn. `answer` shows the answer while it is written,
     `watch` the requests while they are sent.
@@ -290,8 +247,12 @@ class Run:
     has_reader: bool = True
     watch: Watch = unwatched
     answer: AnswerStream = field(default_factory=AnswerStream)
-    _spent: dict[str, ModelUsage] = field(default_factory=dict)
+    models: ModelCalls = field(init=False)
     _session: Session | None = None
+
+    def __post_init__(self) -> None:
+        model = partial(self.resources.model, context=self.context)
+        self.models = ModelCalls(model, self.context, self.left, lambda: self.session.redactor())
 
     @property
     def catalogue(self) -> Catalogue:
@@ -339,82 +300,10 @@ class Run:
             return limits
         return replace(limits, wall=min(limits.wall, left), cpu=min(limits.cpu, left), total=left)
 
-    def _in_time(self, call: Callable[[], Result]) -> Result:
-        """Return the result of a model call; raises `OutOfTimeError` at the deadline, without waiting for the model."""
-        call = redacted_with(lambda: self.session.redactor(), call)
-        left = self.left()
-        if left <= 0:
-            raise OutOfTimeError(self.context.max_seconds)
-        if left == math.inf:
-            return call()
-        # A chat model cannot be interrupted, so it runs in a thread, which ends some time after it was given up.
-        future: Future[Result] = Future()
-        context = copy_context()
-        Thread(target=_settle, args=(future, partial(context.run, call)), daemon=True, name="restgpt-model").start()
-        try:
-            return future.result(left)
-        except TimeoutError:
-            if future.done():
-                raise
-            late = OutOfTimeError(self.context.max_seconds)
-        raise late
-
-    def ask(
-        self,
-        role: Role,
-        prompt: Sequence[BaseMessage],
-        schema: type[Answer],
-        *,
-        check: Callable[[Answer], None] | None = None,
-        callbacks: Sequence[BaseCallbackHandler] = (),
-    ) -> Answer:
-        """Ask a role's model for a reply of the type `schema`; raises `ModelError`."""
-        model = self.resources.model(role, self.context)
-        try:
-            asked = self._in_time(
-                lambda: ask(
-                    model,
-                    prompt,
-                    schema,
-                    method=self.context.structured_output,
-                    check=check,
-                    callbacks=callbacks,
-                )
-            )
-        except ModelReplyError as error:
-            self._note(role, error.usage)
-            raise
-        self._note(role, asked.usage)
-        return asked.value
-
-    def read(self, role: Role, prompt: Sequence[BaseMessage]) -> str:
-        """Ask a role's model for text; raises `ModelError`."""
-        model = self.resources.model(role, self.context)
-        text, usage = self._in_time(lambda: read_text(model, prompt))
-        self._note(role, usage)
-        return text
-
-    def call_tools(self, role: Role, prompt: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
-        """Ask a role's model for native calls of tools, or for text; raises `ModelError`."""
-        model = self.resources.model(role, self.context)
-        try:
-            reply, usage = self._in_time(lambda: read_tool_calls(model, prompt, tools))
-        except ModelReplyError as error:
-            self._note(role, error.usage)
-            raise
-        self._note(role, usage)
-        return reply
-
-    def _note(self, role: Role, usage: ModelUsage) -> None:
-        self._spent[role] = self._spent.get(role, ModelUsage()) + usage
-
     def usage(self) -> Usage:
         """Return the usage of this node run; the state's reducer adds it to the usage of the thread."""
         return {
-            "roles": {
-                role: {"calls": spent.calls, "input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens}
-                for role, spent in self._spent.items()
-            },
+            "roles": self.models.usage(),
             "requests": self._session.requests if self._session else 0,
             "seconds": round(self.resources.clock() - self.started, 3),
         }
@@ -462,35 +351,6 @@ class Run:
             except UnknownHandleError:
                 return
             self.shapes.learn(self.catalogue.operation(request["operation"]), body.value)
-
-
-def _settle(future: Future[Result], call: Callable[[], Result]) -> None:
-    """Give a future the result of a call, or its error."""
-    try:
-        future.set_result(call())
-    except BaseException as error:  # noqa: BLE001 - raised again in the node that waits
-        future.set_exception(error)
-
-
-def _first_claim(journal: Journal, place: str, runtime: Runtime[Context], config: RunnableConfig) -> Claim:
-    """Take the first claim of a run, unless another run has moved the thread on since this run loaded it."""
-    # Before the claim, so that a run that is late takes nothing from the other one; and after it, because the run may
-    # have been stopped in between.
-    _check_is_newest(place, runtime, config)
-    claim = journal.run_claim(place)
-    _check_is_newest(place, runtime, config)
-    return claim
-
-
-def _check_is_newest(place: str, runtime: Runtime[Context], config: RunnableConfig) -> None:
-    """Raise `LostClaimError` if the thread has newer checkpoints; not for a run that was given an old one to start."""
-    configured, loaded = config.get("configurable", {}), runtime.execution_info
-    if loaded is None or config.get("metadata", {}).get("checkpoint_id"):
-        return
-    thread: RunnableConfig = {"configurable": {"thread_id": configured["thread_id"], "checkpoint_ns": place}}
-    newest = configured["__pregel_checkpointer"].get_tuple(thread)
-    if newest is not None and newest.checkpoint["id"] > loaded.checkpoint_id:
-        raise LostClaimError
 
 
 def _checked(apis: Sequence[Api]) -> list[Api]:

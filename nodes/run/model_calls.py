@@ -1,0 +1,124 @@
+"""The model calls of one node run: each ends by the deadline of the turn, and its tokens are counted by role."""
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextvars import copy_context
+from functools import partial
+from threading import Thread
+from typing import Any, TypeVar
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from pydantic import BaseModel
+
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.state.records import RoleUsage
+from restgpt.tools.model.errors import ModelReplyError, OutOfTimeError
+from restgpt.tools.model.reply import read_text
+from restgpt.tools.model.role import Role
+from restgpt.tools.model.structured import ask
+from restgpt.tools.model.tool_calls import read_tool_calls
+from restgpt.tools.model.usage import ModelUsage
+from restgpt.tools.redaction import Redactor
+from restgpt.tools.tracing.content import redacted_with
+
+Answer = TypeVar("Answer", bound=BaseModel)
+Result = TypeVar("Result")
+
+
+class ModelCalls:
+    """Asks the models of the roles for one node run.
+
+    `model` gives the chat model of a role, `left` the seconds until the deadline of the turn, `redactor` what hides
+    secrets in traces.
+    """
+
+    def __init__(
+        self,
+        model: Callable[[Role], BaseChatModel],
+        context: Context,
+        left: Callable[[], float],
+        redactor: Callable[[], Redactor],
+    ) -> None:
+        self._model = model
+        self._context = context
+        self._left = left
+        self._redactor = redactor
+        self._spent: dict[str, ModelUsage] = {}
+
+    def ask(
+        self,
+        role: Role,
+        prompt: Sequence[BaseMessage],
+        schema: type[Answer],
+        *,
+        check: Callable[[Answer], None] | None = None,
+        callbacks: Sequence[BaseCallbackHandler] = (),
+    ) -> Answer:
+        """Ask a role's model for a reply of the type `schema`; raises `ModelError`."""
+        model, method = self._model(role), self._context.structured_output
+        try:
+            asked = self._in_time(lambda: ask(model, prompt, schema, method=method, check=check, callbacks=callbacks))
+        except ModelReplyError as error:
+            self._note(role, error.usage)
+            raise
+        self._note(role, asked.usage)
+        return asked.value
+
+    def read(self, role: Role, prompt: Sequence[BaseMessage]) -> str:
+        """Ask a role's model for text; raises `ModelError`."""
+        model = self._model(role)
+        text, usage = self._in_time(lambda: read_text(model, prompt))
+        self._note(role, usage)
+        return text
+
+    def call_tools(self, role: Role, prompt: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
+        """Ask a role's model for native calls of tools, or for text; raises `ModelError`."""
+        model = self._model(role)
+        try:
+            reply, usage = self._in_time(lambda: read_tool_calls(model, prompt, tools))
+        except ModelReplyError as error:
+            self._note(role, error.usage)
+            raise
+        self._note(role, usage)
+        return reply
+
+    def usage(self) -> dict[str, RoleUsage]:
+        """Return the calls and tokens so far, by role."""
+        return {
+            role: {"calls": spent.calls, "input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens}
+            for role, spent in self._spent.items()
+        }
+
+    def _note(self, role: Role, usage: ModelUsage) -> None:
+        self._spent[role] = self._spent.get(role, ModelUsage()) + usage
+
+    def _in_time(self, call: Callable[[], Result]) -> Result:
+        """Return the result of a model call; raises `OutOfTimeError` at the deadline, without waiting for the model."""
+        call = redacted_with(self._redactor, call)
+        left = self._left()
+        if left <= 0:
+            raise OutOfTimeError(self._context.max_seconds)
+        if left == math.inf:
+            return call()
+        # A chat model cannot be interrupted, so it runs in a thread, which ends some time after it was given up.
+        future: Future[Result] = Future()
+        context = copy_context()
+        Thread(target=_settle, args=(future, partial(context.run, call)), daemon=True, name="restgpt-model").start()
+        try:
+            return future.result(left)
+        except TimeoutError:
+            if future.done():
+                raise
+            late = OutOfTimeError(self._context.max_seconds)
+        raise late
+
+
+def _settle(future: Future[Result], call: Callable[[], Result]) -> None:
+    """Give a future the result of a call, or its error."""
+    try:
+        future.set_result(call())
+    except BaseException as error:  # noqa: BLE001 - raised again in the node that waits
+        future.set_exception(error)
