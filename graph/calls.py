@@ -28,7 +28,7 @@ from restgpt.nodes.state.records import (
     no_usage,
     placed,
 )
-from restgpt.tools.durable_graph import DurableGraph
+from restgpt.tools.compiled_graph import DurableGraph
 from restgpt.tools.thread_pool import on_loop, run_in_threads
 
 

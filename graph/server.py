@@ -1,6 +1,7 @@
-"""The agent as a LangGraph server loads it; see `ServedAgent`."""
+"""The agent as a LangGraph server loads it."""
 
 from restgpt.graph import agent
-from restgpt.graph.served_agent import ServedAgent
+from restgpt.graph.state import SHOWN
+from restgpt.tools.served_graph import ServedGraph
 
-restgpt = ServedAgent.of(agent.graph)
+restgpt = ServedGraph.of(agent.graph, shown=SHOWN)

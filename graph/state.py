@@ -70,3 +70,7 @@ class State(TypedDict):
     usage: Annotated[Usage, Aggregate(Usage, add_usage)]
     baseline: Annotated[Usage, Checked]
     claim: Annotated[int, UntrackedValue(int, guard=False)]
+
+
+SHOWN = ("plan", "api_plan", "program", "steps")
+"""The keys of `State` that clients of a server see besides the output: sub-task, operations, program and finished steps."""

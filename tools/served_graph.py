@@ -1,18 +1,13 @@
-"""A graph as a LangGraph server loads it: it also checks the settings of a run, and its schema names the APIs.
-
-A server silently leaves out settings that a graph does not have. It calls a graph that is callable first, as a factory:
-for a run with all its settings, and for each look at the schemas, so that no file is read before somebody asks.
-The streams `values` and `updates` of a run show only the output, unless the graph says more.
-"""
+"""A graph as a LangGraph server loads it: it also checks the settings of a run, and its schema names the APIs."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, ClassVar
+from typing import Any
 
 from langgraph.types import Durability
 from langgraph_sdk.runtime import ServerRuntime
 
-from restgpt.tools.durable_graph import DurableGraph
+from restgpt.tools.compiled_graph import DurableGraph
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.run_settings import checked_settings, offering_apis
 from restgpt.tools.settings import Settings
@@ -22,10 +17,14 @@ from restgpt.tools.thread_pool import SHARED
 class ServedGraph(DurableGraph):
     """A compiled graph that is its own factory; its context schema is a pydantic model.
 
-    `shown` are the keys of the state that runs stream besides the output.
+    A server silently leaves out settings that a graph does not have. It calls a graph that is callable first, as a
+    factory: for a run with all its settings, and for each look at the schemas, so that no file is read before somebody
+    asks. The streams `values` and `updates` of a run show only the output and the keys `shown` of the state.
     """
 
-    shown: ClassVar[Sequence[str]] = ()
+    def __init__(self, *, shown: Sequence[str] = (), **options: Any) -> None:
+        super().__init__(**options)
+        self.shown = shown
 
     async def __call__(self, runtime: ServerRuntime[Any]) -> "ServedGraph":
         """Give the graph for one request of the server; raises `SettingsError` if a run's settings cannot be used."""

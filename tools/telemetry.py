@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 from langchain_core.runnables.config import ensure_config
 from langgraph.errors import GraphBubbleUp
 
+from restgpt.tools.tracing.run_span import conversation, note_pause
 from restgpt.tools.tracing.span import span
-from restgpt.tools.tracing.traced_graph import conversation, note_pause
 
 log = logging.getLogger("restgpt.nodes")
 

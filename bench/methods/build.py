@@ -21,7 +21,7 @@ from restgpt.nodes.intake import intake
 from restgpt.nodes.run.context import MAX_STEPS, Context
 from restgpt.nodes.run.resources import Resources, check_store
 from restgpt.specs import Api
-from restgpt.tools.durable_graph import DurableGraph
+from restgpt.tools.compiled_graph import DurableGraph
 from restgpt.tools.thread_pool import on_loop, run_in_threads
 
 Builder = StateGraph[State, Context, InputState, OutputState]

@@ -1,9 +1,10 @@
 """The baselines as a LangGraph server loads them, if it is started with `langgraph.baselines.json`."""
 
 from restgpt.bench.methods.build import build_method
-from restgpt.graph.served_agent import ServedAgent
+from restgpt.graph.state import SHOWN
+from restgpt.tools.served_graph import ServedGraph
 
-react = ServedAgent.of(build_method("react"))
-offline = ServedAgent.of(build_method("offline"))
-deps = ServedAgent.of(build_method("deps"))
-reflexion = ServedAgent.of(build_method("reflexion"))
+react = ServedGraph.of(build_method("react"), shown=SHOWN)
+offline = ServedGraph.of(build_method("offline"), shown=SHOWN)
+deps = ServedGraph.of(build_method("deps"), shown=SHOWN)
+reflexion = ServedGraph.of(build_method("reflexion"), shown=SHOWN)

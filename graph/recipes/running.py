@@ -27,7 +27,7 @@ from restgpt.nodes.programs.program import is_running
 from restgpt.nodes.run.context import MAX_STEPS, Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.records import add_usage, merge_requests
-from restgpt.tools.durable_graph import DurableGraph
+from restgpt.tools.compiled_graph import DurableGraph
 from restgpt.tools.thread_pool import caller_is_cancelled, on_loop, run_in_threads
 
 Node = Callable[..., dict[str, Any]]

@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 from restgpt.graph.persistence import Persistence, open_persistence
 from restgpt.lab.kills.postgres import NoPostgresError, postgres_server
 from restgpt.tools.checkpoint_id import continue_after
-from restgpt.tools.durable_graph import DurableGraph
+from restgpt.tools.compiled_graph import DurableGraph
 from restgpt.tools.settings import Secret, Settings
 
 AN_HOUR = 3600 * 10**7 >> 12

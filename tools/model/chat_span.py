@@ -11,8 +11,8 @@ from langchain_core.messages.utils import convert_to_messages
 from restgpt.tools.model.errors import ModelError
 from restgpt.tools.model.exceptions import status_of
 from restgpt.tools.tracing.content import set_content
+from restgpt.tools.tracing.run_span import note_provider
 from restgpt.tools.tracing.span import span, type_name
-from restgpt.tools.tracing.traced_graph import note_provider
 
 Chat = TypeVar("Chat", bound=Callable[..., AIMessage])
 

@@ -1,0 +1,121 @@
+"""Our compiled graphs: a run of each is one trace, and one with a checkpointer is kept durably as well."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, closing
+from typing import Any, NamedTuple, Self
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Durability
+
+from restgpt.tools.checkpoint_id import continue_after
+from restgpt.tools.tracing.run_span import Kind, run_span
+
+_END = object()
+
+
+class TracedGraph(CompiledStateGraph[Any, Any, Any, Any]):
+    """A compiled graph that opens a span for each of its runs, if the process uses OpenTelemetry.
+
+    `invoke`, `ainvoke`, `batch`, `stream_events` and a LangGraph server all run a graph by its `stream` or `astream`.
+    """
+
+    def __init__(self, *, traced_as: Kind = "agent", **options: Any) -> None:
+        super().__init__(**options)
+        self.traced_as: Kind = traced_as
+
+    @classmethod
+    def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any], **options: Any) -> Self:
+        """Return the same graph as one of this class, with further options of it."""
+        return cls(**{name: value for name, value in vars(graph).items() if name != "__orig_class__"} | options)
+
+    def stream(self, input: Any, config: Any = None, **options: Any) -> Iterator[Any]:
+        """Run the graph as `CompiledStateGraph.stream` does."""
+        parts = super().stream(input, config, **options)
+        opened = run_span(self.traced_as, self.get_name(), config)
+        if opened is None:
+            yield from parts
+            return
+        with opened.ending(), closing(parts):  # type: ignore[type-var]
+            while True:
+                # Between two parts the span is not the current one: the code there is the consumer's.
+                with opened.current():
+                    part = next(parts, _END)
+                if part is _END:
+                    return
+                yield part
+
+    async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncIterator[Any]:
+        """Run the graph as `CompiledStateGraph.astream` does."""
+        parts: Any = super().astream(input, config, **options)
+        opened = run_span(self.traced_as, self.get_name(), config)
+        if opened is None:
+            async with aclosing(parts):
+                async for part in parts:
+                    yield part
+            return
+        with opened.ending():
+            async with aclosing(parts):
+                while True:
+                    with opened.current():
+                        part = await anext(parts, _END)
+                    if part is _END:
+                        return
+                    yield part
+
+
+class _Outside(NamedTuple):
+    """A thread in a database, and its checkpointer."""
+
+    saver: BaseCheckpointSaver[Any]
+    place: RunnableConfig
+
+
+class DurableGraph(TracedGraph):
+    """A compiled graph with a checkpointer of any kind; without one it runs as usual.
+
+    Its default durability is `sync`, and its checkpoints get greater ids than those that the thread has. LangGraph's
+    default keeps a checkpoint while the next node runs already, and makes its id from the clock of the machine: a run
+    that is killed in between would draft a call again that it has sent, and a machine whose clock is behind would write
+    checkpoints that count as old. Servers such as aegra pass no other durability, and checkpointers of their own.
+    """
+
+    def stream(
+        self, input: Any, config: Any = None, *, durability: Durability | None = None, **options: Any
+    ) -> Iterator[Any]:
+        """Run the graph as `CompiledStateGraph.stream` does."""
+        if outside := self._outside(config):
+            _continue(outside.saver.get_tuple(outside.place))
+        yield from super().stream(input, config, durability=self._durability(durability, config), **options)
+
+    async def astream(
+        self, input: Any, config: Any = None, *, durability: Durability | None = None, **options: Any
+    ) -> AsyncIterator[Any]:
+        """Run the graph as `CompiledStateGraph.astream` does."""
+        if outside := self._outside(config):
+            _continue(await outside.saver.aget_tuple(outside.place))
+        parts: Any = super().astream(input, config, durability=self._durability(durability, config), **options)
+        async with aclosing(parts) as opened:
+            async for part in opened:
+                yield part
+
+    def _outside(self, config: Mapping[str, Any] | None) -> "_Outside | None":
+        """Return the thread if others may have written it; in this process's memory, it has only ids of its own."""
+        thread = ((config or {}).get("configurable") or {}).get("thread_id")
+        saver: Any = self.checkpointer
+        if not thread or not isinstance(saver, BaseCheckpointSaver) or isinstance(saver, InMemorySaver):
+            return None
+        return _Outside(saver, {"configurable": {"thread_id": thread, "checkpoint_ns": ""}})
+
+    def _durability(self, given: Durability | None, config: Mapping[str, Any] | None) -> Durability | None:
+        # LangGraph fails with durability and no checkpointer, and a subgraph inherits what its parent's host chose.
+        is_kept = isinstance(self.checkpointer, BaseCheckpointSaver)
+        inherits = "__pregel_durability" in ((config or {}).get("configurable") or {})
+        return "sync" if given is None and is_kept and not inherits else given
+
+
+def _continue(newest: CheckpointTuple | None) -> None:
+    if newest is not None:
+        continue_after(str(newest.config["configurable"]["checkpoint_id"]))
