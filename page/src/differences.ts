@@ -1,5 +1,6 @@
 // Where two JSON values differ, as a list of places.
 import { isRawNumber } from "./exact";
+import { escaped } from "./pointer";
 
 export interface Difference {
   /** The JSON pointer of the place. */
@@ -29,8 +30,4 @@ export function changedKeys(before: Keyed, after: Keyed): string[] {
 
 function isKeyed(value: unknown): value is Keyed {
   return typeof value === "object" && value !== null && !isRawNumber(value);
-}
-
-function escaped(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

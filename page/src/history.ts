@@ -1,15 +1,14 @@
 // The checkpoints of the open thread, and the steps between them.
-import { computed, effect, signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 
-import { questions, runId, stepCount, threadId } from "./conversation";
+import { threadId } from "./conversation";
 import { changedKeys } from "./differences";
+import { followThread } from "./follow";
 import type { Checkpoint, Values } from "./protocol";
 import { call, sentence } from "./server";
 
 const AT_ONCE = 20;
 const MOST = 1_000;
-/** A checkpoint may be saved a moment after its step is told of. */
-const LATER_MS = 400;
 
 /** What one step of the graph did: the checkpoint that it led to, and the one before it. */
 export interface GraphStep {
@@ -28,8 +27,6 @@ export interface GraphStep {
 /** All checkpoints by id, the newest first. */
 export const checkpoints = signal<Map<string, Checkpoint>>(new Map());
 export const historyError = signal("");
-/** Whether a view is open that needs the history. */
-export const isWanted = signal(false);
 
 /** The steps on the road to the newest checkpoint, the oldest first. */
 export const steps = computed<GraphStep[]>(() => {
@@ -84,29 +81,17 @@ export function nameOfStep(step: GraphStep): string {
   return step.nodes.map((node) => (node === "__start__" ? "input" : node)).join(", ");
 }
 
-let owner: string | null = null;
-let isReading = false;
-let isAgain = false;
-
 /** Read the checkpoints that are new since the last time. */
-export async function readHistory(): Promise<void> {
-  const id = threadId.value;
-  if (id === null) return;
-  isAgain = isReading;
-  if (isReading) return;
-  isReading = true;
+async function readHistory(id: string): Promise<void> {
   try {
     const added = await unread(id);
-    if (id === threadId.value) {
-      // The newest one may have got its questions or an error since.
-      checkpoints.value = new Map([...added, ...[...checkpoints.value].filter(([key]) => !added.has(key))]);
-      historyError.value = "";
-    }
+    if (id !== threadId.value) return;
+    // The newest one may have got its questions or an error since.
+    checkpoints.value = new Map([...added, ...[...checkpoints.value].filter(([key]) => !added.has(key))]);
+    historyError.value = "";
   } catch (error) {
     historyError.value = sentence(error);
   }
-  isReading = false;
-  if (isAgain || id !== threadId.value) void readHistory();
 }
 
 async function unread(id: string): Promise<Map<string, Checkpoint>> {
@@ -125,17 +110,7 @@ async function unread(id: string): Promise<Map<string, Checkpoint>> {
   return found;
 }
 
-effect(() => {
-  const id = threadId.value;
-  if (id !== owner) {
-    owner = id;
-    checkpoints.value = new Map();
-    historyError.value = "";
-  }
-  // Whatever of these changes, there may be a new checkpoint.
-  void [runId.value, stepCount.value, questions.value];
-  if (!isWanted.value || id === null) return;
-  void readHistory();
-  const later = setTimeout(() => void readHistory(), LATER_MS);
-  return () => clearTimeout(later);
+followThread(["timeline"], readHistory, () => {
+  checkpoints.value = new Map();
+  historyError.value = "";
 });

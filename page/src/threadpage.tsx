@@ -3,18 +3,18 @@ import { useEffect } from "preact/hooks";
 
 import { Chat } from "./chat";
 import * as conversation from "./conversation";
-import { isWanted } from "./history";
 import { addressOf, VIEWS, type View } from "./place";
 import { threads } from "./threads";
 import { Timeline } from "./timeline";
+import { Wire } from "./wire";
 
-const NAMES: Record<View, string> = { chat: "Chat", timeline: "Timeline" };
+const NAMES: Record<View, string> = { chat: "Chat", timeline: "Timeline", wire: "Wire" };
+const PANELS: Record<Exclude<View, "chat">, () => preact.JSX.Element> = { timeline: () => <Timeline />, wire: () => <Wire /> };
 
 export function ThreadPage({ id, view }: { id: string | null; view: View }) {
   useEffect(() => void conversation.show(id), [id]);
   const updated = threads.value.find((thread) => thread.thread_id === id)?.updated_at;
   useEffect(() => void (id !== null && updated && conversation.catchUp(id)), [updated]);
-  useEffect(() => void (isWanted.value = view !== "chat"), [view]);
   return (
     <div class="pane">
       {id !== null && (
@@ -26,7 +26,7 @@ export function ThreadPage({ id, view }: { id: string | null; view: View }) {
           ))}
         </nav>
       )}
-      {view === "chat" ? <Chat id={id} /> : <Panel name={NAMES[view]}>{<Timeline />}</Panel>}
+      {view === "chat" ? <Chat id={id} /> : <Panel name={NAMES[view]}>{PANELS[view]()}</Panel>}
     </div>
   );
 }
