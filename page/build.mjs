@@ -3,7 +3,7 @@ import { build } from "esbuild";
 import { copyFile, mkdir, readFile, readdir, rm } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 
-const MOST_BYTES = 60_000;
+const MOST_BYTES = 100_000;
 
 await rm("dist", { recursive: true, force: true });
 await mkdir("dist");

@@ -61,7 +61,7 @@ class Journal:
         self.thread = thread
         # Stores refuse some characters in a namespace, and hosts name their threads as they like.
         self._thread = sha256(thread.encode("utf-8", "surrogatepass")).hexdigest()
-        self._namespace = (*NAMESPACE, self._thread)
+        self.namespace = (*NAMESPACE, self._thread)
 
     def claim(self, request_id: str, fingerprint: str) -> Claim:
         """Take the right to send a call from every earlier attempt at it; look the call up after that."""
@@ -126,7 +126,7 @@ class Journal:
         if value is not None and _tries(value) > 1:
             self._put(entry, attempt, {**value, "tries": _tries(value) - 1})
         else:
-            self._store.delete(self._namespace, _key(entry, attempt))
+            self._store.delete(self.namespace, _key(entry, attempt))
 
     def conclude(self, request_id: str, fingerprint: str, outcome: dict[str, Any], *, attempt: int = 0) -> None:
         """Note the answer to an attempt, or that none came; `note` adds the reversing call later."""
@@ -137,7 +137,7 @@ class Journal:
     def _now(self) -> float:
         """The time, but later than every entry, so that a clock that was set back does not change their order."""
         now = self._clock()
-        later = _items(self._store, self._namespace, filter={"begun": {"$gte": now}})
+        later = _items(self._store, self.namespace, filter={"begun": {"$gte": now}})
         return max([now, *(float(item.value["begun"]) + TICK_S for item in later)])
 
     def note(self, entry: str, *, attempt: int | None = None, **facts: Any) -> None:
@@ -152,31 +152,31 @@ class Journal:
         found = {} if (first := self._get(entry, 0)) is None else {0: first}
         if is_first:
             return found
-        others = _items(self._store, self._namespace, filter={"of": entry})
+        others = _items(self._store, self.namespace, filter={"of": entry})
         return found | dict(sorted((item.value["attempt"], item.value) for item in others))
 
     def _get(self, entry: str, attempt: int) -> dict[str, Any] | None:
-        item = self._store.get(self._namespace, _key(entry, attempt))
+        item = self._store.get(self.namespace, _key(entry, attempt))
         return item.value if item else None
 
     def _put(self, entry: str, attempt: int, value: dict[str, Any]) -> None:
         """Write an attempt. It is made storable first: characters that stores refuse must not lose the entry."""
         if attempt:
             value = {**value, "of": entry, "attempt": attempt}
-        self._store.put(self._namespace, _key(entry, attempt), storable_value(value), index=False)
+        self._store.put(self.namespace, _key(entry, attempt), storable_value(value), index=False)
 
     def entries(self) -> list[dict[str, Any]]:
         """All changes of the thread, the oldest first, with their requests redacted."""
         attempts: dict[str, dict[int, dict[str, Any]]] = {}
-        for item in _items(self._store, self._namespace):
+        for item in _items(self._store, self.namespace):
             attempts.setdefault(item.value.get("of", item.key), {})[item.value.get("attempt", 0)] = item.value
         merged = [{"id": entry, **_merged(dict(sorted(found.items())))} for entry, found in attempts.items()]
         return sorted(merged, key=lambda entry: entry["begun"])
 
     def clear(self) -> None:
         """Delete all entries and claims of the thread."""
-        for item in _items(self._store, self._namespace):
-            self._store.delete(self._namespace, item.key)
+        for item in _items(self._store, self.namespace):
+            self._store.delete(self.namespace, item.key)
         claims_of(self._store).clear(self._thread)
 
 

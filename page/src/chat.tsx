@@ -7,13 +7,10 @@ import { Pause } from "./pause";
 import { addressOf, go } from "./place";
 import type { Line } from "./progress";
 import type { Message } from "./protocol";
-import { threads, waitingCount } from "./threads";
+import { waitingCount } from "./threads";
 import { Visible } from "./visible";
 
 export function Chat({ id }: { id: string | null }) {
-  useEffect(() => void conversation.show(id), [id]);
-  const updated = threads.value.find((thread) => thread.thread_id === id)?.updated_at;
-  useEffect(() => void (id !== null && updated && conversation.catchUp(id)), [updated]);
   const end = useRef<HTMLDivElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);

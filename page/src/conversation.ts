@@ -16,6 +16,8 @@ export const isStarting = signal(false);
 export const isStopping = signal(false);
 export const cost = signal("");
 export const failure = signal("");
+/** Counts the steps that the followed run has told of. */
+export const stepCount = signal(0);
 /** Whether the thread has nodes left to run and waits for nobody: it was stopped, or ended with an error. */
 export const canGoOn = signal(false);
 
@@ -209,6 +211,7 @@ function take(event: string, data: unknown, own: Own): void {
   else if (event === "messages") takeChunk((data as [Message])[0], own);
   else if (event === "values") {
     const { messages: known } = data as Values;
+    stepCount.value += 1;
     if (known && known.length >= messages.value.length) messages.value = known;
   } else if (event === "error") {
     failure.value = (data as { message?: string }).message ?? "The run has failed.";

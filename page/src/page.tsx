@@ -2,10 +2,10 @@
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 
-import { Chat } from "./chat";
 import { Inbox } from "./inbox";
 import { addressOf, place } from "./place";
 import { isLoaded, listError, nameOf, refresh, stateOf, threads, waitingCount, watch } from "./threads";
+import { ThreadPage } from "./threadpage";
 import { tokenWanted, useToken } from "./token";
 import { Visible } from "./visible";
 
@@ -15,7 +15,13 @@ function Page() {
   return (
     <div class="frame">
       <Side />
-      <main>{here.kind === "inbox" ? <Inbox /> : <Chat id={here.kind === "thread" ? here.id : null} />}</main>
+      <main>
+        {here.kind === "inbox" ? (
+          <Inbox />
+        ) : (
+          <ThreadPage id={here.kind === "thread" ? here.id : null} view={here.kind === "thread" ? here.view : "chat"} />
+        )}
+      </main>
     </div>
   );
 }

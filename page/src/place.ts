@@ -6,16 +6,19 @@ addEventListener("hashchange", () => {
   fragment.value = location.hash;
 });
 
-export type Place = { kind: "new" } | { kind: "inbox" } | { kind: "thread"; id: string };
+export const VIEWS = ["chat", "timeline", "wire"] as const;
+export type View = (typeof VIEWS)[number];
+export type Place = { kind: "new" } | { kind: "inbox" } | { kind: "thread"; id: string; view: View };
 
 export const place = computed<Place>(() => {
-  const [, part, id] = fragment.value.split("/");
+  const [, part, id, name] = fragment.value.split("/");
   if (part === "inbox") return { kind: "inbox" };
-  return part === "thread" && id ? { kind: "thread", id: decodeURIComponent(id) } : { kind: "new" };
+  const view = VIEWS.find((known) => known === name) ?? "chat";
+  return part === "thread" && id ? { kind: "thread", id: decodeURIComponent(id), view } : { kind: "new" };
 });
 
-export function addressOf(id: string): string {
-  return `#/thread/${encodeURIComponent(id)}`;
+export function addressOf(id: string, view: View = "chat"): string {
+  return `#/thread/${encodeURIComponent(id)}${view === "chat" ? "" : `/${view}`}`;
 }
 
 export function go(address: string): void {

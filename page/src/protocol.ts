@@ -79,6 +79,22 @@ export interface State {
   tasks: { error?: string | null; interrupts?: Interrupt[] }[];
 }
 
+/** A saved state of a thread, between two steps of its graph. */
+export interface Checkpoint {
+  values: Values;
+  next: string[];
+  tasks: { name: string; error?: string | null; interrupts?: Interrupt[] }[];
+  metadata: { source?: string; step?: number };
+  created_at: string;
+  checkpoint: { checkpoint_id: string };
+  parent_checkpoint: { checkpoint_id: string } | null;
+}
+
+export interface Graph {
+  nodes: { id: string; metadata?: { description?: string } }[];
+  edges: { source: string; target: string; data?: string; conditional?: boolean }[];
+}
+
 export type ProgressEvent =
   | { type: "task_started"; kind: string; text: string }
   | { type: "operations_chosen"; operations: { operation: string; purpose: string }[] }

@@ -9,15 +9,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from browser import AGENT, ROOT, TOKEN, Tab, new_tab
+from browser import AGENT, TOKEN, Tab, axe_findings, new_tab
 from langgraphserver import Platform
 from pagescript import CREATE, READ, THREE
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 pytestmark = pytest.mark.slow
 
-MOST_BYTES = 60_000
-SERIOUS = ("serious", "critical")
+MOST_BYTES = 100_000
 
 
 @pytest.fixture
@@ -138,19 +137,10 @@ def test_the_page_is_small_and_paints_soon(tab: Tab, record_property: Any) -> No
     assert paint < 5_000
 
 
-def findings(page: Page) -> list[str]:
-    """What axe-core finds serious in the page as it is."""
-    source = ROOT / "page" / "node_modules" / "axe-core" / "axe.min.js"
-    page.evaluate(source.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-    serious = [item for item in found["violations"] if item["impact"] in SERIOUS]
-    return [f"{item['id']}: {item['nodes'][0]['html'][:200]}" for item in serious]
-
-
 def test_axe_has_no_serious_finding_in_light_and_dark(tab: Tab, platform: Platform) -> None:
     page = tab.start(READ)
     expect(page.locator(".answer")).to_be_visible()
-    assert in_both_schemes(page) == []
+    assert axe_findings(page) == []
     given: Any = {"instruction": THREE}
     platform.run(platform.new_thread(), input=given)
     page.get_by_role("link", name="Inbox").click()
@@ -158,13 +148,4 @@ def test_axe_has_no_serious_finding_in_light_and_dark(tab: Tab, platform: Platfo
     asked.get_by_role("button", name="Edit…").click()
     expect(asked.get_by_label("title required")).to_be_visible()
     page.get_by_role("article", name="PATCH update_task").get_by_role("button", name="Reject…").click()
-    assert in_both_schemes(page) == []
-
-
-def in_both_schemes(page: Page) -> list[str]:
-    found = []
-    schemes: tuple[Any, ...] = ("light", "dark")
-    for scheme in schemes:
-        page.emulate_media(color_scheme=scheme)
-        found += findings(page)
-    return found
+    assert axe_findings(page) == []

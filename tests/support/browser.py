@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 INSTALL = "apt-get install chromium-headless-shell"
 PATIENCE_MS = 30_000
+SERIOUS = ("serious", "critical")
 AGENT, TOKEN = "agent.test", "0123456789abcdef"
 """A name that leads to the server as a proxy would, under which it wants this token."""
 
@@ -83,3 +84,16 @@ def new_tab(browser: Browser, url: str, **options: Any) -> Tab:
     tab.page.on("pageerror", lambda error: tab.complaints.append(str(error)))
     tab.page.on("console", lambda message: message.type == "error" and tab.complaints.append(message.text[:500]))
     return tab
+
+
+def axe_findings(page: Page) -> list[str]:
+    """What axe-core finds serious in the page as it is, in light and in dark."""
+    source = (ROOT / "page" / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+    serious = []
+    schemes: tuple[Any, ...] = ("light", "dark")
+    for scheme in schemes:
+        page.emulate_media(color_scheme=scheme)
+        page.evaluate(source)
+        found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+        serious += [item for item in found["violations"] if item["impact"] in SERIOUS]
+    return [f"{item['id']}: {item['nodes'][0]['html'][:200]}" for item in serious]

@@ -14,6 +14,7 @@ THREE = "Prepare the spring: a project, a task in project 1, and 9 hours for tas
 HOSTILE = "Create a project with a strange name"
 LARGE = "Add a task with long notes to project 1"
 EXACT = "Set the hours of task 101 to a large number"
+COPY = "Give the second task of the list one more hour"
 SLOW = "Count the tasks slowly"
 BROKEN = "Ask a model that is out of order"
 
@@ -38,6 +39,11 @@ print("Two of three are done.")
     HOSTILE: f'create_project(body={{"name": {STRANGE!r}}})\nprint("It is created.")',
     LARGE: f'create_task(project_id=1, body={{"title": "Long", "notes": "n" * {NOTES} + "END"}})\nprint("Added.")',
     EXACT: f'update_task(task_id=101, body={{"hours": {HUGE}}})\nprint("Set.")',
+    COPY: """
+task = find_tasks()["items"][1]
+update_task(task_id=task["id"], body={"hours": task["hours"] + 1})
+print("It has one more.")
+""",
     SLOW: "stop(find_tasks()['total'])",
 }
 

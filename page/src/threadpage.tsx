@@ -1,0 +1,48 @@
+// A thread in one of its views, and the links to the others.
+import { useEffect } from "preact/hooks";
+
+import { Chat } from "./chat";
+import * as conversation from "./conversation";
+import { addressOf, VIEWS, type View } from "./place";
+import { threads } from "./threads";
+import { Timeline } from "./timeline";
+import { Wire } from "./wire";
+
+const NAMES: Record<View, string> = { chat: "Chat", timeline: "Timeline", wire: "Wire" };
+const PANELS: Record<Exclude<View, "chat">, () => preact.JSX.Element> = { timeline: () => <Timeline />, wire: () => <Wire /> };
+
+export function ThreadPage({ id, view }: { id: string | null; view: View }) {
+  useEffect(() => void conversation.show(id), [id]);
+  const updated = threads.value.find((thread) => thread.thread_id === id)?.updated_at;
+  useEffect(() => void (id !== null && updated && conversation.catchUp(id)), [updated]);
+  return (
+    <div class="pane">
+      {id !== null && (
+        <nav class="views" aria-label="Views of the thread">
+          {VIEWS.map((name) => (
+            <a key={name} href={addressOf(id, name)} aria-current={name === view ? "page" : undefined}>
+              {NAMES[name]}
+            </a>
+          ))}
+        </nav>
+      )}
+      {view === "chat" ? <Chat id={id} /> : <Panel name={NAMES[view]}>{PANELS[view]()}</Panel>}
+    </div>
+  );
+}
+
+function Panel({ name, children }: { name: string; children: preact.ComponentChildren }) {
+  return (
+    <div class="scroller" tabIndex={0} role="region" aria-label={name}>
+      <div class="column wide">
+        <h2>{name}</h2>
+        {conversation.failure.value && (
+          <p class="problem" role="alert">
+            {conversation.failure.value}
+          </p>
+        )}
+        {children}
+      </div>
+    </div>
+  );
+}

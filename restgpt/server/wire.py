@@ -1,0 +1,168 @@
+"""What went over the wire in a thread, for the page: each request and answer with secrets hidden, bodies in pieces.
+
+The requests of changes are those of the journal. Others are built again from their arguments, which the state keeps.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from restgpt.calling.journal.journal import entry_id
+from restgpt.nodes.run.resources import Resources
+from restgpt.server.kept import Kept, ServerKept, kept_body, kept_changes
+from restgpt.specs import SpecError, UnknownOperationError
+from restgpt.tools.errors import RestgptError
+from restgpt.tools.redaction import Redactor
+from restgpt.tools.request.body import essence, kind_of
+from restgpt.tools.request.build import PreparedRequest, build_request
+from restgpt.tools.response.page import Page, read_page
+from restgpt.tools.response.store import Body
+
+PATH = "/debug/wire"
+BODY_PATH = f"{PATH}/body"
+SHOWN = ("id", "operation", "safe", "status", "note", "description", "pages", "place", "api")
+"""The keys of a call that are shown as they are, with secrets hidden."""
+
+
+class UnknownCallError(RestgptError):
+    """The thread has no such call, or the call has no such body."""
+
+
+def wire_routes(kept: Kept | None = None, resources: Callable[[], Resources] | None = None) -> list[Route]:
+    """Return the routes `GET /debug/wire?thread=ID`, and `GET /debug/wire/body` for a piece of a body."""
+    store = kept or ServerKept()
+    opened = resources or cache(Resources)
+
+    async def serve(request: Request) -> Response:
+        thread = request.query_params.get("thread", "")
+        try:
+            values = await store.values(thread)
+            changes = await kept_changes(store, thread)
+            calls = await run_in_threadpool(_shown_calls, values, changes, opened())
+        except (RestgptError, SpecError) as error:
+            return JSONResponse({"detail": str(error)}, 404)
+        return JSONResponse({"calls": calls}, headers={"Cache-Control": "no-store"})
+
+    async def serve_body(request: Request) -> Response:
+        given = request.query_params
+        try:
+            call = _call(await store.values(given.get("thread", "")), given.get("call", ""))
+            if given.get("side") == "request":
+                body = await run_in_threadpool(_request_body, call, opened())
+            else:
+                body = await kept_body(store, _handle(call))
+            page = await run_in_threadpool(_piece, body, given.get("pointer", ""), given.get("page", "1"), opened())
+        except (RestgptError, SpecError, UnknownOperationError) as error:
+            return JSONResponse({"detail": str(error)}, 404)
+        return JSONResponse(_shown_page(page), headers={"Cache-Control": "no-store"})
+
+    return [
+        Route(PATH, serve, include_in_schema=False),
+        Route(BODY_PATH, serve_body, include_in_schema=False),
+    ]
+
+
+def _calls(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the newest record of each call of a thread, with its turn, in the order in which they were planned."""
+    found: dict[str, dict[str, Any]] = {}
+    for step in values.get("steps") or ():
+        found |= {record["id"]: {**record, "turn": step["turn"]} for record in step["requests"]}
+    for record in values.get("requests") or ():
+        found[record["id"]] = {**record, "turn": found.get(record["id"], values).get("turn")}
+    return list(found.values())
+
+
+def _shown_calls(
+    values: Mapping[str, Any], changes: Mapping[str, Mapping[str, Any]], resources: Resources
+) -> list[dict[str, Any]]:
+    # It reads the documents, whose secrets the redactor knows only then.
+    resources.catalogue(())
+    redactor = resources.redactor()
+    return [
+        _shown_call(call, changes.get(entry_id(call["id"], call["fingerprint"])), resources, redactor)
+        for call in _calls(values)
+    ]
+
+
+def _shown_call(
+    call: Mapping[str, Any], change: Mapping[str, Any] | None, resources: Resources, redactor: Redactor
+) -> dict[str, Any]:
+    shown = {name: redactor.json(call[name], by_name=name != "api") for name in SHOWN if name in call}
+    response = call.get("response") or {}
+    return {
+        **shown,
+        "turn": call["turn"],
+        "arguments": redactor.json(call["arguments"], by_name=True),
+        "provenance": call.get("provenance", []),
+        "request": change["request"] if change else _built(call, resources, redactor),
+        "isNoted": change is not None,
+        "response": redactor.json(response) | {"headers": redactor.headers(response.get("headers") or {})},
+    }
+
+
+def _built(call: Mapping[str, Any], resources: Resources, redactor: Redactor) -> dict[str, Any] | None:
+    try:
+        return _prepared(call, resources).shown(redactor)
+    except (RestgptError, SpecError, UnknownOperationError):
+        # The document or the arguments are such that there is no request.
+        return None
+
+
+def _prepared(call: Mapping[str, Any], resources: Resources) -> PreparedRequest:
+    if "request" in call:
+        return PreparedRequest.from_json(call["request"])
+    operation = resources.catalogue(()).operation(call["operation"])
+    return build_request(operation, call.get("settled") or call["arguments"])
+
+
+def _call(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = next((call for call in _calls(values) if call["id"] == name), None)
+    if found is None:
+        raise UnknownCallError("The thread has no such call.")
+    return found
+
+
+def _handle(call: Mapping[str, Any]) -> str:
+    handle = (call.get("response") or {}).get("handle")
+    if not handle:
+        raise UnknownCallError("The call has no answer.")
+    return str(handle)
+
+
+def _request_body(call: Mapping[str, Any], resources: Resources) -> Body:
+    prepared = _prepared(call, resources)
+    if prepared.body is None:
+        raise UnknownCallError("The request has no body.")
+    declared = next((value for name, value in prepared.headers.items() if name.lower() == "content-type"), "")
+    try:
+        prepared.body.decode()
+    except UnicodeDecodeError:
+        return Body(prepared.body, essence(declared), "binary")
+    return Body(prepared.body, essence(declared), "json" if kind_of(declared) == "json" else "text")
+
+
+def _piece(body: Body, pointer: str, page: str, resources: Resources) -> Page:
+    resources.catalogue(())
+    # The whole body, because a secret may lie across two pieces.
+    hidden = Body(resources.redactor().data(body.raw), body.media_type, body.kind)
+    number = int(page) if page.isdecimal() and page.isascii() and len(page) < 10 else 1
+    return read_page(hidden, pointer, number)
+
+
+def _shown_page(page: Page) -> dict[str, Any]:
+    return {
+        "pointer": page.pointer,
+        "page": page.number,
+        "pages": page.count,
+        "kind": page.kind,
+        "content": page.content,
+        "start": page.start,
+        "stop": page.stop,
+        "total": page.total,
+        "isCut": page.is_cut,
+    }

@@ -1,0 +1,76 @@
+"""Guards the timeline of the page in a real browser: steps, what they changed, and the graph with the road taken."""
+
+import re
+
+import pytest
+from browser import Tab, axe_findings
+from langgraphserver import APPROVE, Platform
+from pagescript import ANSWER, CREATE, READ, SLOW, PageScript
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.slow
+
+
+def open_view(page: Page, name: str) -> None:
+    page.get_by_role("navigation", name="Views").get_by_role("link", name=name).click()
+
+
+def road(page: Page) -> dict[str, int]:
+    """How often the picture says that each edge was taken, without those that were not."""
+    paths = page.locator("path[data-edge]").all()
+    counted = {str(path.get_attribute("data-edge")): int(path.get_attribute("data-count") or 0) for path in paths}
+    return {edge: count for edge, count in counted.items() if count}
+
+
+def test_the_steps_tell_role_time_tokens_and_changes(tab: Tab) -> None:
+    page = tab.start(READ)
+    expect(page.locator(".answer")).to_be_visible()
+    open_view(page, "Timeline")
+    expect(page.get_by_role("status").filter(has_text="the run is over")).to_be_visible()
+    steps = page.get_by_role("list", name="Steps").get_by_role("listitem")
+    roles = [str(step.locator("strong").inner_text()) for step in steps.all()]
+    assert roles == ["input", "intake", "planner", "parser", "approval", "sender", "parser"]
+    planner = steps.nth(2)
+    expect(planner).to_contain_text("15 tokens")
+    expect(planner.locator(".facts")).to_have_text(re.compile(r"^\d\d:\d\d:\d\d · \d+\.\d\d s · 15 tokens$"))
+    expect(planner).to_contain_text("program")
+    expect(steps.nth(5)).to_contain_text("1 request")
+    planner.locator("summary").click()
+    expect(planner).to_contain_text("/decision/kind")
+    expect(planner).to_contain_text("/program")
+    expect(planner).to_contain_text("find_tasks()['total']")
+
+
+def test_the_graph_shows_the_road_taken(tab: Tab, platform: Platform) -> None:
+    thread = platform.new_thread()
+    platform.run(thread, input={"instruction": CREATE})
+    page = tab.open(f"#/thread/{thread}/timeline")
+    expect(page.get_by_role("status")).to_contain_text("approval waits for a person")
+    expect(page.locator("[data-node=approval]")).to_have_class("node work")
+    platform.run(thread, command=APPROVE)
+    expect(page.get_by_role("status")).to_contain_text("the run is over")
+    expect(page.locator(".node.work")).to_have_count(0)
+    taken = ["__start__ intake", "intake planner", "planner parser", "parser approval", "approval approval"]
+    expected = [*taken, "approval sender", "sender parser", "parser __end__"]
+    assert road(page) == dict.fromkeys(expected, 1)
+    picture = page.get_by_role("img", name="The graph")
+    expect(picture).to_have_accessible_name(re.compile("intake, planner, parser, approval, approval, sender, parser"))
+
+
+def test_the_node_at_work_is_marked_and_the_focus_stays_while_steps_come(tab: Tab, script: PageScript) -> None:
+    with script.closed():
+        page = tab.start(SLOW)
+        expect(page.get_by_role("list", name="Progress")).to_contain_text("200")
+        open_view(page, "Timeline")
+        expect(page.locator("[data-node=planner]")).to_have_class("node work")
+        expect(page.get_by_role("status").filter(has_text="planner is at work")).to_be_visible()
+        opened = page.get_by_role("list", name="Steps").get_by_role("listitem").nth(2)
+        opened.locator("summary").focus()
+        page.keyboard.press("Enter")
+        expect(opened).to_contain_text("/decision/kind")
+    expect(page.get_by_role("status").filter(has_text="the run is over")).to_be_visible()
+    expect(opened.locator("summary")).to_be_focused()
+    expect(opened).to_contain_text("/decision/kind")
+    assert axe_findings(page) == []
+    open_view(page, "Chat")
+    expect(page.locator(".answer")).to_have_text(ANSWER)
