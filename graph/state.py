@@ -73,4 +73,4 @@ class State(TypedDict):
 
 
 SHOWN = ("plan", "api_plan", "program", "steps")
-"""The keys of `State` that clients of a server see besides the output: sub-task, operations, program and finished steps."""
+"""The keys of `State` that clients of a server see besides the output: plan, operations, program and finished steps."""

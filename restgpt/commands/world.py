@@ -43,7 +43,7 @@ def serve(
             raise UsageError(
                 f"Port {port} cannot be used: {error.strerror}. Choose another port with --port."
             ) from None
-        schemes = sorted(opened.api.security_schemes)
+        schemes = list(opened.api.security_schemes)
         document = str(bundled_document(name))
         with server, _until_ended() as over:
             terminal.document(
