@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs.problem import TooComplex
-from restgpt.specs.reading.nesting import is_too_deep
+from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.specs.schemas.validation import errors_of
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.quotation import quoted

@@ -27,7 +27,7 @@ from restgpt.recipes.recipe import (
     Source,
     UsedOperation,
 )
-from restgpt.specs.reading.yaml_scalars import ScalarLoader
+from restgpt.specs.reading.text.yaml_scalars import ScalarLoader
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.quotation import quoted
 

@@ -29,7 +29,7 @@ from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Called, Ran
 from restgpt.specs import Api, Catalogue, Operation, UnknownOperationError
-from restgpt.specs.docs.keyword import GROUPS
+from restgpt.specs.docs.words.keyword import GROUPS
 from restgpt.tools.errors import RepairableError, StoppingError
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import UnknownHandleError

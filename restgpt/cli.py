@@ -16,14 +16,14 @@ from restgpt.commands.ask import ask
 from restgpt.commands.call import call
 from restgpt.commands.demo import demo
 from restgpt.commands.failure import Exit
+from restgpt.commands.history.resume import resume
+from restgpt.commands.history.threads import threads
+from restgpt.commands.history.undo import undo
 from restgpt.commands.login import login
-from restgpt.commands.mcp import mcp
 from restgpt.commands.recipes.app import recipe
-from restgpt.commands.resume import resume
-from restgpt.commands.studio import studio
-from restgpt.commands.threads import threads
-from restgpt.commands.undo import undo
-from restgpt.commands.world import world
+from restgpt.commands.serving.mcp import mcp
+from restgpt.commands.serving.studio import studio
+from restgpt.commands.serving.world import world
 from restgpt.tools.errors import SettingsError, name_and_place
 from restgpt.tools.exits import RedactingFormatter
 

@@ -38,7 +38,7 @@ from restgpt.nodes.run.resources import Resources, Run, check_store
 from restgpt.nodes.state.records import call_of, placed
 from restgpt.outcome import Called, Outcome, Pending, Ran, Undone
 from restgpt.specs import Api, Catalogue, Operation
-from restgpt.specs.docs.keyword import SignatureError, grouped
+from restgpt.specs.docs.words.keyword import SignatureError, grouped
 from restgpt.specs.effect import Effect
 from restgpt.tools.errors import ArgumentError, ArgumentProblem, RestgptError
 from restgpt.tools.response.memory_store import BoundedMemory, locked

@@ -6,10 +6,10 @@ from functools import cached_property
 
 from restgpt.specs.api import Api
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.keyword import identifier
-from restgpt.specs.docs.lookalike import differences, look_alikes
-from restgpt.specs.docs.map import Map
-from restgpt.specs.docs.summary import summary_line
+from restgpt.specs.docs.overview.lookalike import differences, look_alikes
+from restgpt.specs.docs.overview.map import Map
+from restgpt.specs.docs.overview.summary import summary_line
+from restgpt.specs.docs.words.keyword import identifier
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownOperationError
 from restgpt.specs.reading.unique_names import UniqueNames

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from restgpt.specs.reading.nesting import MAX_DEPTH
+from restgpt.specs.reading.text.nesting import MAX_DEPTH
 
 LONGEST_DECIMAL_BITS = 14_000
 """The most bits of an integer that is written in decimal; Python raises ValueError for much longer ones."""

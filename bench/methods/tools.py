@@ -18,7 +18,7 @@ from restgpt.nodes.state.records import ApiPlan, Decision, Request, Step, ToolCa
 from restgpt.nodes.state.results import result_of, shortened
 from restgpt.nodes.state.rounds import next_calls, step_of
 from restgpt.prompts import render
-from restgpt.specs.docs.summary import summary_line
+from restgpt.specs.docs.overview.summary import summary_line
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
 from restgpt.tools.model.reply import without_thoughts

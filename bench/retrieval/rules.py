@@ -21,7 +21,7 @@ from restgpt.specs import Api, Operation, SpecError, load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.documentation import TOKEN, documentation
 from restgpt.specs.docs.interface import interface
-from restgpt.specs.docs.sentences import sentences
+from restgpt.specs.docs.words.sentences import sentences
 from restgpt.specs.search.stemmer import stems
 
 BUNDLED = ("toy", "tmdb", "spotify")

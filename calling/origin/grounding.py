@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from restgpt.specs import Operation
-from restgpt.specs.reading.nesting import is_too_deep
+from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.tools.evidence import Evidence, text_of
 
 _ID_NAME = re.compile(r"(^|[_\-.])(id|ids|uuid|guid|uri|uris|sha)$|[a-z](Id|Ids|ID|IDs|Uri|Uris|Uuid)$")

@@ -13,7 +13,7 @@ from restgpt.functions.docs.dialects import read_function
 from restgpt.functions.docs.function import Function, FunctionError
 from restgpt.functions.docs.sources import from_callable, from_operations, from_parser
 from restgpt.specs.api import load_api
-from restgpt.specs.reading.yaml_scalars import ScalarLoader
+from restgpt.specs.reading.text.yaml_scalars import ScalarLoader
 
 DATA_BYTES = 100_000_000
 LITERAL_CHARS = 1_000_000

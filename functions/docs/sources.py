@@ -11,7 +11,7 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from restgpt.functions.docs.function import GROUPS, Function, FunctionError, FunctionParameter
 from restgpt.functions.docs.type_names import Schema, read_type
-from restgpt.specs.docs.summary import summary_line
+from restgpt.specs.docs.overview.summary import summary_line
 from restgpt.specs.operation import Operation
 
 _PLAIN = (str, int, float, bool, list, dict, type(None))

@@ -103,8 +103,8 @@ def _map(catalogue: Any) -> None:
 
 
 def _description(api: Any) -> None:
-    from restgpt.specs.docs.areas import areas
-    from restgpt.specs.docs.rules import description_of, rules_of
+    from restgpt.specs.docs.overview.areas import areas
+    from restgpt.specs.docs.words.rules import description_of, rules_of
 
     areas(api.operations, most=300)
     description_of(api.description, api.tag_descriptions, 800)
@@ -137,7 +137,7 @@ def _calls(operation: Any, values: Sequence[Any]) -> Iterator[Stage]:
     from restgpt.calling.target import reader_of
     from restgpt.calling.undo.remedy import outlook
     from restgpt.specs.docs.example import example_problems, minimal_arguments
-    from restgpt.specs.docs.keyword import SignatureError, arguments_of
+    from restgpt.specs.docs.words.keyword import SignatureError, arguments_of
     from restgpt.tools.response.headers import has_conditions
 
     place = f"{operation.method} {operation.path[:30]}"

@@ -6,8 +6,8 @@ from functools import lru_cache
 from restgpt.nodes.run.resources import Run
 from restgpt.prompts import fenced, render
 from restgpt.specs import Api, Operation
-from restgpt.specs.docs.areas import areas
-from restgpt.specs.docs.rules import description_of, rules_of
+from restgpt.specs.docs.overview.areas import areas
+from restgpt.specs.docs.words.rules import description_of, rules_of
 
 AREAS = 300
 """The number of characters that the list of an API's areas may take."""

@@ -14,7 +14,7 @@ from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.recipe_run import comparison_of, current, kept_by, of_program, unsaid_by
 from restgpt.nodes.state.records import Place, Program, Request, placed
 from restgpt.specs import Operation
-from restgpt.specs.docs.keyword import arguments_of
+from restgpt.specs.docs.words.keyword import arguments_of
 from restgpt.tools.evidence import Evidence
 from restgpt.tools.sandbox.guest.digest import call_text, digest_of
 from restgpt.tools.sandbox.program import WantedCall

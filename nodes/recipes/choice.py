@@ -15,7 +15,7 @@ from restgpt.prompts import fenced, render
 from restgpt.recipes.given import RecipeInputError
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs.api import slug
-from restgpt.specs.reading.nesting import is_too_deep
+from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.tools.quotation import one_line
 
 MOST_SHOWN = 10

@@ -18,7 +18,7 @@ from restgpt.recipes.arazzo.payload import Payload, payload_of
 from restgpt.recipes.arazzo.sources import Sources
 from restgpt.recipes.sent import Sent
 from restgpt.specs import Operation
-from restgpt.specs.docs.keyword import Keyword, identifier, keywords
+from restgpt.specs.docs.words.keyword import Keyword, identifier, keywords
 from restgpt.specs.parameter import IGNORED_HEADERS, RESERVED_HEADERS
 from restgpt.specs.reading.unique_names import UniqueNames
 

@@ -15,8 +15,8 @@ from restgpt.recipes.guards.shift import Shift, place_of, short, types_text
 from restgpt.recipes.recipe import Documented, JsonType, ReadType, UsedOperation
 from restgpt.recipes.sent import Sent
 from restgpt.specs.content import MediaType
-from restgpt.specs.docs.keyword import Keyword, identifier, keywords
 from restgpt.specs.docs.shape import Shape
+from restgpt.specs.docs.words.keyword import Keyword, identifier, keywords
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.names import VARIABLE

@@ -8,7 +8,7 @@ from typing import Any
 from restgpt.recipes.guards.pattern import without_indices
 from restgpt.recipes.recording.finished import FinishedCall
 from restgpt.specs import Operation
-from restgpt.specs.docs.keyword import identifier, keywords
+from restgpt.specs.docs.words.keyword import identifier, keywords
 from restgpt.specs.effort import within
 from restgpt.specs.reading.pointer import format_pointer
 from restgpt.tools.evidence import Evidence

@@ -15,7 +15,7 @@ from restgpt.recipes.guards.pattern import pattern_of, scalars, value_at
 from restgpt.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
 from restgpt.recipes.recording.inputs import SMALL, Argument, arguments_in, is_entity
 from restgpt.recipes.recording.sources import Answers, Found
-from restgpt.specs.docs.keyword import BODY, PAGES, keywords
+from restgpt.specs.docs.words.keyword import BODY, PAGES, keywords
 from restgpt.specs.reading.pointer import format_pointer
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named as shown

@@ -10,7 +10,7 @@ from restgpt.recipes.guards.pattern import pointer_of, scalars
 from restgpt.recipes.recipe import Source
 from restgpt.recipes.recording.finished import FinishedRun
 from restgpt.specs import Operation
-from restgpt.specs.docs.keyword import PAGES, arguments_of
+from restgpt.specs.docs.words.keyword import PAGES, arguments_of
 from restgpt.specs.reading.pointer import parse_pointer
 from restgpt.tools.evidence import text_of
 from restgpt.tools.sandbox.program import Entry, ProgramRun, WantedCall, run_program

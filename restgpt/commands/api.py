@@ -7,7 +7,7 @@ import typer
 
 from restgpt.commands.failure import UsageError, reported
 from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Specs
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -361,7 +361,7 @@ def _operation_document(operation: "Operation") -> dict[str, Any]:
 
 
 def _api_text(found: "Api", problems: "Sequence[Problem]") -> str:
-    from restgpt.specs.docs.summary import summary_line
+    from restgpt.specs.docs.overview.summary import summary_line
 
     lines = [f"{found.title or found.name} {found.version}".strip() + f" ({len(found.operations)} operations)", ""]
     lines += [f"{item.name}: {summary_line(item)}" for item in found.operations]

@@ -9,11 +9,11 @@ import typer
 
 from restgpt.commands.failure import UsageError, refuse_bytes, reported
 from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs, Thread, Writes
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
+    from restgpt.commands.history.thread import ThreadRecord, Threads
     from restgpt.commands.sources import Sources
-    from restgpt.commands.thread import ThreadRecord, Threads
 
 RoleModel = Annotated[
     str | None, typer.Option(help="The chat model of this role, instead of --model.", metavar="PROVIDER:NAME")
@@ -75,9 +75,9 @@ def _ask(
     thread: str | None,
 ) -> None:
     from restgpt.commands.agent import Agent
+    from restgpt.commands.history.thread import Threads, checked_name
     from restgpt.commands.run import run_thread
     from restgpt.commands.sources import Sources
-    from restgpt.commands.thread import Threads, checked_name
     from restgpt.graph.persistence import open_persistence
     from restgpt.nodes.run.context import Context
     from restgpt.tools.run_settings import checked_settings
@@ -108,7 +108,7 @@ def _ask(
 
 def _record(threads: "Threads", thread: str, text: str, sources: "Sources", context: dict[str, Any]) -> "ThreadRecord":
     """Return the record of this run; a known thread keeps its APIs and settings unless the command gives new ones."""
-    from restgpt.commands.thread import ThreadRecord
+    from restgpt.commands.history.thread import ThreadRecord
 
     earlier = threads.find(thread)
     if earlier is None:

@@ -11,7 +11,7 @@ import typer
 from restgpt.commands import function_bench
 from restgpt.commands.failure import Exit, UsageError, reported
 from restgpt.commands.options import AsJson, Quiet
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from restgpt.bench.restbench.check import CheckReport

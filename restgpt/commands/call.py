@@ -13,17 +13,17 @@ import typer
 
 from restgpt.commands.failure import Exit, UsageError, reported
 from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs
-from restgpt.commands.reply import print_body, reply_document, request_text
-from restgpt.commands.review import Decision, confirmation
-from restgpt.commands.terminal import Terminal
-from restgpt.specs.reading.nesting import is_too_deep
+from restgpt.commands.screen.reply import print_body, reply_document, request_text
+from restgpt.commands.screen.review import Decision, confirmation
+from restgpt.commands.screen.terminal import Terminal
+from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.trace import size_text
 
 if TYPE_CHECKING:
     from restgpt.calling.call import Ask, Decided, Done, Draft, Ready
     from restgpt.calling.session import Session
+    from restgpt.commands.history.thread import ThreadRecord, Threads
     from restgpt.commands.sources import Sources
-    from restgpt.commands.thread import ThreadRecord, Threads
     from restgpt.specs import Api, Operation
     from restgpt.tools.settings import Settings
 
@@ -242,7 +242,7 @@ def _open_call(
     if not plain.effect(operation).is_proposed and is_unjournalled(plain):
         yield _SingleCall(operation, arguments, session(BoundedMemory()))
         return
-    from restgpt.commands.thread import ThreadRecord, Threads
+    from restgpt.commands.history.thread import ThreadRecord, Threads
     from restgpt.graph.persistence import open_persistence
 
     with open_persistence(settings) as persistence, persistence.lock(thread):

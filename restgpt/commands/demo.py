@@ -12,7 +12,7 @@ import typer
 from restgpt.commands.failure import Exit, UsageError, reported
 from restgpt.commands.model_address import say_address_of_dotenv
 from restgpt.commands.options import AsJson, Quiet
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -141,7 +141,7 @@ def _agent(api: "Api", model: "BaseChatModel") -> "Agent":
 
 def _approve(terminal: Terminal, pending: "Sequence[Pending]") -> dict[str, Any]:
     """Print the pending requests and approve them."""
-    from restgpt.commands.review import Verdict, pending_text
+    from restgpt.commands.screen.review import Verdict, pending_text
 
     terminal.note(f"\nApproval is needed.\n{pending_text(pending)}\n→ approved by the demo\n")
     return Verdict(approve=True).answers(pending)

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 import typer
 
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 
 log = logging.getLogger("restgpt.cli")
 

@@ -8,7 +8,7 @@ import typer
 from restgpt.commands.failure import Exit, UsageError, reported
 from restgpt.commands.model_address import say_address_of_dotenv
 from restgpt.commands.options import AsJson
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from restgpt.functions.docs.function import Function

@@ -7,7 +7,7 @@ import typer
 
 from restgpt.commands.failure import Exit, UsageError, reported
 from restgpt.commands.options import AsJson, Quiet
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

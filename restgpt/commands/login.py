@@ -6,7 +6,7 @@ import typer
 
 from restgpt.commands.failure import reported
 from restgpt.commands.options import AsJson
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 
 
 def login(

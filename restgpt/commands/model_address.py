@@ -1,6 +1,6 @@
 """The model's address, if the `.env` of the working directory chose it: commands name it before they ask a model."""
 
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 
 
 def say_address_of_dotenv(terminal: Terminal) -> None:

@@ -9,8 +9,8 @@ from restgpt.prompts import render
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.plain_text import plain_text
-from restgpt.specs.docs.summary import first_sentence
+from restgpt.specs.docs.overview.summary import first_sentence
+from restgpt.specs.docs.words.plain_text import plain_text
 
 BUDGET = 1_500
 """The tokens of all definitions together, as they are sent."""

@@ -21,10 +21,10 @@ from restgpt.host.definitions import (
 from restgpt.host.operations import Effects
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.keyword import GROUPS, body_shape
-from restgpt.specs.docs.plain_text import plain_text
+from restgpt.specs.docs.overview.summary import summary_line
 from restgpt.specs.docs.shape import Shape
-from restgpt.specs.docs.summary import summary_line
+from restgpt.specs.docs.words.keyword import GROUPS, body_shape
+from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.effect import effect_of
 from restgpt.specs.effort import within
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter

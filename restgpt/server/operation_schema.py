@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from restgpt.nodes.run.resources import Resources
 from restgpt.specs import Catalogue, Operation, SpecError
-from restgpt.specs.docs.keyword import GROUPS
+from restgpt.specs.docs.words.keyword import GROUPS
 from restgpt.specs.parameter import RESERVED_HEADERS
 from restgpt.tools.errors import RestgptError
 

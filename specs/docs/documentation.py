@@ -15,11 +15,11 @@ from http import HTTPStatus
 from typing import Any
 
 from restgpt.specs.content import Response
-from restgpt.specs.docs.families import fold_fields
-from restgpt.specs.docs.focus import PARTLY, VALUED, Relevance, focus_of
 from restgpt.specs.docs.notation import DEFAULT_MOST, NOT_SHOWN, Notation, spelled
-from restgpt.specs.docs.plain_text import plain_text
-from restgpt.specs.docs.sentences import prose
+from restgpt.specs.docs.words.families import fold_fields
+from restgpt.specs.docs.words.focus import PARTLY, VALUED, Relevance, focus_of
+from restgpt.specs.docs.words.plain_text import plain_text
+from restgpt.specs.docs.words.sentences import prose
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import Parameter

@@ -8,7 +8,7 @@ from restgpt.specs.effort import can_spend, spend, within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import Parameter
 from restgpt.specs.problem import Problem, TooComplex
-from restgpt.specs.reading.coercion import coerce
+from restgpt.specs.reading.text.coercion import coerce
 from restgpt.specs.schemas.json_schema import json_schema
 from restgpt.specs.schemas.pattern import LONGEST, matching_text
 from restgpt.specs.schemas.types import has_type, schema_types

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.focus import Relevance, focus_of
-from restgpt.specs.docs.sentences import sentences
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.signature import signature, type_text
+from restgpt.specs.docs.words.focus import Relevance, focus_of
+from restgpt.specs.docs.words.sentences import sentences
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation

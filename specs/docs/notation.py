@@ -19,12 +19,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from restgpt.specs.content import MediaType
-from restgpt.specs.docs.focus import ALWAYS, NAMED, NOTHING, PARTLY, REACH, VALUED, Relevance
-from restgpt.specs.docs.plain_text import plain_text
+from restgpt.specs.docs.words.focus import ALWAYS, NAMED, NOTHING, PARTLY, REACH, VALUED, Relevance
+from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.effort import can_spend
-from restgpt.specs.reading.coercion import coerce
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import follow_safely
+from restgpt.specs.reading.text.coercion import coerce
 from restgpt.specs.reading.unique_names import UniqueNames
 from restgpt.specs.schemas.all_of import merge_all_of
 from restgpt.specs.schemas.types import fit_values, is_true, schema_types

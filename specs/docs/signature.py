@@ -16,14 +16,14 @@ from itertools import count, islice
 from typing import Any
 
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.families import fold
-from restgpt.specs.docs.focus import ALWAYS, PARTLY, VALUED, Relevance, focus_of
-from restgpt.specs.docs.keyword import BODY, PAGES, Keyword, body_shape, keywords
 from restgpt.specs.docs.notation import DEFAULT_MOST
-from restgpt.specs.docs.plain_text import plain_text
-from restgpt.specs.docs.sentences import beyond, chosen, says_more, sentences
+from restgpt.specs.docs.overview.summary import first_sentence
 from restgpt.specs.docs.shape import Shape
-from restgpt.specs.docs.summary import first_sentence
+from restgpt.specs.docs.words.families import fold
+from restgpt.specs.docs.words.focus import ALWAYS, PARTLY, VALUED, Relevance, focus_of
+from restgpt.specs.docs.words.keyword import BODY, PAGES, Keyword, body_shape, keywords
+from restgpt.specs.docs.words.plain_text import plain_text
+from restgpt.specs.docs.words.sentences import beyond, chosen, says_more, sentences
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation

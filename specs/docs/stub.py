@@ -14,8 +14,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from restgpt.specs.docs.keyword import Keyword, body_shape, keywords
 from restgpt.specs.docs.shape import Shape
+from restgpt.specs.docs.words.keyword import Keyword, body_shape, keywords
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from restgpt.specs.docs.documentation import documentation
-from restgpt.specs.docs.sentences import is_rule
+from restgpt.specs.docs.words.sentences import is_rule
 from restgpt.specs.operation import Operation
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 

@@ -8,11 +8,11 @@ import msgspec
 
 from restgpt.specs.problem import BrokenReference, Problem
 from restgpt.specs.reading.document import SLICE_MOST, Document
-from restgpt.specs.reading.enumeration import enum_fault
-from restgpt.specs.reading.nesting import depth_fault
 from restgpt.specs.reading.pointer import format_pointer, parse_fragment
 from restgpt.specs.reading.references import resolve
 from restgpt.specs.reading.slices import DEPTHS, Tokens
+from restgpt.specs.reading.text.enumeration import enum_fault
+from restgpt.specs.reading.text.nesting import depth_fault
 
 # How many slices are searched, and until how many references were found: more than any published document has.
 SLICES_MOST, REFERENCES_MOST = 100_000, 200_000

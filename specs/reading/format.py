@@ -2,8 +2,8 @@
 
 from restgpt.specs.problem import SpecError
 from restgpt.specs.reading.document import Document
-from restgpt.specs.reading.json_text import json_bytes
 from restgpt.specs.reading.source import Source
+from restgpt.specs.reading.text.json_text import json_bytes
 
 REMEDY = "give the OpenAPI document of the API, often at /openapi.json or /swagger.json"
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from restgpt.specs.problem import SpecError
 from restgpt.specs.reading.download import DOCUMENT_MOST, fetch_url
-from restgpt.specs.reading.json_text import encode_json
+from restgpt.specs.reading.text.json_text import encode_json
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from restgpt.specs.reading.coercion import coerce
+from restgpt.specs.reading.text.coercion import coerce
 
 TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 # Names that documents use for types although no version of JSON Schema has them.

@@ -24,8 +24,8 @@ from langgraph.store.base import Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
 from requests.adapters import BaseAdapter
 
+from restgpt.commands.history.thread import ThreadRecord, Threads
 from restgpt.commands.sources import Sources
-from restgpt.commands.thread import ThreadRecord, Threads
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.lab.kit.errand import Errand, ErrandModel, Step

@@ -12,8 +12,8 @@ from question import unmarked
 
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.undo.reversal import undo_thread
+from restgpt.commands.history.thread import ThreadRecord, Threads
 from restgpt.commands.sources import Sources
-from restgpt.commands.thread import ThreadRecord, Threads
 from restgpt.graph.build import build_graph
 from restgpt.graph.calls import build_calls
 from restgpt.graph.persistence import open_persistence

@@ -13,8 +13,8 @@ from chatserver import ChatServer, Refusal
 from cli import TOY, Cli, by_calls
 from roles import call, end, plan, select
 
+from restgpt.commands.history.thread import ThreadRecord, Threads
 from restgpt.commands.sources import Sources
-from restgpt.commands.thread import ThreadRecord, Threads
 from restgpt.graph.persistence import open_persistence
 from restgpt.lab.kit.port import held_port
 from restgpt.tools.settings import Settings

@@ -8,8 +8,8 @@ from cli import Cli, by_calls
 from roles import call, end, plan, select
 
 from restgpt.calling.journal.journal import Journal
+from restgpt.commands.history.thread import ThreadRecord, Threads, is_older
 from restgpt.commands.sources import Sources
-from restgpt.commands.thread import ThreadRecord, Threads, is_older
 from restgpt.graph.persistence import open_persistence
 from restgpt.tools.response.store import ResponseStore
 from restgpt.tools.settings import Settings

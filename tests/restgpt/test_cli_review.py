@@ -3,8 +3,8 @@
 import pytest
 
 from restgpt.commands.failure import UsageError
-from restgpt.commands.review import Verdict, ask_person, pending_text
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.review import Verdict, ask_person, pending_text
+from restgpt.commands.screen.terminal import Terminal
 from restgpt.outcome import Pending
 
 ALL = ["approve", "edit", "reject", "respond"]

@@ -9,7 +9,7 @@ from roles import end
 from wrongserver import WRONG, wrong_server
 
 from restgpt.commands.model_address import say_address_of_dotenv
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 from restgpt.tools.settings import load_dotenv
 from restgpt.worlds.server import WorldServer
 

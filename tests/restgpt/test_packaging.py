@@ -34,15 +34,15 @@ EXTRA_OF = {
     "calling/journal/claim.py": "postgres",
     "graph/persistence.py": "postgres",
     "restgpt/commands/api.py": "lint",
-    "restgpt/commands/mcp.py": "mcp",
+    "restgpt/commands/serving/mcp.py": "mcp",
     "restgpt/mcp/": "mcp",
     # Only LangGraph's server loads it, which brings the package.
     "restgpt/server/app.py": "dev",
     "restgpt/server/operation_schema.py": "dev",
     "restgpt/server/page.py": "dev",
     "specs/search/vectors.py": "embeddings",
-    "tools/sandbox/monty.py": "sandbox-monty",
-    "tools/sandbox/wasi.py": "sandbox-wasi",
+    "tools/sandbox/extras/monty.py": "sandbox-monty",
+    "tools/sandbox/extras/wasi.py": "sandbox-wasi",
     "tools/tracing/export.py": "otel",
 }
 """The extra that a module, or those of a folder, need; they say so without it."""

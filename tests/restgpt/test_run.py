@@ -8,10 +8,10 @@ import pytest
 import typer
 
 from restgpt.commands.agent import Agent, Outcome
+from restgpt.commands.history.thread import Status, ThreadRecord, Threads
 from restgpt.commands.run import run_thread
+from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.sources import Sources
-from restgpt.commands.terminal import Terminal
-from restgpt.commands.thread import Status, ThreadRecord, Threads
 from restgpt.graph.persistence import open_persistence
 from restgpt.tools.settings import Settings
 

@@ -13,8 +13,8 @@ from chatserver import ChatServer
 from cli import Cli
 from langgraphserver import PATIENCE_S, ROOT, Platform, running_server
 
-from restgpt.commands.studio import MODEL, model_variables
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.serving.studio import MODEL, model_variables
 from restgpt.server.app import STUDIO, GuardedApp
 from restgpt.tools.served_graph import ServedGraph
 from restgpt.tools.settings import Settings

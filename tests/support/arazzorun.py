@@ -10,7 +10,7 @@ from programrun import CLOCK, PATIENT
 from restgpt.recipes.arazzo.importing import from_arazzo
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, Operation
-from restgpt.specs.docs.keyword import arguments_of
+from restgpt.specs.docs.words.keyword import arguments_of
 from restgpt.tools.sandbox.program import Entry, ProgramRun, WantedCall, run_program
 from restgpt.worlds import World, open_world
 from restgpt.worlds.exchange import Reply

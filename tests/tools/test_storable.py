@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from restgpt.specs.reading.nesting import MAX_DEPTH
+from restgpt.specs.reading.text.nesting import MAX_DEPTH
 from restgpt.tools.storable import LONGEST_DECIMAL_BITS, storable_text, storable_value
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from restgpt.specs.reading.nesting import is_too_deep
+from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.tools.errors import BrokenFault, LoginError
 
 ERROR_CODES = frozenset(

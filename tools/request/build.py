@@ -17,7 +17,7 @@ from restgpt.specs.docs.example import example_problems, minimal_arguments
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
-from restgpt.specs.reading.nesting import is_too_deep
+from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.specs.schemas.validation import allowed_steps
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.redaction import Redactor

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from restgpt.specs.reading.nesting import MAX_DEPTH, is_too_deep
+from restgpt.specs.reading.text.nesting import MAX_DEPTH, is_too_deep
 from restgpt.tools.request.body import essence, kind_of
 
 Kind = Literal["empty", "json", "json-lines", "csv", "xml", "text", "binary"]

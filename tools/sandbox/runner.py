@@ -40,8 +40,8 @@ Result = TypeVar("Result", SandboxResult, SandboxResult | None)
 # Modules are imported when needed: the extras may not be installed, and each platform needs one backend.
 _BACKENDS = {
     "cpython": ("restgpt.tools.sandbox.cpython", "CPythonBackend"),
-    "wasi": ("restgpt.tools.sandbox.wasi", "WasiBackend"),
-    "monty": ("restgpt.tools.sandbox.monty", "MontyBackend"),
+    "wasi": ("restgpt.tools.sandbox.extras.wasi", "WasiBackend"),
+    "monty": ("restgpt.tools.sandbox.extras.monty", "MontyBackend"),
 }
 
 

@@ -7,7 +7,7 @@ import typer
 
 from restgpt.commands.failure import UsageError, refuse_bytes, reported
 from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs, Thread, Writes
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from restgpt.recipes.book import RecipeBook

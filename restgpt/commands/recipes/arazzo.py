@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from restgpt.commands.failure import UsageError
+from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.sources import Sources
-from restgpt.commands.terminal import Terminal
 from restgpt.recipes.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def decoded(path: Path) -> Any:
     import json
 
     from restgpt.specs import SpecError
-    from restgpt.specs.reading.json_text import json_bytes
+    from restgpt.specs.reading.text.json_text import json_bytes
 
     if not path.is_file():
         raise UsageError(f"There is no file {path}. Give the path of an Arazzo document.")

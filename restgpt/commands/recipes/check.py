@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from restgpt.commands.failure import Exit
+from restgpt.commands.history.thread import RecipeOfThread
 from restgpt.commands.recipes.run import Found, Wanted, agent_of, check_apis, graph_input
 from restgpt.commands.recipes.text import proof
-from restgpt.commands.terminal import Terminal
-from restgpt.commands.thread import RecipeOfThread
+from restgpt.commands.screen.terminal import Terminal
 from restgpt.recipes.recipe import Recipe, UsedOperation
 
 if TYPE_CHECKING:

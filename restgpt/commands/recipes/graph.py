@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from restgpt.commands.failure import UsageError
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 from restgpt.recipes.book import RecipeBook
 from restgpt.recipes.recipe_file import write_file
 

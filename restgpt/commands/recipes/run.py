@@ -8,11 +8,11 @@ from uuid import uuid4
 
 from restgpt.commands.agent import Agent, Outcome
 from restgpt.commands.failure import UsageError
+from restgpt.commands.history.thread import RecipeOfThread, ThreadRecord
 from restgpt.commands.recipes.arazzo import is_arazzo, recipe_of_file
 from restgpt.commands.recipes.text import proof
+from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.sources import Sources
-from restgpt.commands.terminal import Terminal
-from restgpt.commands.thread import RecipeOfThread, ThreadRecord
 from restgpt.recipes.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ def _is_file(target: str) -> bool:
 
 def run_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Settings") -> None:
     """Run a recipe with the inputs of the command line, and end the command with an exit code."""
+    from restgpt.commands.history.thread import Threads, checked_name
     from restgpt.commands.run import run_thread
-    from restgpt.commands.thread import Threads, checked_name
     from restgpt.graph.persistence import open_persistence
     from restgpt.nodes.run.context import Context
     from restgpt.nodes.state.recipe_run import filled, instruction_of, recipe_record

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from restgpt.commands.failure import UsageError
 from restgpt.commands.recipes.text import input_lines
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 from restgpt.recipes.recipe import NAME, Recipe
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def save_thread(
     terminal: Terminal, thread: str, name: str, *, turn: int | None, description: str, suggest: bool
 ) -> None:
     """Save a run of a thread under a name, and print the file, the inputs and what is fixed in the program."""
-    from restgpt.commands.thread import Threads
+    from restgpt.commands.history.thread import Threads
     from restgpt.graph.build import build_graph
     from restgpt.graph.persistence import open_persistence
     from restgpt.nodes.recipes.saved_run import save_run

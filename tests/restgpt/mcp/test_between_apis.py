@@ -14,7 +14,7 @@ from mcp import types
 from mcpserver import Person, connected, facts_of, text_of
 from pair import COLLECTOR, CRM, SECRET, Pair, document, served_pair
 
-from restgpt.commands.mcp import open_server
+from restgpt.commands.serving.mcp import open_server
 from restgpt.commands.sources import Sources
 from restgpt.mcp.principal import FILE
 from restgpt.tools.settings import Settings

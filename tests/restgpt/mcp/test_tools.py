@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcpserver import ERAS, MADE, MOSS, Person, changes, connected, facts_of, text_of
 
 from restgpt.client import Client
-from restgpt.commands.mcp import open_server
+from restgpt.commands.serving.mcp import open_server
 from restgpt.commands.sources import Sources
 from restgpt.mcp.seal import Seals
 from restgpt.mcp.service import MOST_LISTS, Offer, Service, Tools

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from restgpt.specs import Api, load_api
-from restgpt.specs.docs.prose import passages
-from restgpt.specs.docs.rules import description_of, rules_of
+from restgpt.specs.docs.words.prose import passages
+from restgpt.specs.docs.words.rules import description_of, rules_of
 
 PADDING = "\n\n".join(f"Paragraph {number} tells how pleasant it is to work with this service." for number in range(60))
 

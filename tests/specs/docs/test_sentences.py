@@ -9,8 +9,8 @@ from restgpt.bench.retrieval.rules import BUNDLED, report
 from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.documentation import documentation
-from restgpt.specs.docs.sentences import beyond, chosen, is_rule, sentences
 from restgpt.specs.docs.signature import signature
+from restgpt.specs.docs.words.sentences import beyond, chosen, is_rule, sentences
 
 FILTERED = """
 openapi: 3.0.0

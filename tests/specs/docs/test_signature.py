@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from restgpt.specs import Api, Catalogue, Operation, load_api
-from restgpt.specs.docs.keyword import SignatureError, arguments_of, identifier, keywords
 from restgpt.specs.docs.signature import signature
 from restgpt.specs.docs.stub import stub
+from restgpt.specs.docs.words.keyword import SignatureError, arguments_of, identifier, keywords
 
 
 def read(text: str, **schemas: Any) -> Api:

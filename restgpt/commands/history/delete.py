@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from restgpt.commands.failure import UsageError
-from restgpt.commands.terminal import Terminal
-from restgpt.commands.thread import ThreadRecord, Threads
+from restgpt.commands.history.thread import ThreadRecord, Threads
+from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from restgpt.graph.persistence import Persistence

@@ -6,8 +6,8 @@ from difflib import get_close_matches
 from itertools import islice
 
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.outline import outline
-from restgpt.specs.docs.path_tree import PathNode, grow, pieces
+from restgpt.specs.docs.overview.outline import outline
+from restgpt.specs.docs.overview.path_tree import PathNode, grow, pieces
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownPartError
 

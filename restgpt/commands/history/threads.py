@@ -9,10 +9,10 @@ import typer
 
 from restgpt.commands.failure import UsageError, reported
 from restgpt.commands.options import AsJson
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
-    from restgpt.commands.thread import ThreadRecord
+    from restgpt.commands.history.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
     from restgpt.trace import Line
 
@@ -50,8 +50,8 @@ def threads(
     """List the threads (the last used first), show one, or delete some."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.delete import delete_threads
-        from restgpt.commands.waiting_request import show_request
+        from restgpt.commands.history.delete import delete_threads
+        from restgpt.commands.history.waiting_request import show_request
         from restgpt.graph.persistence import open_persistence
         from restgpt.tools.settings import Settings
 
@@ -86,7 +86,7 @@ def _check(names: Sequence[str], older_than: float | None, *, delete: bool, more
 
 
 def _chosen(persistence: "Persistence", names: Sequence[str], older_than: float | None) -> "list[ThreadRecord]":
-    from restgpt.commands.thread import Threads, is_older
+    from restgpt.commands.history.thread import Threads, is_older
 
     threads = Threads(persistence.store)
     if names:

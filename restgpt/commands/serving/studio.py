@@ -16,7 +16,7 @@ import typer
 
 from restgpt.commands.failure import UsageError, reported
 from restgpt.commands.model_address import say_address_of_dotenv
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from restgpt.tools.settings import Settings

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from restgpt.commands.failure import Exit, UsageError
-from restgpt.commands.review import Verdict
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.review import Verdict
+from restgpt.commands.screen.terminal import Terminal
 from restgpt.outcome import Called, Pending
 from restgpt.tools.quotation import visible_json
 
 if TYPE_CHECKING:
-    from restgpt.commands.thread import ThreadRecord
+    from restgpt.commands.history.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
     from restgpt.tools.settings import Settings
 
@@ -23,7 +23,7 @@ class ClientThread:
         self, terminal: Terminal, record: "ThreadRecord", settings: "Settings", persistence: "Persistence"
     ) -> None:
         from restgpt.client import Client
-        from restgpt.commands.thread import Threads
+        from restgpt.commands.history.thread import Threads
         from restgpt.nodes.run.context import Context
         from restgpt.nodes.run.resources import Resources
         from restgpt.tools.run_settings import checked_settings

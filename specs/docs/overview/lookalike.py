@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from restgpt.specs.docs.keyword import body_shape, keywords
+from restgpt.specs.docs.overview.summary import first_sentence
 from restgpt.specs.docs.shape import Shape
-from restgpt.specs.docs.summary import first_sentence
+from restgpt.specs.docs.words.keyword import body_shape, keywords
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.search.stemmer import STOP_STEMS, stems

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from restgpt.commands.failure import UsageError
-from restgpt.commands.listing import listing
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.listing import listing
+from restgpt.commands.screen.terminal import Terminal
 from restgpt.outcome import Pending
-from restgpt.specs.reading.nesting import is_too_deep
+from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.tools.quotation import quotation, section
 
 Decision = dict[str, Any]

@@ -10,7 +10,7 @@ import typer
 
 from restgpt.commands.failure import UsageError, reported
 from restgpt.commands.options import AsJson
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 
 world = typer.Typer(name="world", help="Serve a simulated API.", no_args_is_help=True)
 

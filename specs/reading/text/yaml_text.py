@@ -58,7 +58,7 @@ def _decode_yaml_slowly(text: str, reason: str) -> Any:
     """
     import yaml
 
-    from restgpt.specs.reading.yaml_scalars import ScalarLoader
+    from restgpt.specs.reading.text.yaml_scalars import ScalarLoader
 
     if len(text) > SLOW_MOST:
         raise SpecError(f"the document cannot be read as YAML of more than {SLOW_MOST:,} characters: {reason}")

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from restgpt.specs.problem import SpecError
-from restgpt.specs.reading.nesting import is_too_deep
-from restgpt.specs.reading.yaml_text import decode_yaml
+from restgpt.specs.reading.text.nesting import is_too_deep
+from restgpt.specs.reading.text.yaml_text import decode_yaml
 
 # A longer text that is almost JSON, such as one with a comma at its end, is not tried as YAML.
 FAULTY_MOST = 10_000_000

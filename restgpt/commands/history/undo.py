@@ -7,13 +7,13 @@ import typer
 
 from restgpt.commands.failure import Exit, reported
 from restgpt.commands.options import AsJson
-from restgpt.commands.review import Verdict, ask_person, pending_text
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.review import Verdict, ask_person, pending_text
+from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from restgpt.calling.record import CallRecord
     from restgpt.calling.undo.reversal import Reversal
-    from restgpt.commands.thread import ThreadRecord
+    from restgpt.commands.history.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
     from restgpt.outcome import Pending
     from restgpt.tools.settings import Settings
@@ -33,7 +33,7 @@ def undo(
     """Show the requests that reverse the changes of a thread, and send them after approval, newest change first."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.thread import Threads
+        from restgpt.commands.history.thread import Threads
         from restgpt.graph.persistence import open_persistence
         from restgpt.tools.settings import Settings
 

@@ -4,7 +4,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 from restgpt.tools.quotation import visible_json
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _body(reply: "Reply") -> Any:
 
 def _strict_json(text: str) -> Any:
     """Decode JSON; return the text itself if it is not JSON, too deep, or has numbers that JSON cannot write (NaN)."""
-    from restgpt.specs.reading.nesting import is_too_deep
+    from restgpt.specs.reading.text.nesting import is_too_deep
 
     if is_too_deep(text.encode()):
         return text

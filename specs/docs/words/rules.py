@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.prose import MOST_READ, Passage, passages
-from restgpt.specs.docs.rule_words import RULE, SIGN_IN
+from restgpt.specs.docs.words.prose import MOST_READ, Passage, passages
+from restgpt.specs.docs.words.rule_words import RULE, SIGN_IN
 
 SHORT = 300
 """The maximum number of characters of a description that is given whole."""

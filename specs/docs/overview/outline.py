@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 
-from restgpt.specs.docs.path_tree import PathNode
+from restgpt.specs.docs.overview.path_tree import PathNode
 
 DEEPER_LETTERS = 12
 """The maximum number of letters after the shared ones by which siblings are grouped."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from restgpt.specs.docs.keyword import Keyword, keywords
+from restgpt.specs.docs.words.keyword import Keyword, keywords
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import Parameter
 

@@ -6,12 +6,12 @@ import typer
 
 from restgpt.commands.failure import UsageError, refuse_bytes, reported
 from restgpt.commands.options import AsJson, Quiet
-from restgpt.commands.review import Verdict
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.review import Verdict
+from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from restgpt.commands.agent import Agent, Outcome
-    from restgpt.commands.thread import ThreadRecord
+    from restgpt.commands.history.thread import ThreadRecord
 
 
 def resume(
@@ -51,10 +51,10 @@ def resume(
 
 def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None) -> None:
     from restgpt.commands.agent import Agent
-    from restgpt.commands.client_thread import ClientThread
+    from restgpt.commands.history.client_thread import ClientThread
+    from restgpt.commands.history.thread import Threads
     from restgpt.commands.recipes.run import Settling, agent_of
     from restgpt.commands.run import report, run_thread
-    from restgpt.commands.thread import Threads
     from restgpt.graph.persistence import open_persistence
     from restgpt.nodes.run.context import Context
     from restgpt.tools.run_settings import checked_settings
@@ -104,9 +104,9 @@ def _given(
     """Return the input of the graph: the decisions, None after a kill, or the beginning without a checkpoint."""
     from langgraph.types import Command
 
+    from restgpt.commands.history.thread import instruction_message
     from restgpt.commands.recipes.run import graph_input
     from restgpt.commands.run import decide_here
-    from restgpt.commands.thread import instruction_message
 
     if standing.pending:
         if verdict is not None:

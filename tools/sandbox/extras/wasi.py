@@ -14,7 +14,7 @@ from restgpt.tools.sandbox.backend import SandboxUnavailableError
 from restgpt.tools.sandbox.record import Ending, ending_of, framed
 from restgpt.tools.sandbox.result import Limits, Media, SandboxResult, Status, result_of
 
-_WORKER = Path(__file__).with_name("worker.py")
+_WORKER = Path(__file__).parents[1] / "worker.py"
 _STDERR = "2"
 _STATUS_BYTES = 32 << 10
 

@@ -10,7 +10,7 @@ import typer
 
 from restgpt.commands.failure import Exit, UsageError, reported
 from restgpt.commands.options import ApiNames, BaseUrl, Specs, Writes
-from restgpt.commands.terminal import Terminal
+from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -148,7 +148,7 @@ class _Records:
     """The threads of a server in the list of the command line, with the APIs that `resume` and `undo` load for them."""
 
     def __init__(self, kept: "Persistence", sources: "Sources", options: Mapping[str, Any]) -> None:
-        from restgpt.commands.thread import Threads
+        from restgpt.commands.history.thread import Threads
 
         self._threads = Threads(kept.store)
         self._sources = sources
@@ -156,7 +156,7 @@ class _Records:
 
     def mark(self, begun: "Begun", status: "Status") -> None:
         """Note a thread with its status."""
-        from restgpt.commands.thread import RecipeOfThread, ThreadRecord
+        from restgpt.commands.history.thread import RecipeOfThread, ThreadRecord
 
         given, recipe, turn = begun.given, None, 1
         match begun.kind:

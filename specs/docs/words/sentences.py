@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from restgpt.specs.docs.prose import passages, sentences_of
-from restgpt.specs.docs.rule_words import ACCESS, RULE, SIGN_IN, TOLD
+from restgpt.specs.docs.words.prose import passages, sentences_of
+from restgpt.specs.docs.words.rule_words import ACCESS, RULE, SIGN_IN, TOLD
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
 MOST_READ = 12_000

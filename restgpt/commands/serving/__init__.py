@@ -1,0 +1,1 @@
+"""The commands that serve something until Ctrl-C."""

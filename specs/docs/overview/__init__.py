@@ -1,0 +1,1 @@
+"""All operations of an API on few lines."""

@@ -1,0 +1,1 @@
+"""The backends that packages of an extra provide."""
