@@ -16,7 +16,6 @@ from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs
 from restgpt.commands.screen.reply import print_body, reply_document, request_text
 from restgpt.commands.screen.review import Decision, confirmation
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.trace import size_text
 
 if TYPE_CHECKING:
@@ -390,6 +389,8 @@ def _print_reply(
 
 
 def _arguments(text: str) -> dict[str, Any]:
+    from restgpt.specs.reading.text.nesting import is_too_deep
+
     if text == "-":
         text = sys.stdin.read()
     elif text.startswith("@"):

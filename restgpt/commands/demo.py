@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.failure import Exit, UsageError, reported
-from restgpt.commands.model_address import say_address_of_dotenv
+from restgpt.commands.model_server import say_address_of_dotenv
 from restgpt.commands.options import AsJson, Quiet
 from restgpt.commands.screen.terminal import Terminal
 

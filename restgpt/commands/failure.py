@@ -78,7 +78,7 @@ def explain(error: BaseException) -> tuple[str, Exit]:
         remedy = "Check that its disk has free space, that you may write to it, and that no other program uses it."
         return f"The database file of the threads failed: {error}. {remedy}{_lost(error)}", Exit.USAGE
     if isinstance(error, NoModelError):
-        from restgpt.commands.local_model import offer
+        from restgpt.commands.model_server import offer
 
         return f"{error}{offer()}", Exit.USAGE
     if isinstance(error, ModelReplyError | ModelUnavailableError | HttpFault):

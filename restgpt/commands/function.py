@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from restgpt.commands.failure import Exit, UsageError, reported
-from restgpt.commands.model_address import say_address_of_dotenv
+from restgpt.commands.model_server import say_address_of_dotenv
 from restgpt.commands.options import AsJson
 from restgpt.commands.screen.terminal import Terminal
 

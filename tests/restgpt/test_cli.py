@@ -19,7 +19,7 @@ from cli import TOY, Cli, at
 
 import restgpt
 from restgpt.cli import app
-from restgpt.commands.local_model import local_models, offer
+from restgpt.commands.model_server import local_models, offer
 from restgpt.lab.kit.port import held_port
 from restgpt.worlds import CREDENTIAL
 from restgpt.worlds.server import WorldServer

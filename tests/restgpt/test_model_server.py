@@ -8,7 +8,7 @@ from cli import Cli, by_calls
 from roles import end
 from wrongserver import WRONG, wrong_server
 
-from restgpt.commands.model_address import say_address_of_dotenv
+from restgpt.commands.model_server import say_address_of_dotenv
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.tools.settings import load_dotenv
 from restgpt.worlds.server import WorldServer

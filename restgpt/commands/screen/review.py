@@ -9,7 +9,6 @@ from restgpt.commands.failure import UsageError
 from restgpt.commands.screen.listing import listing
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.outcome import Pending
-from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.tools.quotation import quotation, section
 
 Decision = dict[str, Any]
@@ -82,6 +81,8 @@ def edit_decision(action: dict[str, Any], arguments: dict[str, Any]) -> Decision
 
 def edited_arguments(text: str, wanted: int) -> list[dict[str, Any]]:
     """Parse the edited arguments of each waiting request: a JSON object for one, a list of objects for several."""
+    from restgpt.specs.reading.text.nesting import is_too_deep
+
     if is_too_deep(text.encode("utf-8", "surrogatepass")):
         raise UsageError("The edited arguments are nested too deeply to be read. Give arguments with fewer levels.")
     try:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from restgpt.commands.failure import UsageError, reported
-from restgpt.commands.model_address import say_address_of_dotenv
+from restgpt.commands.model_server import say_address_of_dotenv
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:

@@ -1,9 +1,11 @@
-"""A local model server: looks for one at the usual address, and suggests its models to a user without a model."""
+"""The server of the model: one on this machine is offered, and an address from the folder's `.env` is named."""
 
 import json
 from http.client import HTTPException
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
+
+from restgpt.commands.screen.terminal import Terminal
 
 USUAL_ADDRESS = "http://localhost:11434/v1"
 """Where Ollama serves the OpenAI chat API."""
@@ -34,3 +36,17 @@ def offer(address: str = USUAL_ADDRESS, *, seconds: float = TIMEOUT_S) -> str:
         f"\nA model server on this machine has {', '.join(names[:5])}. To use it:\n"
         f"  export OPENAI_BASE_URL={address}  and  --model openai:{names[0]}"
     )
+
+
+def say_address_of_dotenv(terminal: Terminal) -> None:
+    """Say where `.env` sends what the model reads, and with whose key: the folder may be somebody else's."""
+    from restgpt.specs.reading.download import public_url
+    from restgpt.tools.settings import addresses_of_dotenv
+
+    for address in addresses_of_dotenv():
+        try:
+            shown = public_url(address.url)
+        except ValueError:
+            shown = "an address that cannot be read"
+        key = f", with your {address.outer_key}, which is not from that file" if address.outer_key else ""
+        terminal.say(f"The file .env of this folder sets {address.variable}: requests to the model go to {shown}{key}.")
