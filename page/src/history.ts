@@ -110,7 +110,7 @@ async function unread(id: string): Promise<Map<string, Checkpoint>> {
   return found;
 }
 
-followThread(["timeline"], readHistory, () => {
+followThread(["timeline", "program"], readHistory, () => {
   checkpoints.value = new Map();
   historyError.value = "";
 });

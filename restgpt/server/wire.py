@@ -68,12 +68,13 @@ def wire_routes(kept: Kept | None = None, resources: Callable[[], Resources] | N
 
 
 def _calls(values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the newest record of each call of a thread, with its turn, in the order in which they were planned."""
+    """Return the newest record of each call of a thread, with its turn and task, in the order in which they were planned."""
     found: dict[str, dict[str, Any]] = {}
     for step in values.get("steps") or ():
-        found |= {record["id"]: {**record, "turn": step["turn"]} for record in step["requests"]}
+        found |= {record["id"]: {**record, "turn": step["turn"], "task": step["task"]} for record in step["requests"]}
     for record in values.get("requests") or ():
-        found[record["id"]] = {**record, "turn": found.get(record["id"], values).get("turn")}
+        place = found.get(record["id"], values)
+        found[record["id"]] = {**record, "turn": place.get("turn"), "task": place.get("task")}
     return list(found.values())
 
 
@@ -97,6 +98,7 @@ def _shown_call(
     return {
         **shown,
         "turn": call["turn"],
+        "task": call["task"],
         "arguments": redactor.json(call["arguments"], by_name=True),
         "provenance": call.get("provenance", []),
         "request": change["request"] if change else _built(call, resources, redactor),
