@@ -21,6 +21,8 @@ export interface GraphStep {
   at: string;
   seconds: number;
   tokens: number;
+  /** Calls of models. */
+  calls: number;
   requests: number;
 }
 
@@ -64,17 +66,19 @@ function stepOf(before: Checkpoint | null, after: Checkpoint): GraphStep {
     at: after.created_at,
     seconds: Math.max(0, is.seconds - was.seconds),
     tokens: Math.max(0, is.tokens - was.tokens),
+    calls: Math.max(0, is.calls - was.calls),
     requests: Math.max(0, is.requests - was.requests),
   };
   known.set(after, step);
   return step;
 }
 
-function spent(values: Values | undefined): { seconds: number; tokens: number; requests: number } {
+function spent(values: Values | undefined): { seconds: number; tokens: number; calls: number; requests: number } {
   const usage = values?.usage ?? {};
   const roles = Object.values(usage.roles ?? {});
   const tokens = roles.reduce((sum, role) => sum + role.input_tokens + role.output_tokens, 0);
-  return { seconds: usage.seconds ?? 0, tokens, requests: usage.requests ?? 0 };
+  const calls = roles.reduce((sum, role) => sum + role.calls, 0);
+  return { seconds: usage.seconds ?? 0, tokens, calls, requests: usage.requests ?? 0 };
 }
 
 export function nameOfStep(step: GraphStep): string {
@@ -110,7 +114,7 @@ async function unread(id: string): Promise<Map<string, Checkpoint>> {
   return found;
 }
 
-followThread(["timeline", "program"], readHistory, () => {
+followThread(["timeline", "program", "cost"], readHistory, () => {
   checkpoints.value = new Map();
   historyError.value = "";
 });

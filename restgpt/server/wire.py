@@ -68,7 +68,7 @@ def wire_routes(kept: Kept | None = None, resources: Callable[[], Resources] | N
 
 
 def _calls(values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the newest record of each call of a thread, with turn and task, in the order in which they were planned."""
+    """Return the newest record of each call of a thread, with turn and task, in the order of planning."""
     found: dict[str, dict[str, Any]] = {}
     for step in values.get("steps") or ():
         found |= {record["id"]: {**record, "turn": step["turn"], "task": step["task"]} for record in step["requests"]}
