@@ -140,6 +140,28 @@ export async function goOn(): Promise<void> {
   }
 }
 
+/** Run again from a checkpoint, with an edited state if one is given. */
+export async function fork(thread: string, checkpoint: string, edit: { values: object; as_node?: string } | null): Promise<void> {
+  let from = checkpoint;
+  if (edit) {
+    const made = await call<{ checkpoint: { checkpoint_id: string } }>("POST", `/threads/${encodeURIComponent(thread)}/state`, {
+      ...edit,
+      checkpoint_id: checkpoint,
+    });
+    from = made.checkpoint.checkpoint_id;
+  }
+  const run = await create(thread, { input: null, checkpointId: from });
+  if (thread !== threadId.value) return;
+  batch(() => {
+    messages.value = [];
+    lines.value = new Map();
+    questions.value = [];
+    failure.value = "";
+  });
+  void refresh();
+  void follow(thread, run);
+}
+
 export async function stop(): Promise<void> {
   const [thread, run] = [threadId.value, runId.value];
   if (!thread || !run) return;

@@ -114,7 +114,7 @@ async function unread(id: string): Promise<Map<string, Checkpoint>> {
   return found;
 }
 
-followThread(["timeline", "program", "cost"], readHistory, () => {
+followThread(["timeline", "program", "cost", "steer"], readHistory, () => {
   checkpoints.value = new Map();
   historyError.value = "";
 });

@@ -1,0 +1,70 @@
+"""Guards the steering of a run in a real browser: forks with an edited state."""
+
+import json
+from typing import Any
+
+import pytest
+from browser import Tab, axe_findings
+from langgraphserver import APPROVE, Platform
+from pagescript import CREATE, HOSTILE, READ
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.slow
+
+
+def ran(platform: Platform, instruction: str, *, approve: bool = False) -> str:
+    """Run an instruction in a new thread, and approve its changes; return the thread."""
+    thread = platform.new_thread()
+    given: Any = {"instruction": instruction}
+    platform.run(thread, input=given)
+    if approve:
+        platform.run(thread, command=APPROVE)
+    return thread
+
+
+def part(page: Page, name: str) -> Any:
+    return page.get_by_role("region", name=name, exact=True)
+
+
+def test_a_fork_runs_from_a_step_with_an_edited_state(tab: Tab, platform: Platform) -> None:
+    page = tab.open(f"#/thread/{ran(platform, READ)}/timeline")
+    planner = page.get_by_role("list", name="Steps").get_by_role("listitem").nth(2)
+    planner.locator("summary").click()
+    planner.get_by_role("button", name="Fork after this step").click()
+    fork = part(page, "Fork")
+    expect(fork.get_by_label("After step").locator("option:checked")).to_have_text("3 planner, before parser")
+    field = fork.get_by_label("State after this step, as JSON")
+    state = json.loads(field.input_value())
+    assert "usage" not in state
+    field.fill("{")
+    fork.get_by_role("button", name="Fork and run").click()
+    expect(fork.get_by_role("alert")).to_contain_text("This is no JSON")
+    # The product says what does not fit.
+    field.fill(json.dumps({**state, "program": {"code": 7}}))
+    fork.get_by_role("button", name="Fork and run").click()
+    expect(fork.get_by_role("alert")).to_contain_text("program")
+    assert axe_findings(page) == []
+    state["program"]["code"] = "print('The board has', find_tasks()['total'], 'cards.')"
+    field.fill(json.dumps(state))
+    fork.get_by_role("button", name="Fork and run").click()
+    expect(page.locator(".answer")).to_have_text("The board has 24 cards.")
+    page.get_by_role("navigation", name="Views").get_by_role("link", name="Timeline").click()
+    roles = page.get_by_role("list", name="Steps").locator("strong")
+    expect(roles).to_have_text(["input", "intake", "planner", "edit", "parser", "approval", "sender", "parser"])
+    expect(page.get_by_role("img", name="The graph")).to_be_visible()
+
+
+def test_a_fork_from_before_a_change_asks_again_and_does_not_repeat_it(tab: Tab, platform: Platform) -> None:
+    page = tab.open(f"#/thread/{ran(platform, CREATE, approve=True)}/steer")
+    fork = part(page, "Fork")
+    fork.get_by_label("After step").select_option(label="3 planner, before parser")
+    fork.get_by_role("button", name="Fork and run").click()
+    expect(page.get_by_role("article", name="POST create_project")).to_be_visible()
+    assert platform.changes() == ["POST 201"]
+
+
+def test_hidden_characters_are_escapes_in_the_field_of_a_fork(tab: Tab, platform: Platform) -> None:
+    page = tab.open(f"#/thread/{ran(platform, HOSTILE)}/steer")
+    written = part(page, "Fork").get_by_label("State after this step, as JSON").input_value()
+    assert "\\u202e" in written
+    assert not set(written) & set("\u202e\u202c\u200b\x1b\x07")
