@@ -1,10 +1,10 @@
 // The open thread: its messages, what its run does, and the run itself, which is started, joined, stopped and resumed.
-import { batch, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 
 import { costOf, costText, linesOfTurns, withEvent, type Line } from "./progress";
 import type { Interrupt, Message, ProgressEvent, State, Thread, Values } from "./protocol";
-import { ASSISTANT, call, client, sentence } from "./server";
-import { refresh } from "./threads";
+import { ASSISTANT, call, client, sentence, UNDO } from "./server";
+import { graphOf, nameOfId, refresh } from "./threads";
 
 export const threadId = signal<string | null>(null);
 export const messages = signal<Message[]>([]);
@@ -20,6 +20,9 @@ export const failure = signal("");
 export const stepCount = signal(0);
 /** Whether the thread has nodes left to run and waits for nobody: it was stopped, or ended with an error. */
 export const canGoOn = signal(false);
+
+/** Whether the thread is one of the agent, which takes instructions; an undo takes decisions only. */
+export const isAgent = computed(() => graphOf(threadId.value) === ASSISTANT);
 
 const MODES = ["custom", "messages-tuple", "values"] as const;
 let open: AbortController | null = null;
@@ -162,6 +165,14 @@ export async function fork(thread: string, checkpoint: string, edit: { values: o
   void follow(thread, run);
 }
 
+/** Begin to undo the newest changes of a thread, or all; it asks in the thread `undo`, whose id the server tells. */
+export async function startUndo(thread: string, undo: string, changes: number | null): Promise<void> {
+  const name = `Undo: ${nameOfId(thread)}`;
+  await client().threads.create({ threadId: undo, ifExists: "do_nothing", graphId: UNDO, metadata: { name } });
+  await create(undo, { input: { thread, changes } }, UNDO);
+  await refresh();
+}
+
 export async function stop(): Promise<void> {
   const [thread, run] = [threadId.value, runId.value];
   if (!thread || !run) return;
@@ -173,8 +184,8 @@ export async function stop(): Promise<void> {
   }
 }
 
-async function create(thread: string, given: object): Promise<string> {
-  const run = await client().runs.create(thread, ASSISTANT, {
+async function create(thread: string, given: object, graph = graphOf(thread)): Promise<string> {
+  const run = await client().runs.create(thread, graph, {
     ...given,
     streamMode: [...MODES],
     streamResumable: true,

@@ -41,7 +41,7 @@ export interface Thread {
   thread_id: string;
   status: "idle" | "busy" | "interrupted" | "error";
   updated_at: string;
-  metadata?: { name?: string };
+  metadata?: { name?: string; graph_id?: string };
   interrupts?: Record<string, Interrupt[]>;
   extracted?: { first?: unknown };
 }

@@ -2,15 +2,26 @@
 import type { ComponentChildren } from "preact";
 
 import { Fork } from "./fork";
+import { isAgent } from "./conversation";
 import { head, historyError } from "./history";
+import { Undo } from "./undo";
 
 export function Steer() {
   if (historyError.value) return <p class="problem" role="alert">{historyError.value}</p>;
   if (!head.value) return <p class="own">Reading the steps …</p>;
   return (
-    <Part name="Fork">
-      <Fork />
-    </Part>
+    <>
+      {isAgent.value && (
+        <Part name="Fork">
+          <Fork />
+        </Part>
+      )}
+      {isAgent.value && (
+        <Part name="Undo">
+          <Undo />
+        </Part>
+      )}
+    </>
   );
 }
 

@@ -88,13 +88,13 @@ async def kept_body(kept: Kept, handle: str) -> Body:
     return ResponseStore(store).open(handle)
 
 
-async def kept_changes(kept: Kept, thread: str) -> dict[str, dict[str, Any]]:
-    """Return the changes of a thread that were sent or about to be, by the ids of their entries in the journal."""
+async def kept_journal(kept: Kept, thread: str) -> Journal:
+    """Return a copy of the journal of a thread."""
     store = InMemoryStore()
     journal = Journal(store, thread)
     for key, value in (await kept.items(journal.namespace)).items():
         _put(store, journal.namespace, key, value)
-    return {entry["id"]: entry for entry in journal.entries()}
+    return journal
 
 
 def _put(store: BaseStore, namespace: tuple[str, ...], key: str, value: Mapping[str, Any] | None) -> None:

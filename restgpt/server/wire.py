@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from restgpt.calling.journal.journal import entry_id
 from restgpt.nodes.run.resources import Resources
-from restgpt.server.kept import Kept, ServerKept, kept_body, kept_changes
+from restgpt.server.kept import Kept, ServerKept, kept_body, kept_journal
 from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.redaction import Redactor
@@ -42,7 +42,7 @@ def wire_routes(kept: Kept | None = None, resources: Callable[[], Resources] | N
         thread = request.query_params.get("thread", "")
         try:
             values = await store.values(thread)
-            changes = await kept_changes(store, thread)
+            changes = {entry["id"]: entry for entry in (await kept_journal(store, thread)).entries()}
             calls = await run_in_threadpool(_shown_calls, values, changes, opened())
         except (RestgptError, SpecError) as error:
             return JSONResponse({"detail": str(error)}, 404)

@@ -68,3 +68,27 @@ def test_hidden_characters_are_escapes_in_the_field_of_a_fork(tab: Tab, platform
     written = part(page, "Fork").get_by_label("State after this step, as JSON").input_value()
     assert "\\u202e" in written
     assert not set(written) & set("\u202e\u202c\u200b\x1b\x07")
+
+
+def test_an_undo_shows_what_it_would_send_and_asks_before_it_does(tab: Tab, platform: Platform) -> None:
+    page = tab.open(f"#/thread/{ran(platform, CREATE, approve=True)}/steer")
+    undo = part(page, "Undo")
+    preview = undo.get_by_role("list", name="What an undo would send")
+    expect(preview.get_by_role("listitem")).to_have_count(1)
+    expect(preview).to_contain_text("/v1/projects/201")
+    expect(preview).to_contain_text("DELETE")
+    assert axe_findings(page) == []
+    assert platform.changes() == ["POST 201"]
+    undo.get_by_role("button", name="Undo…").click()
+    asked = page.get_by_role("article", name="DELETE delete_project")
+    expect(asked).to_be_visible()
+    expect(page.get_by_role("navigation").get_by_text("1 change waits")).to_be_visible()
+    expect(page.get_by_label("Instruction")).to_have_count(0)
+    assert platform.changes() == ["POST 201"]
+    asked.get_by_role("button", name="Approve").click()
+    expect(page.locator(".answer")).to_contain_text("Done.")
+    assert platform.changes() == ["POST 201", "DELETE 204"]
+    assert "Roof garden" not in platform.projects()
+    # The thread knows that it is undone.
+    page.go_back()
+    expect(undo).to_contain_text("no change that is left to undo")
