@@ -1,6 +1,7 @@
 // What a person can do with a run besides talking to it.
 import type { ComponentChildren } from "preact";
 
+import { Compare } from "./compare";
 import { Fork } from "./fork";
 import { isAgent } from "./conversation";
 import { head, historyError } from "./history";
@@ -21,6 +22,9 @@ export function Steer() {
           <Undo />
         </Part>
       )}
+      <Part name="Compare">
+        <Compare />
+      </Part>
     </>
   );
 }

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from browser import Tab, axe_findings
 from langgraphserver import APPROVE, Platform
-from pagescript import CREATE, HOSTILE, READ
+from pagescript import COPY, CREATE, HOSTILE, READ
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.slow
@@ -92,3 +92,37 @@ def test_an_undo_shows_what_it_would_send_and_asks_before_it_does(tab: Tab, plat
     # The thread knows that it is undone.
     page.go_back()
     expect(undo).to_contain_text("no change that is left to undo")
+
+
+def test_two_runs_stand_side_by_side_with_the_first_difference_marked(tab: Tab, platform: Platform) -> None:
+    ran(platform, READ)
+    page = tab.open(f"#/thread/{ran(platform, COPY, approve=True)}/steer")
+    compare = part(page, "Compare")
+    compare.get_by_label("This run beside").select_option(label=READ)
+    expect(compare.get_by_role("status")).to_have_text("The first difference is at step 1.")
+    expect(compare.get_by_role("list", name="Steps of this run").locator("[aria-current]")).to_contain_text("1 input")
+    told = compare.get_by_label("The first difference", exact=True)
+    expect(told).to_contain_text("/instruction")
+    expect(told).to_contain_text(COPY)
+    # A fork beside the run that it came from differs where its state was edited.
+    fork = part(page, "Fork")
+    fork.get_by_label("After step").select_option(label="3 planner, before parser")
+    field = fork.get_by_label("State after this step, as JSON")
+    state = json.loads(field.input_value())
+    state["program"]["code"] = "print('Nothing is changed.')"
+    field.fill(json.dumps(state))
+    fork.get_by_role("button", name="Fork and run").click()
+    expect(page.locator(".answer")).to_have_text("Nothing is changed.")
+    page.get_by_role("navigation", name="Views").get_by_role("link", name="Steer").click()
+    compare.get_by_label("This run beside").select_option(index=1)
+    expect(compare.get_by_role("status")).to_have_text("The first difference is at step 4.")
+    expect(told).to_contain_text("edit")
+    expect(compare).to_contain_text("It has one more.")
+    assert axe_findings(page) == []
+    # The same instruction once more makes no difference but ids and times.
+    ran(platform, READ)
+    ran(platform, READ)
+    page.get_by_role("navigation", name="Threads").get_by_role("link", name=READ).first.click()
+    page.get_by_role("navigation", name="Views").get_by_role("link", name="Steer").click()
+    compare.get_by_label("This run beside").select_option(label=READ)
+    expect(compare.get_by_role("status")).to_have_text("The two runs do not differ.")
