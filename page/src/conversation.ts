@@ -165,6 +165,14 @@ export async function fork(thread: string, checkpoint: string, edit: { values: o
   void follow(thread, run);
 }
 
+/** Run a recipe in a new thread, whose id is returned. */
+export async function runRecipe(name: string, recipe: object, inputs: unknown): Promise<string> {
+  const made = await client().threads.create({ graphId: ASSISTANT, metadata: { name: `Recipe ${name}` } });
+  await create(made.thread_id, { input: { recipe: { name, recipe, inputs } } }, ASSISTANT);
+  await refresh();
+  return made.thread_id;
+}
+
 /** Begin to undo the newest changes of a thread, or all; it asks in the thread `undo`, whose id the server tells. */
 export async function startUndo(thread: string, undo: string, changes: number | null): Promise<void> {
   const name = `Undo: ${nameOfId(thread)}`;

@@ -5,6 +5,7 @@ import { Compare } from "./compare";
 import { Fork } from "./fork";
 import { isAgent } from "./conversation";
 import { head, historyError } from "./history";
+import { Recipes } from "./recipe";
 import { Undo } from "./undo";
 
 export function Steer() {
@@ -20,6 +21,11 @@ export function Steer() {
       {isAgent.value && (
         <Part name="Undo">
           <Undo />
+        </Part>
+      )}
+      {isAgent.value && (
+        <Part name="Recipe">
+          <Recipes />
         </Part>
       )}
       <Part name="Compare">

@@ -126,3 +126,34 @@ def test_two_runs_stand_side_by_side_with_the_first_difference_marked(tab: Tab, 
     page.get_by_role("navigation", name="Views").get_by_role("link", name="Steer").click()
     compare.get_by_label("This run beside").select_option(label=READ)
     expect(compare.get_by_role("status")).to_have_text("The two runs do not differ.")
+
+
+def test_a_run_is_saved_as_a_recipe_and_runs_again_with_other_inputs(tab: Tab, platform: Platform) -> None:
+    page = tab.open(f"#/thread/{ran(platform, CREATE, approve=True)}/steer")
+    recipe = part(page, "Recipe")
+    recipe.get_by_label("Save this run as").fill("New Project")
+    recipe.get_by_role("button", name="Save as a recipe").click()
+    expect(recipe.get_by_role("alert")).to_contain_text("lower-case letters")
+    recipe.get_by_label("Save this run as").fill("new-project")
+    page.keyboard.press("Enter")
+    saved = recipe.get_by_role("list", name="Recipes").get_by_role("listitem")
+    expect(saved).to_have_count(1)
+    saved.locator("summary").first.click()
+    expect(saved.get_by_label("name")).to_have_value("Roof garden")
+    saved.get_by_label("name").fill("Herb garden")
+    assert axe_findings(page) == []
+    saved.get_by_role("button", name="Run it").click()
+    asked = page.get_by_role("article", name="POST create_project")
+    expect(asked.locator("pre").first).to_have_text('{"name":"Herb garden"}')
+    asked.get_by_role("button", name="Approve").click()
+    expect(page.locator(".answer")).to_have_text("It is created.")
+    assert platform.changes() == ["POST 201", "POST 201"]
+    assert "Herb garden" in platform.projects()
+
+
+def test_a_run_that_cannot_be_saved_says_why(tab: Tab, platform: Platform) -> None:
+    page = tab.open(f"#/thread/{ran(platform, CREATE)}/steer")
+    recipe = part(page, "Recipe")
+    recipe.get_by_label("Save this run as").fill("new-project")
+    page.keyboard.press("Enter")
+    expect(recipe.get_by_role("alert")).to_contain_text("is paused: a request waits for a decision")
