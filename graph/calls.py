@@ -92,7 +92,7 @@ def build_calls(
     builder.add_node("sender", sender_node(resources))
     builder.add_edge(START, "approval")
     builder.add_conditional_edges(
-        "approval", _after_approval, {"asked": "approval", "approved": "sender", "not approved": END}
+        "approval", after_decisions, {"asked": "approval", "approved": "sender", "not approved": END}
     )
     builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": END})
     run_in_threads(builder)
@@ -101,7 +101,7 @@ def build_calls(
 
 
 @on_loop
-def _after_approval(state: CallsState) -> list[Send] | Literal["asked", "not approved"]:
+def after_decisions(state: CallsState) -> list[Send] | Literal["asked", "not approved"]:
     """After all decisions, send the approved requests in order."""
     if any(request["status"] == "asked" for request in state["requests"]):
         return "asked"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from restgpt.calling.call import Draft, Problems, succeeded
 from restgpt.calling.draft import draft
@@ -15,6 +16,11 @@ from restgpt.specs.status import is_success
 def undo_thread(thread: str) -> str:
     """Return the id of the thread that saves the undo of a thread; it has its own journal."""
     return f"{thread}/undo"
+
+
+def undo_thread_id(thread: str) -> str:
+    """Return the id of the thread that saves the undo of a thread of a LangGraph server, whose ids are UUIDs."""
+    return str(uuid5(NAMESPACE_URL, f"restgpt:{undo_thread(thread)}"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ export interface Origin {
 export interface WireCall {
   id: string;
   turn: number;
+  task: number;
   operation: string;
   status: string;
   note: string;
@@ -64,7 +65,7 @@ async function readCalls(id: string): Promise<void> {
   }
 }
 
-followThread(["wire"], readCalls, () => {
+followThread(["wire", "program"], readCalls, () => {
   calls.value = null;
   callsError.value = "";
 });

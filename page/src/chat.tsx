@@ -57,7 +57,7 @@ export function Chat({ id }: { id: string | null }) {
           <div ref={end} />
         </div>
       </div>
-      <Composer isRunning={isRunning} />
+      {conversation.isAgent.value ? <Composer isRunning={isRunning} /> : <div />}
     </div>
   );
 }

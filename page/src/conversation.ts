@@ -1,10 +1,10 @@
 // The open thread: its messages, what its run does, and the run itself, which is started, joined, stopped and resumed.
-import { batch, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 
 import { costOf, costText, linesOfTurns, withEvent, type Line } from "./progress";
 import type { Interrupt, Message, ProgressEvent, State, Thread, Values } from "./protocol";
-import { ASSISTANT, call, client, sentence } from "./server";
-import { refresh } from "./threads";
+import { ASSISTANT, call, client, sentence, UNDO } from "./server";
+import { graphOf, nameOfId, refresh } from "./threads";
 
 export const threadId = signal<string | null>(null);
 export const messages = signal<Message[]>([]);
@@ -20,6 +20,9 @@ export const failure = signal("");
 export const stepCount = signal(0);
 /** Whether the thread has nodes left to run and waits for nobody: it was stopped, or ended with an error. */
 export const canGoOn = signal(false);
+
+/** Whether the thread is one of the agent, which takes instructions; an undo takes decisions only. */
+export const isAgent = computed(() => graphOf(threadId.value) === ASSISTANT);
 
 const MODES = ["custom", "messages-tuple", "values"] as const;
 let open: AbortController | null = null;
@@ -140,6 +143,44 @@ export async function goOn(): Promise<void> {
   }
 }
 
+/** Run again from a checkpoint, with an edited state if one is given. */
+export async function fork(thread: string, checkpoint: string, edit: { values: object; as_node?: string } | null): Promise<void> {
+  let from = checkpoint;
+  if (edit) {
+    const made = await call<{ checkpoint: { checkpoint_id: string } }>("POST", `/threads/${encodeURIComponent(thread)}/state`, {
+      ...edit,
+      checkpoint_id: checkpoint,
+    });
+    from = made.checkpoint.checkpoint_id;
+  }
+  const run = await create(thread, { input: null, checkpointId: from });
+  if (thread !== threadId.value) return;
+  batch(() => {
+    messages.value = [];
+    lines.value = new Map();
+    questions.value = [];
+    failure.value = "";
+  });
+  void refresh();
+  void follow(thread, run);
+}
+
+/** Run a recipe in a new thread, whose id is returned. */
+export async function runRecipe(name: string, recipe: object, inputs: unknown): Promise<string> {
+  const made = await client().threads.create({ graphId: ASSISTANT, metadata: { name: `Recipe ${name}` } });
+  await create(made.thread_id, { input: { recipe: { name, recipe, inputs } } }, ASSISTANT);
+  await refresh();
+  return made.thread_id;
+}
+
+/** Begin to undo the newest changes of a thread, or all; it asks in the thread `undo`, whose id the server tells. */
+export async function startUndo(thread: string, undo: string, changes: number | null): Promise<void> {
+  const name = `Undo: ${nameOfId(thread)}`;
+  await client().threads.create({ threadId: undo, ifExists: "do_nothing", graphId: UNDO, metadata: { name } });
+  await create(undo, { input: { thread, changes } }, UNDO);
+  await refresh();
+}
+
 export async function stop(): Promise<void> {
   const [thread, run] = [threadId.value, runId.value];
   if (!thread || !run) return;
@@ -151,8 +192,8 @@ export async function stop(): Promise<void> {
   }
 }
 
-async function create(thread: string, given: object): Promise<string> {
-  const run = await client().runs.create(thread, ASSISTANT, {
+async function create(thread: string, given: object, graph = graphOf(thread)): Promise<string> {
+  const run = await client().runs.create(thread, graph, {
     ...given,
     streamMode: [...MODES],
     streamResumable: true,

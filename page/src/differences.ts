@@ -1,6 +1,6 @@
 // Where two JSON values differ, as a list of places.
 import { isRawNumber } from "./exact";
-import { escaped } from "./pointer";
+import { pointerTo } from "./pointer";
 
 export interface Difference {
   /** The JSON pointer of the place. */
@@ -19,7 +19,7 @@ export function differences(before: unknown, after: unknown, pointer = ""): Diff
   const isOpen = isKeyed(before) && isKeyed(after) && Array.isArray(before) === Array.isArray(after);
   if (!isOpen) return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ pointer, before, after }];
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  return names.flatMap((name) => differences(before[name], after[name], `${pointer}/${escaped(name)}`));
+  return names.flatMap((name) => differences(before[name], after[name], pointerTo(pointer, name)));
 }
 
 /** Return the keys of two states whose values differ. */

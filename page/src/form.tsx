@@ -2,7 +2,8 @@
 import { useState } from "preact/hooks";
 
 import { exactNumber, isRawNumber, parseExact, writeExact } from "./exact";
-import { followed, kindOf, pointerTo, type Kind, type Schema } from "./schema";
+import { pointerTo } from "./pointer";
+import { followed, kindOf, type Kind, type Schema } from "./schema";
 import { Visible } from "./visible";
 
 export interface FieldProps {

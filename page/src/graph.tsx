@@ -2,16 +2,18 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
+import { threadId } from "./conversation";
 import { nameOfStep, type GraphStep } from "./history";
 import type { Graph } from "./protocol";
-import { ASSISTANT, call, sentence } from "./server";
+import { call, sentence } from "./server";
+import { graphOf } from "./threads";
 
-const graph = signal<Graph | null>(null);
+const graphs = signal<Map<string, Graph>>(new Map());
 const graphError = signal("");
 
-async function readGraph(): Promise<void> {
+async function readGraph(name: string): Promise<void> {
   try {
-    graph.value = await call<Graph>("GET", `/assistants/${ASSISTANT}/graph`);
+    graphs.value = new Map(graphs.value).set(name, await call<Graph>("GET", `/assistants/${name}/graph`));
     graphError.value = "";
   } catch (error) {
     graphError.value = sentence(error);
@@ -48,11 +50,13 @@ function lastOf(stages: string[][], index: number): string[] {
 }
 
 export function GraphPicture({ steps, atWork, isRunning }: { steps: GraphStep[]; atWork: string[]; isRunning: boolean }) {
-  useEffect(() => void (graph.value === null && readGraph()), []);
+  const name = graphOf(threadId.value);
+  const graph = graphs.value.get(name);
+  useEffect(() => void (graph === undefined && readGraph(name)), [name]);
   if (graphError.value) return <p class="problem">{graphError.value}</p>;
-  if (!graph.value) return <div />;
-  const { nodes } = graph.value;
-  const edges = roadOf(graph.value, steps, atWork);
+  if (!graph) return <div />;
+  const { nodes } = graph;
+  const edges = roadOf(graph, steps, atWork);
   const rows = new Map(nodes.map((node, index) => [node.id, index]));
   const visited = new Set(edges.filter((edge) => edge.count > 0).flatMap((edge) => [edge.source, edge.target]));
   const taken = steps.map(nameOfStep);

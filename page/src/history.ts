@@ -21,6 +21,8 @@ export interface GraphStep {
   at: string;
   seconds: number;
   tokens: number;
+  /** Calls of models. */
+  calls: number;
   requests: number;
 }
 
@@ -29,20 +31,22 @@ export const checkpoints = signal<Map<string, Checkpoint>>(new Map());
 export const historyError = signal("");
 
 /** The steps on the road to the newest checkpoint, the oldest first. */
-export const steps = computed<GraphStep[]>(() => {
-  const [head] = checkpoints.value.values();
-  // The checkpoint of an input is no step: the one after it has what the input changed.
-  const pairs = head ? road(head).filter(([, { metadata }]) => metadata.source !== "input") : [];
-  return pairs.map(([before, after]) => stepOf(before, after));
-});
+export const steps = computed<GraphStep[]>(() => stepsTo(checkpoints.value, head.value ?? undefined));
 export const head = computed<Checkpoint | null>(() => checkpoints.value.values().next().value ?? null);
 
-/** Return the checkpoints that led to one, in pairs with the one before each, the oldest first. */
-function road(to: Checkpoint): [Checkpoint | null, Checkpoint][] {
-  const found: [Checkpoint | null, Checkpoint][] = [];
-  for (let at: Checkpoint | undefined = to; at; ) {
-    const before: Checkpoint | undefined = checkpoints.value.get(at.parent_checkpoint?.checkpoint_id ?? "");
-    found.unshift([before ?? null, at]);
+/** Return the checkpoints after which nothing came, the newest first: the ends of a thread and of its earlier forks. */
+export function leaves(all: Map<string, Checkpoint>): Checkpoint[] {
+  const parents = new Set([...all.values()].map((item) => item.parent_checkpoint?.checkpoint_id));
+  return [...all.values()].filter((item) => !parents.has(item.checkpoint.checkpoint_id));
+}
+
+/** Return the steps that led to a checkpoint, the oldest first. */
+export function stepsTo(all: Map<string, Checkpoint>, to: Checkpoint | undefined): GraphStep[] {
+  const found: GraphStep[] = [];
+  for (let at = to; at; ) {
+    const before: Checkpoint | undefined = all.get(at.parent_checkpoint?.checkpoint_id ?? "");
+    // The checkpoint of an input is no step: the one after it has what the input changed.
+    if (at.metadata.source !== "input") found.unshift(stepOf(before ?? null, at));
     at = before;
   }
   return found;
@@ -64,17 +68,19 @@ function stepOf(before: Checkpoint | null, after: Checkpoint): GraphStep {
     at: after.created_at,
     seconds: Math.max(0, is.seconds - was.seconds),
     tokens: Math.max(0, is.tokens - was.tokens),
+    calls: Math.max(0, is.calls - was.calls),
     requests: Math.max(0, is.requests - was.requests),
   };
   known.set(after, step);
   return step;
 }
 
-function spent(values: Values | undefined): { seconds: number; tokens: number; requests: number } {
+function spent(values: Values | undefined): { seconds: number; tokens: number; calls: number; requests: number } {
   const usage = values?.usage ?? {};
   const roles = Object.values(usage.roles ?? {});
   const tokens = roles.reduce((sum, role) => sum + role.input_tokens + role.output_tokens, 0);
-  return { seconds: usage.seconds ?? 0, tokens, requests: usage.requests ?? 0 };
+  const calls = roles.reduce((sum, role) => sum + role.calls, 0);
+  return { seconds: usage.seconds ?? 0, tokens, calls, requests: usage.requests ?? 0 };
 }
 
 export function nameOfStep(step: GraphStep): string {
@@ -84,7 +90,7 @@ export function nameOfStep(step: GraphStep): string {
 /** Read the checkpoints that are new since the last time. */
 async function readHistory(id: string): Promise<void> {
   try {
-    const added = await unread(id);
+    const added = await readCheckpoints(id, checkpoints.value);
     if (id !== threadId.value) return;
     // The newest one may have got its questions or an error since.
     checkpoints.value = new Map([...added, ...[...checkpoints.value].filter(([key]) => !added.has(key))]);
@@ -94,7 +100,8 @@ async function readHistory(id: string): Promise<void> {
   }
 }
 
-async function unread(id: string): Promise<Map<string, Checkpoint>> {
+/** Read the checkpoints of a thread, the newest first, back to one that is known. */
+export async function readCheckpoints(id: string, known: Map<string, Checkpoint>): Promise<Map<string, Checkpoint>> {
   const found = new Map<string, Checkpoint>();
   let before: string | null = null;
   while (found.size < MOST) {
@@ -104,13 +111,13 @@ async function unread(id: string): Promise<Map<string, Checkpoint>> {
     });
     for (const checkpoint of page) found.set(checkpoint.checkpoint.checkpoint_id, checkpoint);
     const last = page.at(-1)?.checkpoint.checkpoint_id;
-    if (page.length < AT_ONCE || !last || last === before || checkpoints.value.has(last)) break;
+    if (page.length < AT_ONCE || !last || last === before || known.has(last)) break;
     before = last;
   }
   return found;
 }
 
-followThread(["timeline"], readHistory, () => {
+followThread(["timeline", "program", "cost", "steer"], readHistory, () => {
   checkpoints.value = new Map();
   historyError.value = "";
 });

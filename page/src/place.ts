@@ -6,7 +6,7 @@ addEventListener("hashchange", () => {
   fragment.value = location.hash;
 });
 
-export const VIEWS = ["chat", "timeline", "wire"] as const;
+export const VIEWS = ["chat", "timeline", "wire", "program", "cost", "steer"] as const;
 export type View = (typeof VIEWS)[number];
 export type Place = { kind: "new" } | { kind: "inbox" } | { kind: "thread"; id: string; view: View };
 

@@ -21,6 +21,7 @@ export function valueAt(value: unknown, pointer: string): unknown {
   return found;
 }
 
-export function escaped(token: string): string {
-  return token.replaceAll("~", "~0").replaceAll("/", "~1");
+/** Append a name to a JSON pointer. */
+export function pointerTo(pointer: string, name: string | number): string {
+  return `${pointer}/${String(name).replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }

@@ -41,7 +41,7 @@ export interface Thread {
   thread_id: string;
   status: "idle" | "busy" | "interrupted" | "error";
   updated_at: string;
-  metadata?: { name?: string };
+  metadata?: { name?: string; graph_id?: string };
   interrupts?: Record<string, Interrupt[]>;
   extracted?: { first?: unknown };
 }
@@ -57,6 +57,17 @@ export interface Call {
   response?: { status?: number };
 }
 
+export interface Program {
+  code: string;
+  number: number;
+  writer: string;
+  status: string;
+  end?: string;
+  feedback?: string;
+  /** The ids of the calls of earlier programs whose answers this one took, by position. */
+  taken?: Record<string, string>;
+}
+
 export interface Step {
   turn: number;
   kind: string;
@@ -68,6 +79,9 @@ export interface Step {
 
 export interface Values {
   messages?: Message[];
+  turn?: number;
+  task?: number;
+  program?: Program | null;
   steps?: Step[];
   requests?: Call[];
   usage?: { roles?: Record<string, { calls: number; input_tokens: number; output_tokens: number }>; requests?: number; seconds?: number };

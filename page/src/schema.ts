@@ -63,8 +63,3 @@ function fits(value: unknown, type: "object"): boolean {
 function isScalarChoice(schema: Schema): boolean {
   return (schema.enum?.length ?? 0) > 0 && schema.enum!.every((item) => typeof item !== "object" || item === null);
 }
-
-/** Append a name to a JSON pointer (RFC 6901). */
-export function pointerTo(pointer: string, name: string | number): string {
-  return `${pointer}/${String(name).replaceAll("~", "~0").replaceAll("/", "~1")}`;
-}

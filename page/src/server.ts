@@ -5,6 +5,8 @@ import { parseExact } from "./exact";
 import { bearer, tokenWanted } from "./token";
 
 export const ASSISTANT = "restgpt";
+/** The graph that undoes the changes of a thread, in a thread of its own. */
+export const UNDO = "undo";
 
 /** An answer that is an error, with the sentence of the server. */
 export class ServerError extends Error {

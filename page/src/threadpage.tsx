@@ -3,13 +3,22 @@ import { useEffect } from "preact/hooks";
 
 import { Chat } from "./chat";
 import * as conversation from "./conversation";
+import { Cost } from "./cost";
 import { addressOf, VIEWS, type View } from "./place";
+import { ProgramView } from "./program";
+import { Steer } from "./steer";
 import { threads } from "./threads";
 import { Timeline } from "./timeline";
 import { Wire } from "./wire";
 
-const NAMES: Record<View, string> = { chat: "Chat", timeline: "Timeline", wire: "Wire" };
-const PANELS: Record<Exclude<View, "chat">, () => preact.JSX.Element> = { timeline: () => <Timeline />, wire: () => <Wire /> };
+const NAMES: Record<View, string> = { chat: "Chat", timeline: "Timeline", wire: "Wire", program: "Program", cost: "Cost", steer: "Steer" };
+const PANELS: Record<Exclude<View, "chat">, () => preact.JSX.Element> = {
+  timeline: () => <Timeline />,
+  wire: () => <Wire />,
+  program: () => <ProgramView />,
+  cost: () => <Cost />,
+  steer: () => <Steer />,
+};
 
 export function ThreadPage({ id, view }: { id: string | null; view: View }) {
   useEffect(() => void conversation.show(id), [id]);

@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 
 import { questionsOf, type Thread } from "./protocol";
-import { ASSISTANT, call, sentence } from "./server";
+import { ASSISTANT, call, sentence, UNDO } from "./server";
 import { tokenWanted } from "./token";
 
 const PAUSE_MS = 2_000;
@@ -23,14 +23,8 @@ let shown = "";
 
 export async function refresh(): Promise<void> {
   try {
-    const found = await call<Thread[]>("POST", "/threads/search", {
-      limit: MOST,
-      sort_by: "updated_at",
-      sort_order: "desc",
-      metadata: { graph_id: ASSISTANT },
-      select: ["thread_id", "status", "updated_at", "metadata", "interrupts"],
-      extract: { first: "values.messages[0].content" },
-    });
+    const both = await Promise.all([ASSISTANT, UNDO].map(search));
+    const found = both.flat().sort((one, other) => other.updated_at.localeCompare(one.updated_at)).slice(0, MOST);
     const text = JSON.stringify(found);
     // The same list is no reason to draw anything again.
     if (text !== shown) threads.value = found;
@@ -40,6 +34,22 @@ export async function refresh(): Promise<void> {
   } catch (error) {
     listError.value = sentence(error);
   }
+}
+
+function search(graph: string): Promise<Thread[]> {
+  return call<Thread[]>("POST", "/threads/search", {
+    limit: MOST,
+    sort_by: "updated_at",
+    sort_order: "desc",
+    metadata: { graph_id: graph },
+    select: ["thread_id", "status", "updated_at", "metadata", "interrupts"],
+    extract: { first: "values.messages[0].content" },
+  });
+}
+
+/** Return the graph of a thread; a thread that is not listed yet is one of the agent. */
+export function graphOf(id: string | null): string {
+  return threads.value.find((thread) => thread.thread_id === id)?.metadata?.graph_id ?? ASSISTANT;
 }
 
 export function watch(): void {
@@ -56,6 +66,11 @@ export function watch(): void {
 export function nameOf(thread: Thread): string {
   const first = thread.extracted?.first;
   return thread.metadata?.name || (typeof first === "string" && first) || thread.thread_id;
+}
+
+export function nameOfId(id: string): string {
+  const thread = threads.value.find((known) => known.thread_id === id);
+  return thread ? nameOf(thread) : id;
 }
 
 export function stateOf(thread: Thread): { label: string; kind: string } {

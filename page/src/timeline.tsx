@@ -1,11 +1,13 @@
 // The steps of a thread: which role worked, when and how long, its tokens, and what it changed in the state.
 import { useSignal } from "@preact/signals";
 
-import { runId } from "./conversation";
+import { runId, threadId } from "./conversation";
 import { differences, type Difference } from "./differences";
 import { writeExact } from "./exact";
+import { forkFrom } from "./fork";
 import { GraphPicture } from "./graph";
 import { head, historyError, nameOfStep, steps, type GraphStep } from "./history";
+import { addressOf, go } from "./place";
 import { Visible } from "./visible";
 
 const MOST_CHANGES = 200;
@@ -61,6 +63,19 @@ function StepView({ step, number }: { step: GraphStep; number: number }) {
         <span class="number">{number}</span> <strong>{nameOfStep(step)}</strong> <span class="facts">{facts.join(" · ")}</span>
         <span class="changed">{step.changed.length ? `changed ${step.changed.join(", ")}` : "changed nothing"}</span>
       </summary>
+      {isOpen.value && step.after.next.length > 0 && (
+        <p>
+          <button
+            type="button"
+            onClick={() => {
+              forkFrom.value = step.key;
+              go(addressOf(threadId.value ?? "", "steer"));
+            }}
+          >
+            Fork after this step…
+          </button>
+        </p>
+      )}
       {isOpen.value && <Changes before={step.before?.values ?? {}} after={step.after.values} />}
     </details>
   );

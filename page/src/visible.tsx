@@ -46,6 +46,12 @@ function unpiled(text: string): Piece[] {
     .map((part) => (MARKS.test(part) ? { text: `${[...part].length} marks`, title: "Marks on one letter" } : { text: part }));
 }
 
+/** Write what is invisible or reorders in a JSON text as its escapes, for a field in which a person edits it. */
+export function escapedHidden(json: string): string {
+  const escape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return [...json].map((char) => (HIDDEN.test(char) ? char.split("").map(escape).join("") : char)).join("");
+}
+
 function alikeIn(text: string): Set<number> {
   const found = new Set<number>();
   if (!ALIKE.test(text)) return found;

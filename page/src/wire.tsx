@@ -41,6 +41,12 @@ export function Wire() {
   );
 }
 
+/** Open a call, and let it get the focus once it is drawn. */
+export function openCall(id: string): void {
+  open(id, true);
+  wanted.value = id;
+}
+
 function open(id: string, isOpen: boolean): void {
   if (opened.value.has(id) === isOpen) return;
   const next = new Set(opened.value);

@@ -12,7 +12,9 @@ from starlette.types import ASGIApp
 from restgpt.server.access import AccessCheck
 from restgpt.server.operation_schema import schema_routes
 from restgpt.server.page import OPEN_PATHS, page_routes
+from restgpt.server.recipe import recipe_routes
 from restgpt.server.token import TokenCheck
+from restgpt.server.undo import undo_routes
 from restgpt.server.wire import wire_routes
 from restgpt.tools.network.authority import web_origin_of
 from restgpt.tools.settings import ServerAccess
@@ -47,4 +49,4 @@ class GuardedApp(Starlette):
         return AccessCheck(answered, access)
 
 
-app = GuardedApp(routes=[*schema_routes(), *wire_routes(), *page_routes()])
+app = GuardedApp(routes=[*schema_routes(), *wire_routes(), *undo_routes(), *recipe_routes(), *page_routes()])

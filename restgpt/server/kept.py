@@ -1,7 +1,7 @@
 """What the server keeps of a thread, for routes of our own: its state, and items of the store, read in the process."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from langgraph.store.base import BaseStore
@@ -12,7 +12,7 @@ from langgraph_sdk.schema import SearchItemsResponse
 
 from restgpt.calling.journal.journal import Journal
 from restgpt.tools.errors import RestgptError
-from restgpt.tools.response.store import NAMESPACE, Body, ResponseStore, UnknownHandleError
+from restgpt.tools.response.store import NAMESPACE, Body, ResponseStore
 
 PAGE = 500
 """How many items of the store are asked for at once."""
@@ -79,22 +79,28 @@ def _detail(error: APIStatusError) -> str:
 
 async def kept_body(kept: Kept, handle: str) -> Body:
     """Return the body of an answer; raises `UnknownHandleError`."""
+    return ResponseStore(await kept_bodies(kept, [handle])).open(handle)
+
+
+async def kept_bodies(kept: Kept, handles: Iterable[str]) -> BaseStore:
+    """Return a store with copies of the bodies of answers, as far as they are still kept."""
     store = InMemoryStore()
-    about = await kept.item(NAMESPACE, handle)
-    if about is None:
-        raise UnknownHandleError("The answer is not kept any more.")
-    for key in [handle, *(f"{handle}.{number}" for number in range(about["pieces"]))]:
-        _put(store, NAMESPACE, key, about if key == handle else await kept.item(NAMESPACE, key))
-    return ResponseStore(store).open(handle)
+    for handle in handles:
+        about = await kept.item(NAMESPACE, handle)
+        _put(store, NAMESPACE, handle, about)
+        for number in range(about["pieces"] if about else 0):
+            key = f"{handle}.{number}"
+            _put(store, NAMESPACE, key, await kept.item(NAMESPACE, key))
+    return store
 
 
-async def kept_changes(kept: Kept, thread: str) -> dict[str, dict[str, Any]]:
-    """Return the changes of a thread that were sent or about to be, by the ids of their entries in the journal."""
+async def kept_journal(kept: Kept, thread: str) -> Journal:
+    """Return a copy of the journal of a thread."""
     store = InMemoryStore()
     journal = Journal(store, thread)
     for key, value in (await kept.items(journal.namespace)).items():
         _put(store, journal.namespace, key, value)
-    return {entry["id"]: entry for entry in journal.entries()}
+    return journal
 
 
 def _put(store: BaseStore, namespace: tuple[str, ...], key: str, value: Mapping[str, Any] | None) -> None:

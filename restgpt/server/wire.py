@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from restgpt.calling.journal.journal import entry_id
 from restgpt.nodes.run.resources import Resources
-from restgpt.server.kept import Kept, ServerKept, kept_body, kept_changes
+from restgpt.server.kept import Kept, ServerKept, kept_body, kept_journal
 from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.redaction import Redactor
@@ -42,7 +42,7 @@ def wire_routes(kept: Kept | None = None, resources: Callable[[], Resources] | N
         thread = request.query_params.get("thread", "")
         try:
             values = await store.values(thread)
-            changes = await kept_changes(store, thread)
+            changes = {entry["id"]: entry for entry in (await kept_journal(store, thread)).entries()}
             calls = await run_in_threadpool(_shown_calls, values, changes, opened())
         except (RestgptError, SpecError) as error:
             return JSONResponse({"detail": str(error)}, 404)
@@ -68,12 +68,13 @@ def wire_routes(kept: Kept | None = None, resources: Callable[[], Resources] | N
 
 
 def _calls(values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the newest record of each call of a thread, with its turn, in the order in which they were planned."""
+    """Return the newest record of each call of a thread, with turn and task, in the order of planning."""
     found: dict[str, dict[str, Any]] = {}
     for step in values.get("steps") or ():
-        found |= {record["id"]: {**record, "turn": step["turn"]} for record in step["requests"]}
+        found |= {record["id"]: {**record, "turn": step["turn"], "task": step["task"]} for record in step["requests"]}
     for record in values.get("requests") or ():
-        found[record["id"]] = {**record, "turn": found.get(record["id"], values).get("turn")}
+        place = found.get(record["id"], values)
+        found[record["id"]] = {**record, "turn": place.get("turn"), "task": place.get("task")}
     return list(found.values())
 
 
@@ -97,6 +98,7 @@ def _shown_call(
     return {
         **shown,
         "turn": call["turn"],
+        "task": call["task"],
         "arguments": redactor.json(call["arguments"], by_name=True),
         "provenance": call.get("provenance", []),
         "request": change["request"] if change else _built(call, resources, redactor),

@@ -31,7 +31,7 @@ def test_studio_finds_the_assistant_with_its_schemas_and_described_settings(plat
 def test_every_graph_of_langgraph_json_is_served_with_its_description(platform: Platform) -> None:
     graphs = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))["graphs"]
     assert platform.served() == {name: graph["description"] for name, graph in graphs.items()}
-    assert graphs.keys() == {"restgpt", "openfunctions"}
+    assert graphs.keys() == {"restgpt", "openfunctions", "undo"}
 
 
 def test_the_schema_offers_the_apis_that_are_configured_at_that_time(platform: Platform) -> None:

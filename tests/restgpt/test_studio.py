@@ -46,7 +46,7 @@ def test_without_an_api_the_server_works_on_the_simulated_board_and_says_so(newc
 
 @pytest.mark.slow
 def test_the_baselines_are_served_on_request(newcomer: Platform) -> None:
-    assert newcomer.served().keys() == {"restgpt", "openfunctions"} | BASELINES
+    assert newcomer.served().keys() == {"restgpt", "openfunctions", "undo"} | BASELINES
     done = newcomer.client.assistants.get_graph("reflexion")
     assert "judge" in {node["id"] for node in done["nodes"]}
 
@@ -67,7 +67,7 @@ def test_the_server_ends_with_the_command(tmp_path: Path) -> None:
 
 def test_the_list_with_the_baselines_has_all_of_the_default_list() -> None:
     default, everything = graphs_of("langgraph.json"), graphs_of("langgraph.baselines.json")
-    assert default.keys() == {"restgpt", "openfunctions"}
+    assert default.keys() == {"restgpt", "openfunctions", "undo"}
     assert {name: everything[name] for name in default} == default
     assert everything.keys() - default.keys() == BASELINES
 

@@ -15,6 +15,7 @@ HOSTILE = "Create a project with a strange name"
 LARGE = "Add a task with long notes to project 1"
 EXACT = "Set the hours of task 101 to a large number"
 COPY = "Give the second task of the list one more hour"
+REPAIR = "Create a project named Shed and tell its number"
 SLOW = "Count the tasks slowly"
 BROKEN = "Ask a model that is out of order"
 
@@ -44,8 +45,16 @@ task = find_tasks()["items"][1]
 update_task(task_id=task["id"], body={"hours": task["hours"] + 1})
 print("It has one more.")
 """,
+    REPAIR: """
+made = create_project(body={"name": "Shed"})
+print("Its number is", made["id"] // (made["id"] - made["id"]))
+""",
     SLOW: "stop(find_tasks()['total'])",
 }
+REPAIRED = """
+made = create_project(body={"name": "Shed"})
+print("Its number is", made["id"])
+"""
 
 
 @dataclass
@@ -60,6 +69,8 @@ class PageScript:
         asked = max(CODES | {BROKEN: ""}, key=lambda instruction: request.text.rfind(f"Instruction: {instruction}"))
         if asked == BROKEN:
             return Refusal(400, "The model is out of order.")
+        if asked == REPAIR and "ZeroDivisionError" in text:
+            return program(REPAIRED.strip())
         if "<result-" in text or "rejected" in text:
             if asked == SLOW:
                 self.gate.wait(60)

@@ -1,0 +1,151 @@
+"""The undo of a thread as a graph of a LangGraph server: drafts reversals, asks about each, sends and notes them."""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, NotRequired
+
+from langchain_core.messages import AnyMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.channels import EphemeralValue
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from restgpt.calling.call import succeeded
+from restgpt.calling.journal.journal import Journal
+from restgpt.calling.record import CallRecord
+from restgpt.calling.undo.reversal import reversals, settle_reversals, undo_thread_id
+from restgpt.graph.build import approval_node, sender_node
+from restgpt.graph.calls import CallsState, after_decisions, calls_input
+from restgpt.graph.channels import Checked
+from restgpt.graph.node import node_of
+from restgpt.graph.routes import after_sender
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.text import Text
+from restgpt.tools.durable_graph import DurableGraph
+from restgpt.tools.errors import StoppingError
+from restgpt.tools.served_graph import ServedGraph
+from restgpt.tools.thread_pool import on_loop, run_in_threads
+
+NOTHING = "There is nothing to undo."
+
+Node = Callable[..., dict[str, Any]]
+
+
+class WrongUndoThreadError(StoppingError):
+    """An undo runs in another thread than the one of its own, whose journal keeps each reversal from being sent twice.
+
+    Raised before anything is sent.
+    """
+
+    def __init__(self, thread: str) -> None:
+        super().__init__(
+            f"The changes of a thread are undone in a thread of its own, which is {undo_thread_id(thread)} for this "
+            "one. Run the undo there. Nothing was sent."
+        )
+
+
+class UndoInput(TypedDict, total=False):
+    """The thread whose changes are undone, and how many of them, the newest ones; without a number, all."""
+
+    thread: str
+    changes: Annotated[Any, EphemeralValue]
+
+
+class UndoOutput(TypedDict, total=False):
+    """What was undone, in words."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    answer: str
+
+
+class UndoState(CallsState):
+    """The reversing calls, the thread whose changes they reverse, and what was said."""
+
+    thread: Annotated[str, Checked]
+    changes: NotRequired[Annotated[Any, EphemeralValue]]
+    messages: Annotated[list[AnyMessage], add_messages]
+    answer: Text
+
+
+UndoGraph = CompiledStateGraph[UndoState, Context, UndoInput, UndoOutput]
+
+
+def build_undo(resources: Resources | None = None, *, checkpointer: Any = None, store: Any = None) -> UndoGraph:
+    """Build the graph that undoes the changes of a thread, newest first; a person is asked about each reversal.
+
+    It runs in the thread `undo_thread_id(thread)`. Changes that cannot be reversed are left out.
+    """
+    opened = resources or Resources()
+    builder = StateGraph(UndoState, context_schema=Context, input_schema=UndoInput, output_schema=UndoOutput)
+    builder.add_node("open", node_of("open", _make_open(opened), opened))
+    builder.add_node("approval", approval_node(opened))
+    builder.add_node("sender", sender_node(opened))
+    builder.add_node("settle", node_of("settle", _make_settle(opened), opened))
+    builder.add_edge(START, "open")
+    builder.add_conditional_edges("open", _after_open, {"reversals": "approval", "nothing": "settle"})
+    builder.add_conditional_edges(
+        "approval", after_decisions, {"asked": "approval", "approved": "sender", "not approved": "settle"}
+    )
+    builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": "settle"})
+    builder.add_edge("settle", END)
+    run_in_threads(builder)
+    return DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name="Undo"))
+
+
+@on_loop
+def _after_open(state: UndoState) -> Literal["reversals", "nothing"]:
+    return "reversals" if state["requests"] else "nothing"
+
+
+def _make_open(resources: Resources) -> Node:
+    """Make the node that drafts the reversals of a thread."""
+
+    def opening(state: UndoState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+        run, thread = resources.open(runtime, config), state["thread"]
+        if run.thread != undo_thread_id(thread):
+            raise WrongUndoThreadError(thread)
+        found = reversals(Journal(run.store, thread), run.catalogue, steps=_number(state.get("changes")))
+        drafts = [item.draft for item in found if item.draft is not None]
+        number = int(state.get("round") or 0) + 1
+        said = {"type": "human", "content": f"Undo the changes of the thread {thread}."}
+        return {**calls_input(drafts, round_number=number), "turn": number, "messages": [said], "answer": ""}
+
+    return opening
+
+
+def _number(given: Any) -> int | None:
+    """Return how many changes to undo; None for all."""
+    return given if isinstance(given, int) and given > 0 else None
+
+
+def _make_settle(resources: Resources) -> Node:
+    """Make the node that notes in the journal of the thread what was undone, and says it."""
+
+    def settling(state: UndoState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+        run = resources.open(runtime, config)
+        records = [record for record in state["requests"] if record["round"] == state["round"]]
+        settle_reversals(Journal(run.store, state["thread"]), records)
+        answer = told(records)
+        return {"answer": answer, "messages": [{"type": "ai", "content": answer}]}
+
+    return settling
+
+
+def told(records: Sequence[CallRecord]) -> str:
+    """Return a line for each reversing call that says what became of it."""
+    return "\n".join(_line(record) for record in records) or NOTHING
+
+
+def _line(record: CallRecord) -> str:
+    if succeeded(record):
+        return f"{record['description']} Done."
+    if record["status"] == "sent":
+        return f"{record['description']} Not done: the API answered with status {record['response']['status']}."
+    return f"{record['description']} Not done: {record['note'] or 'it was not sent.'}"
+
+
+undo = ServedGraph.of(build_undo())
+"""The exported graph, as a LangGraph server loads it."""

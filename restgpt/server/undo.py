@@ -1,0 +1,53 @@
+"""What an undo of a thread would do, for the page: each change, and the request that would reverse it."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from restgpt.calling.journal.journal import Journal
+from restgpt.calling.undo.reversal import reversals, undo_thread_id
+from restgpt.nodes.run.resources import Resources
+from restgpt.server.kept import Kept, ServerKept, kept_journal
+from restgpt.specs import SpecError
+from restgpt.tools.errors import RestgptError
+
+PATH = "/debug/undo"
+
+
+def undo_routes(kept: Kept | None = None, resources: Callable[[], Resources] | None = None) -> list[Route]:
+    """Return the route `GET /debug/undo?thread=ID`."""
+    store = kept or ServerKept()
+    opened = resources or cache(Resources)
+
+    async def serve(request: Request) -> Response:
+        thread = request.query_params.get("thread", "")
+        try:
+            await store.values(thread)
+            journal = await kept_journal(store, thread)
+            changes = await run_in_threadpool(_preview, journal, opened())
+        except (RestgptError, SpecError) as error:
+            return JSONResponse({"detail": str(error)}, 404)
+        shown = {"thread": undo_thread_id(thread), "changes": changes}
+        return JSONResponse(shown, headers={"Cache-Control": "no-store"})
+
+    return [Route(PATH, serve, include_in_schema=False)]
+
+
+def _preview(journal: Journal, resources: Resources) -> list[dict[str, Any]]:
+    """Return the changes that were made and not undone, newest first, with their reversals or why there is none."""
+    catalogue = resources.catalogue(())
+    redactor = resources.redactor()
+    return [
+        {
+            "change": found.shown,
+            "reversal": None if found.draft is None else found.draft.request.shown(redactor),
+            "caution": "" if found.draft is None else found.draft.description,
+            "reason": found.reason,
+        }
+        for found in reversals(journal, catalogue)
+    ]

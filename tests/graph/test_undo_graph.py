@@ -1,0 +1,87 @@
+"""Guards the undo as a graph of a server: newest first, each once, only after approval, in a thread of its own."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from board import CALLS, Board, served_board
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
+
+from restgpt.calling.undo.reversal import undo_thread_id
+from restgpt.graph.build import build_graph
+from restgpt.graph.undo import NOTHING, UndoGraph, WrongUndoThreadError, build_undo
+from restgpt.lab.kit.errand import ErrandModel, board_errand
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
+
+THREAD = "errand-1"
+CONFIG: Any = {"configurable": {"thread_id": undo_thread_id(THREAD)}}
+
+
+@pytest.fixture
+def board() -> Iterator[Board]:
+    with served_board() as served:
+        yield served
+
+
+@pytest.fixture
+def graph(board: Board) -> UndoGraph:
+    """The undo over a store in which the errand has made four changes."""
+    errand, store = board_errand(), InMemoryStore()
+    resources = Resources([board.api], model=ErrandModel.over(errand), defaults=Context(**CALLS))
+    agent: Any = build_graph(resources=resources, checkpointer=InMemorySaver(), store=store)
+    options = {"code": False, "writes": "allow"}
+    agent.invoke({"instruction": errand.instruction}, {"configurable": {"thread_id": THREAD}}, context=options)
+    assert len(changes(board)) == 4
+    return build_undo(resources, checkpointer=InMemorySaver(), store=store)
+
+
+def changes(board: Board) -> list[str]:
+    return [call for call in board.calls() if not call.startswith("GET")]
+
+
+def undo(graph: UndoGraph, decision: str = "approve", **given: Any) -> Any:
+    """Run the undo and decide all its questions in one way."""
+    result: Any = graph.invoke({"thread": THREAD, **given}, CONFIG)
+    while pauses := result.get("__interrupt__"):
+        one = {"type": decision} if decision == "approve" else {"type": decision, "message": "No."}
+        result = graph.invoke(Command(resume={"decisions": [one] * len(pauses[0].value["action_requests"])}), CONFIG)
+    return result
+
+
+def test_changes_go_back_newest_first_and_only_after_approval(board: Board, graph: UndoGraph) -> None:
+    paused: Any = graph.invoke({"thread": THREAD}, CONFIG)
+    assert len(paused["__interrupt__"][0].value["action_requests"]) == 4
+    assert len(changes(board)) == 4
+    done = undo(graph)
+    assert changes(board)[4:] == [
+        "PATCH /projects/{project_id} 200",
+        "DELETE /tasks/{task_id} 204",
+        "DELETE /tasks/{task_id} 204",
+        "DELETE /projects/{project_id} 204",
+    ]
+    assert [line.endswith("Done.") for line in done["answer"].splitlines()] == [True] * 4
+
+
+def test_what_was_undone_is_not_undone_again(board: Board, graph: UndoGraph) -> None:
+    assert "PATCH" in undo(graph, changes=1)["answer"]
+    assert changes(board)[4:] == ["PATCH /projects/{project_id} 200"]
+    undo(graph)
+    assert len(changes(board)) == 8
+    assert undo(graph)["answer"] == NOTHING
+    assert len(changes(board)) == 8
+
+
+def test_a_rejected_reversal_can_be_asked_for_again(board: Board, graph: UndoGraph) -> None:
+    assert "Not done: The user rejected it. No." in undo(graph, "reject", changes=1)["answer"]
+    assert len(changes(board)) == 4
+    assert undo(graph, changes=1)["answer"].endswith("Done.")
+    assert len(changes(board)) == 5
+
+
+def test_in_another_thread_nothing_is_undone(board: Board, graph: UndoGraph) -> None:
+    with pytest.raises(WrongUndoThreadError, match=undo_thread_id(THREAD)):
+        graph.invoke({"thread": THREAD}, {"configurable": {"thread_id": "another"}})
+    assert len(changes(board)) == 4
