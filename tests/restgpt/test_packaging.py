@@ -37,9 +37,7 @@ EXTRA_OF = {
     "restgpt/commands/serving/mcp.py": "mcp",
     "restgpt/mcp/": "mcp",
     # Only LangGraph's server loads it, which brings the package.
-    "restgpt/server/app.py": "dev",
-    "restgpt/server/operation_schema.py": "dev",
-    "restgpt/server/page.py": "dev",
+    "restgpt/server/": "dev",
     "specs/search/vectors.py": "embeddings",
     "tools/sandbox/extras/monty.py": "sandbox-monty",
     "tools/sandbox/extras/wasi.py": "sandbox-wasi",
