@@ -99,6 +99,12 @@ class _Server(ThreadingHTTPServer):
             with self._changed:
                 self._idle.discard(connection)
 
+    def shutdown(self) -> None:
+        """Stop accepting: the end of listening wakes the thread that serves, where the system allows it (Linux)."""
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        super().shutdown()
+
     def server_close(self) -> None:
         """Free the port, and end the waiting for requests that never come, which would leave threads and sockets."""
         super().server_close()

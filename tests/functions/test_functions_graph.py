@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
+from loopback import Handler, served
 from scripted import Reply, ScriptedModel
 
 from restgpt.functions.context import FunctionContext
@@ -360,44 +359,25 @@ def test_text_without_a_call_is_a_question_or_a_refusal() -> None:
     assert run(["None of them fits."], "Book a flight", prompting="v2")["outcome"] == "refuse"
 
 
-class Completions(BaseHTTPRequestHandler):
+class Completions(Handler):
     """A completions endpoint that answers every prompt with one call and keeps what it was asked."""
 
     asked: list[dict[str, Any]] = []  # noqa: RUF012
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = json.loads(self.body())
         self.asked.append({"path": self.path, **body})
         choice = {"text": ' weather.get(city="Oslo", days=2)', "index": 0, "finish_reason": "stop"}
         usage = {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}
-        answer = {
-            "id": "1",
-            "object": "text_completion",
-            "created": 1,
-            "model": "m",
-            "choices": [choice],
-            "usage": usage,
-        }
-        data = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *args: Any) -> None:
-        pass
+        envelope = {"id": "1", "object": "text_completion", "created": 1, "model": "m"}
+        self.answer({**envelope, "choices": [choice], "usage": usage})
 
 
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Completions)
-    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/v1"
-    monkeypatch.setenv("OPENAI_BASE_URL", url)
-    yield url
-    server.shutdown()
-    server.server_close()
+    with served(Completions) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
+        yield f"{url}/v1"
 
 
 @pytest.mark.usefixtures("endpoint")

@@ -4,13 +4,12 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 from board import CALLS
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.sqlite import SqliteStore
+from loopback import Handler, served
 from roles import by_role, call, end, plan, select
 
 from restgpt.graph.build import build_graph
@@ -37,21 +36,12 @@ BODY = json.dumps({"records": RECORDS}).encode()
 def archive() -> Iterator[str]:
     """Serve an API with one response of five megabytes; yields its base URL."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
-            """Log nothing."""
-
+    class Large(Handler):
         def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(BODY)))
-            self.end_headers()
-            self.wfile.write(BODY)
+            self.answer(BODY)
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with served(Large) as url:
+        yield url
 
 
 def stored(path: Path, tables: tuple[str, ...]) -> int:

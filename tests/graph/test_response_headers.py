@@ -3,12 +3,11 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 from board import CALLS
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
+from loopback import Handler, served
 from roles import by_role, call, end, plan, prompts_of, select
 
 from restgpt.graph.build import build_graph
@@ -36,31 +35,16 @@ DOCUMENT = {
 def notes() -> Iterator[str]:
     """Serve notes that are created with 201 and have an ETag; yields the base URL."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
-            """Log nothing."""
-
+    class Notes(Handler):
         def do_GET(self) -> None:
-            body = json.dumps({"text": "milk"}).encode()
-            self.send_response(200)
-            self.send_header("ETag", '"v17"')
-            self.send_header("Set-Cookie", "session=5")
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.answer({"text": "milk"}, ETag='"v17"', Set_Cookie="session=5")
 
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            self.send_response(201)
-            self.send_header("Location", "/notes/n-81")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self.body()
+            self.answer(b"", 201, Location="/notes/n-81")
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with served(Notes) as url:
+        yield url
 
 
 def test_results_have_the_place_of_what_was_made_and_the_version_of_what_was_read() -> None:

@@ -9,9 +9,7 @@ import time
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from urllib.parse import quote
 
@@ -22,6 +20,7 @@ from cli import Cli
 from langchain_core.outputs import ChatResult
 from langgraph.store.base import Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
+from loopback import Handler, served
 from requests.adapters import BaseAdapter
 
 from restgpt.commands.history.thread import ThreadRecord, Threads
@@ -95,12 +94,11 @@ def echo_server(way: str, at: int) -> Iterator[str]:
     """A server that echoes each request, and from its nth request on does so with a fault."""
     count = [0]
 
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
-            """Log nothing."""
+    class Echo(Handler):
+        protocol_version = "HTTP/1.0"
 
         def do_GET(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.body()
             count[0] += 1
             echoed = {"id": 1, "url": self.path, "headers": dict(self.headers), "secrets": SECRETS, "name": "Ivy"}
             body = json.dumps({**echoed, "basic": base64.b64encode(f"x:{BEARER}".encode()).decode()}).encode()
@@ -121,11 +119,8 @@ def echo_server(way: str, at: int) -> Iterator[str]:
 
         do_POST = do_PUT = do_DELETE = do_GET
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with served(Echo) as url:
+        yield url
 
 
 def settings(home: Path) -> Settings:

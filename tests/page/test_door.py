@@ -3,14 +3,13 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from browser import AGENT, TOKEN, Tab, axe_findings, new_tab
 from langgraphserver import Platform
+from loopback import Handler, Server
 from pagescript import CREATE, READ, THREE
 from playwright.sync_api import Browser, expect
 
@@ -59,26 +58,12 @@ def test_elsewhere_the_page_asks_for_the_token_once_and_sends_it_as_a_header(out
 def foreign_site(html: str) -> Iterator[int]:
     """Serve one page to everybody, and give its port."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: Any) -> None:
-            """Log nothing."""
-
+    class Page(Handler):
         def do_GET(self) -> None:
-            body = html.encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.answer(html.encode(), 200, "text/html")
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-    try:
+    with Server(Page) as server:
         yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 ATTACK = """<!doctype html><script type="module">

@@ -5,9 +5,7 @@ import logging
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -16,6 +14,7 @@ import pytest
 import typer.main
 from chatserver import ChatServer
 from cli import TOY, Cli, at
+from loopback import Handler, served
 
 import restgpt
 from restgpt.cli import app
@@ -78,22 +77,16 @@ def test_a_document_without_fault_passes_the_lint(cli: Cli) -> None:
 def test_the_lint_of_a_broken_document_ends_and_fetches_nothing(cli: Cli, tmp_path: Path) -> None:
     asked: list[str] = []
 
-    class Listener(BaseHTTPRequestHandler):
+    class Listener(Handler):
         def do_GET(self) -> None:
             asked.append(self.path)
             self.send_error(404)
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Log nothing."""
-
     path = tmp_path / "small.yaml"
-    with ThreadingHTTPServer(("127.0.0.1", 0), Listener) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        elsewhere = f"http://127.0.0.1:{server.server_port}/response.json"
-        responses = f'{{"200": {{$ref: "{elsewhere}"}}, "404": {{$ref: "#/nowhere"}}}}'
+    with served(Listener) as url:
+        responses = f'{{"200": {{$ref: "{url}/response.json"}}, "404": {{$ref: "#/nowhere"}}}}'
         path.write_text(YAML.replace('{"200": {description: ok}}', responses))
         problems = cli("api", "show", str(path), "--lint", "--json").document["problems"]
-        server.shutdown()
     assert "/paths/~1things/post/responses/404" in [problem["pointer"] for problem in problems]
     assert asked == []
 

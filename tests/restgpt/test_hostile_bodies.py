@@ -163,9 +163,14 @@ def echo() -> Iterator[EchoServer]:
         yield server
 
 
+@pytest.mark.parametrize("examples", [2, pytest.param(12, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("surface", SURFACES)
 def test_no_body_breaks_a_surface_repeats_a_change_or_shows_the_key(
-    surface: str, echo: EchoServer, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    surface: str,
+    examples: int,
+    echo: EchoServer,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("RESTGPT_AUTH_KEY", KEY)
     monkeypatch.delenv("RESTGPT_MODEL", raising=False)
@@ -176,7 +181,7 @@ def test_no_body_breaks_a_surface_repeats_a_change_or_shows_the_key(
     @example(body="an id of digits", kind="application/json", status=201, location="http://[bad/")
     @example(body=ODD[2], kind="application/json", status=200, location=LOOKALIKE)
     @settings(
-        max_examples=12,
+        max_examples=examples,
         deadline=None,
         derandomize=True,
         database=None,

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from threading import Lock
 from types import TracebackType
 from typing import Any
 
+from loopback import Handler, Server
 from roles import ROLES
 
 
@@ -80,19 +80,17 @@ class ChatServer:
         self.requests: list[ChatRequest] = []
         self._lock = Lock()
         self.use(script)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+        self._server = Server(_handler(self))
+        self.url = f"{self._server.url}/v1"
 
     def __enter__(self) -> "ChatServer":
-        Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        self._server.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.__exit__()
 
     def use(self, script: Iterable[Reply] | Script) -> None:
         """Replace the script and clear the recorded requests; clients keep their connections."""
@@ -121,45 +119,26 @@ def _text(content: Any) -> str:
     return str(content or "")
 
 
-def _handler(chat: ChatServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Log nothing."""
-
+def _handler(chat: ChatServer) -> type[Handler]:
+    class Chat(Handler):
         def do_GET(self) -> None:
             if self.path != "/v1/models":
-                self._send(404, {"error": {"message": "there is no such page"}})
+                self.answer({"error": {"message": "there is no such page"}}, 404)
                 return
-            self._send(200, {"object": "list", "data": [{"id": chat.model, "object": "model"}]})
+            self.answer({"object": "list", "data": [{"id": chat.model, "object": "model"}]})
 
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = json.loads(self.body())
             reply = chat.reply(ChatRequest(body))
             if isinstance(reply, Refusal):
-                self._send(reply.status, {"error": {"message": reply.message, "type": "scripted"}})
+                self.answer({"error": {"message": reply.message, "type": "scripted"}}, reply.status)
             elif body.get("stream"):
-                self._stream(_chunks(body, reply))
+                events = [json.dumps(chunk) for chunk in _chunks(body, reply)] + ["[DONE]"]
+                self.answer("".join(f"data: {event}\n\n" for event in events).encode(), 200, "text/event-stream")
             else:
-                self._send(200, _completion(body, reply))
+                self.answer(_completion(body, reply))
 
-        def _send(self, status: int, value: Any) -> None:
-            self._write(status, "application/json", json.dumps(value).encode())
-
-        def _stream(self, chunks: list[dict[str, Any]]) -> None:
-            events = [json.dumps(chunk) for chunk in chunks] + ["[DONE]"]
-            self._write(200, "text/event-stream", "".join(f"data: {event}\n\n" for event in events).encode())
-
-        def _write(self, status: int, media_type: str, content: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", media_type)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-    return Handler
+    return Chat
 
 
 PIECE = 7

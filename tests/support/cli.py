@@ -7,9 +7,11 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from restgpt.cli import app
@@ -41,8 +43,15 @@ class Cli:
 
     def __call__(self, *arguments: str, stdin: str | None = None) -> Ran:
         """Run a command; an unexpected error is raised unchanged."""
-        result = CliRunner().invoke(app, list(arguments), input=stdin, catch_exceptions=False)
-        return Ran(result.exit_code, result.stdout, result.stderr)
+        with CliRunner().isolation(input=stdin) as (out, err, _):
+            code: Any = 0
+            try:
+                _command().main(args=list(arguments), prog_name="restgpt")
+            except SystemExit as ended:
+                code = ended.code or 0
+            sys.stdout.flush()
+            sys.stderr.flush()
+            return Ran(code, *(stream.getvalue().decode("utf-8", "replace") for stream in (out, err)))
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
         """Start a command in its own process, with the environment of the test."""
@@ -65,6 +74,12 @@ class Cli:
                 read = found + len(prompt.encode())
         os.close(ours)
         return started.wait(), said.decode()
+
+
+@cache
+def _command() -> Any:
+    """The commands as Typer makes them of `app`, once: that takes longer than most commands."""
+    return get_command(app)
 
 
 def _read(terminal: int) -> bytes:

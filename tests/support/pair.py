@@ -3,18 +3,16 @@
 A third one has a table of all letters.
 """
 
-import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
+from loopback import Handler, served
 from scripted import ScriptedModel
 
 from restgpt.graph.build import Graph, build_graph
@@ -189,32 +187,13 @@ def served_pair() -> Iterator[Pair]:
 
 @contextmanager
 def _served(answer: Any, log: list[str]) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def _answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length") or 0)).decode("utf-8", "replace")
-            log.append(f"{self.requestline}\n{self.headers}\n{body}")
+    class Logging(Handler):
+        def do_GET(self) -> None:
+            log.append(f"{self.requestline}\n{self.headers}\n{self.body().decode('utf-8', 'replace')}")
             parts = urlsplit(self.path)
-            data = json.dumps(answer(self.command, parts.path, parse_qs(parts.query))).encode()
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            self.answer(answer(self.command, parts.path, parse_qs(parts.query)))
 
-        do_GET = do_POST = do_PUT = do_DELETE = _answer
+        do_POST = do_PUT = do_DELETE = do_GET
 
-        def log_message(self, *_: object) -> None:
-            """Requests are noted in the log."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with served(Logging) as url:
+        yield url

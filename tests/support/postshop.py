@@ -1,12 +1,12 @@
 """A shop whose every operation is a POST: its document, and a server on loopback that notes each request."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from loopback import Handler, served
 
 from restgpt.specs import Api, load_api
 
@@ -97,30 +97,11 @@ class PostShop:
 def served_shop() -> Iterator[PostShop]:
     """Serve the shop until the block ends."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
+    class Till(Handler):
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or b"{}")
-            status, value = shop.answer(self.path, body)
-            data = json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            status, value = shop.answer(self.path, json.loads(self.body() or b"{}"))
+            self.answer(value, status)
 
-        def log_message(self, *_: Any) -> None:
-            """Print nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    shop = PostShop(f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with served(Till) as url:
+        shop = PostShop(url)
         yield shop
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

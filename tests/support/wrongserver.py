@@ -4,9 +4,9 @@ import gzip
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
+
+from loopback import Handler, served
 
 PAGE = b"<!DOCTYPE html><html><body>It works!</body></html>"
 DEEP = b"[" * 100_000
@@ -112,20 +112,14 @@ UNFIT = {
 def wrong_server(answer: bytes) -> Iterator[str]:
     """Serve the answer on loopback; the value is the address."""
 
-    class Handler(BaseHTTPRequestHandler):
-        disable_nagle_algorithm = True
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Log nothing."""
+    class Wrong(Handler):
+        protocol_version = "HTTP/1.0"
 
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.body()
             self.wfile.write(answer)
 
         do_GET = do_POST
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-        server.shutdown()
+    with served(Wrong) as url:
+        yield f"{url}/v1"

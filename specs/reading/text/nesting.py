@@ -30,7 +30,10 @@ def is_too_deep(data: "bytes | msgspec.Raw") -> bool:
         # Some text holds brackets, so the texts are found one by one, which is ten times slower.
         brackets = _TEXT.sub(b"", structure)
     for _ in range(MAX_DEPTH):
-        brackets = brackets.replace(b"[]", b"")
+        rest = brackets.replace(b"[]", b"")
+        if len(rest) == len(brackets):
+            break
+        brackets = rest
     # Whatever closes nothing is no level of its own.
     return b"[" in brackets
 

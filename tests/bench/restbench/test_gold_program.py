@@ -7,6 +7,7 @@ from contextlib import redirect_stdout
 from typing import Any
 
 import pytest
+from breadth import few
 
 from restgpt.bench.restbench.check import is_question
 from restgpt.bench.restbench.gold_program import Writer, code_of, variables_of
@@ -133,7 +134,7 @@ def program_of(task: Task, world: World[Any]) -> str:
     return whole_program(script, [by_shape[shape(step.operation)] for step in task.steps])
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", few([0, 1, 2], 1))
 @pytest.mark.parametrize("name", NAMES)
 def test_every_computed_report_is_right(name: str, seed: int) -> None:
     world = open_world(name, seed=seed)

@@ -264,6 +264,7 @@ def test_a_failed_instruction_leaves_no_checkpoint(board: Board) -> None:
     assert threads(found) == 0
 
 
+@pytest.mark.slow
 def test_of_many_instructions_that_wait_the_newest_are_kept(board: Board) -> None:
     model = by_role({"express": [program(MAKE)] * (MOST_WAITING + 2)})
     found: Any = create_openapi_agent(

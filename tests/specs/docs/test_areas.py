@@ -85,6 +85,7 @@ def test_a_tag_cannot_add_lines_or_grow_without_bound() -> None:
     assert areas(found.operations, most=300) == f"one # two, {'x' * 39}…"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_tagged", [True, False])
 def test_a_hundred_thousand_operations_give_a_short_list(is_tagged: bool) -> None:
     operations = api([("/api/v1/users/{id}", []), ("/api/v1/groups", [])]).operations

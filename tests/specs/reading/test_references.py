@@ -1,14 +1,14 @@
 """Guards references: deep, encoded, circular, external and broken ones, and properties that only look like them."""
 
 import json
-import threading
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from loopback import Server
 
 from restgpt.specs import Api, BrokenReference, load_api
 from restgpt.specs.docs.documentation import documentation
@@ -186,9 +186,7 @@ def test_an_external_reference_is_not_followed_to_another_host(folder: Path) -> 
         def log_message(self, format: str, *args: object) -> None:
             return
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Pages, directory=str(folder))) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        api = load_api(f"http://127.0.0.1:{server.server_port}/api.json", allow_external=True)
+    with Server(partial(Pages, directory=str(folder))) as server:
+        api = load_api(f"{server.url}/api.json", allow_external=True)
         problems = str(api.operations[0].problems)
-        server.shutdown()
     assert "another host" in problems

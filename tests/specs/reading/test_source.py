@@ -1,6 +1,5 @@
 """Guards that any spelling of a document is read: encodings, YAML 1.2, files, addresses; and nothing secret is said."""
 
-import http.server
 import json
 import socket
 import subprocess
@@ -10,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from loopback import Handler, served
 from wire.raw import DRIPPED, drip, raw_server
 
 from restgpt.specs import SpecError, load_api
@@ -158,7 +158,9 @@ def test_an_impossible_path_is_no_document(source: str) -> None:
         load_api(source)
 
 
-class Pages(http.server.BaseHTTPRequestHandler):
+class Pages(Handler):
+    protocol_version = "HTTP/1.0"
+
     """Serves one document, and redirects: `/to/ADDRESS` leads to that address."""
 
     def do_GET(self) -> None:
@@ -180,17 +182,11 @@ class Pages(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: object) -> None:
-        return
-
 
 @pytest.fixture
 def site() -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    yield f"127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
+    with served(Pages) as url:
+        yield url.removeprefix("http://")
 
 
 PATIENCE_S = 60

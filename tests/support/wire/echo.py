@@ -1,9 +1,8 @@
 """A loopback server that notes every request byte for byte and answers with scripted replies."""
 
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from loopback import Handler, Server
 from wire.case import Arrived, Canned
 
 
@@ -11,21 +10,19 @@ class EchoServer:
     """Serves while it is entered; `script` sets the coming replies, the last of which repeats."""
 
     def __init__(self) -> None:
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self._server = _Server(_Handler)
 
     def __enter__(self) -> "EchoServer":
-        self._thread.start()
+        self._server.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.__exit__()
 
     @property
     def url(self) -> str:
         """The address of the server."""
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return self._server.url
 
     def script(self, replies: Any) -> None:
         """Forget what arrived and set the replies to come."""
@@ -38,8 +35,7 @@ class EchoServer:
         return list(self._server.arrived)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
+class _Server(Server):
     arrived: list[Arrived]
     replies: list[Canned]
 
@@ -52,10 +48,7 @@ class _Server(ThreadingHTTPServer):
         """A client that goes away is part of some cases."""
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = -1
+class _Handler(Handler):
     server: _Server
 
     def handle_one_request(self) -> None:
@@ -103,6 +96,3 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
         self.close_connection = self.close_connection or canned.cut
-
-    def log_message(self, format: str, *args: object) -> None:
-        """The cases say what arrived."""

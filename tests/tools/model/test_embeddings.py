@@ -3,12 +3,11 @@
 import json
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from langchain_core.embeddings import Embeddings
+from loopback import Handler, served
 
 from restgpt.specs.search.vectors import EmbeddingError
 from restgpt.tools.model.embeddings import NamedEmbedder, vector_search
@@ -70,28 +69,19 @@ def test_a_failure_is_named_without_the_providers_text(tmp_path: Path, error: Ex
         assert KEY not in str(raised.value)
 
 
-class EmbeddingServer(BaseHTTPRequestHandler):
+class EmbeddingServer(Handler):
     """Answers with the length of each text as its vector, as local servers with OpenAI's HTTP API do."""
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        asked = json.loads(self.body())
         texts = asked["input"] if isinstance(asked["input"], list) else [asked["input"]]
         data = [{"index": at, "embedding": [float(len(text)), 1.0]} for at, text in enumerate(texts)]
-        body = json.dumps({"data": data, "model": asked["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}})
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def log_message(self, format: str, *args: object) -> None:
-        return
+        self.answer({"data": data, "model": asked["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}})
 
 
 def test_a_local_server_gets_texts_and_needs_no_key(tmp_path: Path) -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), EmbeddingServer) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        found = settings(tmp_path, OPENAI_BASE_URL=f"http://127.0.0.1:{server.server_port}/v1")
+    with served(EmbeddingServer) as url:
+        found = settings(tmp_path, OPENAI_BASE_URL=f"{url}/v1")
         embedder = NamedEmbedder("openai:some-local-model", found)
         assert embedder.embed_documents(["ab", "abcd"]) == [[2.0, 1.0], [4.0, 1.0]]
         assert embedder.embed_query("abc") == [3.0, 1.0]
-        server.shutdown()

@@ -3,11 +3,10 @@
 import os
 import subprocess
 import sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
+from loopback import Handler, Server
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from restgpt.lab.kit.port import held_port
@@ -20,27 +19,21 @@ class Collector:
     def __init__(self) -> None:
         received: list[tuple[str, bytes]] = []
 
-        class Handler(BaseHTTPRequestHandler):
-            def log_message(self, format: str, *args: object) -> None:
-                """Log nothing."""
-
+        class Traces(Handler):
             def do_POST(self) -> None:
-                received.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
-                self.send_response(200)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
+                received.append((self.path, self.body()))
+                self.answer(b"")
 
         self.received = received
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._server = Server(Traces)
+        self.url = self._server.url
 
     def __enter__(self) -> "Collector":
-        Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        self._server.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.__exit__()
 
     def requests(self) -> list[ExportTraceServiceRequest]:
         assert {path for path, _ in self.received} <= {"/v1/traces"}
