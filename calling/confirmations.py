@@ -59,7 +59,7 @@ class Confirmations:
             return
         entry = {
             "api": operation.api.name,
-            "base_url": _base_url(operation),
+            "base_url": base_url_of(operation),
             "name": operation.name,
             "operation": f"{operation.method} {operation.path}",
             "reason": reason,
@@ -88,13 +88,14 @@ def key_of(operation: Operation) -> str:
 
     The entry of `apis.yaml` is a part only if there is one, so other documents keep their confirmations.
     """
-    parts = [LAYOUT, operation.api.source, _base_url(operation), operation.method, operation.path, operation.digest]
+    parts = [LAYOUT, operation.api.source, base_url_of(operation), operation.method, operation.path, operation.digest]
     if operation.api.entry is not None:
         parts.append(operation.api.identity)
     return sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _base_url(operation: Operation) -> str:
+def base_url_of(operation: Operation) -> str:
+    """Return the base URL of an operation, or an empty text if its document names none."""
     try:
         return operation.base_url
     except SpecError:

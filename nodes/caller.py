@@ -25,6 +25,8 @@ from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.interface import interface
+from restgpt.specs.docs.signature import NOTED_MOST
+from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
 from restgpt.tools.model.errors import ModelReplyError, OutOfTimeError
@@ -154,6 +156,7 @@ def functions_of(run: Run, operations: Sequence[Operation], focus: str) -> str:
         most=budget,
         focus=focus,
         seen=partial(run.seen, focus=focus),
+        noted=run.noted,
         reads=run.rules.reads,
     )
 
@@ -326,7 +329,10 @@ def _prompt(
 def _documentation(run: Run, name: str, planned: Sequence[PlannedCall]) -> str:
     """Return the documentation of an operation; the purposes of the planned calls select the response fields."""
     purposes = " ".join(call["purpose"] for call in planned if call["operation"] == name)
-    return documentation(run.catalogue.operation(name), budget=run.context.documentation_budget, focus=purposes)
+    operation = run.catalogue.operation(name)
+    text = documentation(operation, budget=run.context.documentation_budget, focus=purposes)
+    noted = plain_text(run.noted(operation), NOTED_MOST)
+    return f"{text}\nNote: {noted}." if noted else text
 
 
 def _sub_task(state: CallerState) -> str:

@@ -239,6 +239,7 @@ def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: in
             most=most,
             focus=focus,
             seen=partial(run.seen, focus=focus),
+            noted=run.noted,
             reads=run.rules.reads,
         )
         for group in groups.values()

@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from restgpt.calling.call import seems_to_read
-from restgpt.nodes.programs.log import ProgramState
+from restgpt.nodes.programs.log import ProgramState, made_in_turn
 from restgpt.nodes.programs.program import advanced_program, is_running
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run
@@ -67,7 +67,7 @@ def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
         parsed: list[Request] = []
         for request in requests:
             if request["status"] == "sent":
-                run.learn(request)
+                run.learn(request, made_in_turn(state))
                 request = _with_headers(run, _parsed(run, request, parsed))
             parsed.append(request)
         update: dict[str, Any] = {"requests": parsed}

@@ -77,6 +77,12 @@ def entries(
             yield request, entry_of(run.session.responses, request, shown, positions.get(request["id"], ""))
 
 
+def made_in_turn(state: ProgramState) -> list[Request]:
+    """Return the requests of the turn so far, oldest first."""
+    earlier = (step["requests"] for step in state["steps"] if step["turn"] == state["turn"])
+    return [*(request for requests in earlier for request in requests), *state["requests"]]
+
+
 def _earlier(state: ProgramState) -> list[Request]:
     """Return the requests of earlier rounds of the current sub-task."""
     here = (state["turn"], state["task"])

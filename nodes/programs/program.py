@@ -16,7 +16,7 @@ from restgpt.calling.call import seems_to_read, succeeded
 from restgpt.nodes.dialogue.answer import ended
 from restgpt.nodes.programs.calls import MAX_PAGES, functions_of, maker
 from restgpt.nodes.programs.guard import changes_of, guard_of, stop_text, to_planner, told
-from restgpt.nodes.programs.log import Begun, ProgramState, entries, offered
+from restgpt.nodes.programs.log import Begun, ProgramState, entries, made_in_turn, offered
 from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.recipe_run import of_program
 from restgpt.nodes.state.records import Program, ProgramEnd, Request, Step, Writer, spent_since
@@ -163,7 +163,7 @@ def _advanced(run: Run, state: ProgramState) -> dict[str, Any]:
         return _closed(run, state, requests, over, end="budget")
     for request in requests:
         if request["status"] == "sent":
-            run.learn(request)
+            run.learn(request, made_in_turn(state))
     requests = _read(requests)
     found = _run(run, state, program, requests)
     taken = {**program["taken"], **found.taken}

@@ -78,8 +78,8 @@ class Context(BaseModel):
     )
     learned_shapes: bool = Field(
         default=True,
-        description="Keep the names and types of the fields of responses, without values, and show them in prompts "
-        "where the document lacks them.",
+        description="Keep the names and types of the fields of responses, without values, and which arguments servers "
+        "demand beyond their documents, and show both in prompts where the document lacks them.",
         json_schema_extra=_shown_at("planner", "caller"),
     )
     max_steps: int = Field(

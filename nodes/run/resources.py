@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -22,6 +22,7 @@ from langgraph.store.base import BaseStore
 from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.journal.claim import Claim
 from restgpt.calling.journal.journal import Journal
+from restgpt.calling.notes import Answered, Notes
 from restgpt.calling.policy import Rules
 from restgpt.calling.session import Session, Watch, unwatched
 from restgpt.calling.shapes import Shapes
@@ -265,6 +266,11 @@ class Run:
         return Shapes(self.store if self.context.learned_shapes else None)
 
     @property
+    def notes(self) -> Notes:
+        """What servers demand beyond their documents; there are no notes if the run's setting is off."""
+        return Notes(self.store if self.context.learned_shapes else None)
+
+    @property
     def rules(self) -> Rules:
         """The user's rules, and the reads that a person confirmed."""
         return Rules(self.resources.settings, self.context.writes, Confirmations(self.store))
@@ -335,14 +341,21 @@ class Run:
         """
         return self.shapes.seen(operation, focus=focus) or ""
 
-    def learn(self, request: Request) -> None:
+    def noted(self, operation: Operation) -> str:
+        """Return what the server of an operation demanded beyond the document; an empty text if nothing is known."""
+        return "; ".join(note.text for note in self.notes.of(operation))
+
+    def learn(self, request: Request, earlier: Iterable[Request] = ()) -> None:
         """Learn the shape of the response to a request, if it is a successful one with JSON of a moderate size.
 
-        Shapes are learned for a model, so without a reader none is.
+        Learn also which arguments made the difference to requests in `earlier` that the server refused. All this is
+        learned for a model, so without a reader nothing is.
         """
         response = request["response"]
         if not self.has_reader:
             return
+        same = (_answered(item) for item in earlier if item["operation"] == request["operation"] and item["response"])
+        self.notes.learn(self.catalogue.operation(request["operation"]), _answered(request), same)
         if not is_success(int(response.get("status", 0))) or response.get("kind") != "json" or response["truncated"]:
             return
         if response["size"] <= MOST_LEARNED:
@@ -351,6 +364,10 @@ class Run:
             except UnknownHandleError:
                 return
             self.shapes.learn(self.catalogue.operation(request["operation"]), body.value)
+
+
+def _answered(request: Request) -> Answered:
+    return Answered(request["arguments"], int(request["response"].get("status", 0)))
 
 
 def _checked(apis: Sequence[Api]) -> list[Api]:

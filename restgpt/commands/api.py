@@ -236,6 +236,49 @@ def forget_reads(
         terminal.answer(f"RestGPT asks about {len(found)} {'operation' if len(found) == 1 else 'operations'} again.")
 
 
+@api.command()
+def notes(
+    operation: Annotated[
+        str | None,
+        typer.Argument(help="Name or `METHOD /path` of the operation; all operations without it.", metavar="OPERATION"),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--api", help="Only the operations of this API, by its name.", metavar="NAME")
+    ] = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete these notes instead of only listing them.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List what servers demanded beyond their documents, as prompts show it with the operation, or delete it."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.calling.notes import Notes
+        from restgpt.graph.persistence import open_persistence
+        from restgpt.specs.api import slug
+        from restgpt.tools.settings import Settings
+
+        with open_persistence(Settings.from_env()) as persistence:
+            kept = Notes(persistence.store)
+            found = [
+                item
+                for item in kept.listed()
+                if operation in (None, item.name, item.operation) and (name is None or slug(name) == slug(item.api))
+            ]
+            for item in found if delete else ():
+                kept.forget(item)
+        terminal.document({"deleted" if delete else "notes": [item.to_json() for item in found]})
+        if delete:
+            terminal.answer(
+                f"The notes of {len(found)} {'operation' if len(found) == 1 else 'operations'} were deleted."
+            )
+            return
+        lines = [
+            f"{item.api} ({item.base_url}): {item.name}, {item.operation}: {note.text}"
+            for item in found
+            for note in item.notes
+        ]
+        terminal.answer("\n".join(lines) or "There are no notes.")
+
+
 ORIGINS = {
     "method": "by its method",
     "document": "by the document",

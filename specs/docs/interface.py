@@ -48,12 +48,13 @@ def interface(
     most: int = 150,
     focus: str = "",
     seen: Callable[[Operation], str] = lambda operation: "",
+    noted: Callable[[Operation], str] = lambda operation: "",
     reads: Callable[[Operation], bool] = seems_to_read,
 ) -> str:
     """Write operations as typed functions in about `budget` tokens of four characters, `most` for each.
 
-    `focus` are words whose fields come first; `seen` gives the learned shape of an operation's answers, `reads`
-    tells which operations read, or seem to.
+    `focus` are words whose fields come first; `seen` gives the learned shape of an operation's answers, `noted`
+    what its server demanded beyond the document, `reads` tells which operations read, or seem to.
     """
     shared = _shared(operations)
     types = _names(shared)
@@ -63,11 +64,11 @@ def interface(
 
     found = {item.document: Relevance(item.document, focus_of(focus)) for item in operations}
     # Once for each operation, because a store is asked for it, and a cut signature is written twice.
-    shapes = {id(operation): seen(operation) for operation in operations}
+    learned = {id(operation): (seen(operation), noted(operation)) for operation in operations}
 
     def written(operation: Operation, tokens: int) -> str:
         known = types.get(id(operation.document), {})
-        name, shape = name_of(operation), shapes[id(operation)]
+        name, (shape, note) = name_of(operation), learned[id(operation)]
         relevance = found[operation.document]
         rules = ruled[id(operation)]
         return signature(
@@ -75,6 +76,7 @@ def interface(
             name,
             budget=tokens + rules // TOKEN,
             seen=shape,
+            noted=note,
             types=known,
             relevance=relevance,
             reads=reads,

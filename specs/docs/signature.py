@@ -74,6 +74,8 @@ NAMES_MOST = 3
 RULES_PART = 2
 # Characters of the summary, of a parameter's description, and of one that states a rule; names before a shared one.
 SUMMARY_MOST, SUMMARY_LEAST, NOTE_MOST, RULE_NOTE, NAMED_MOST = 120, 40, 80, 160, 3
+# Characters of what a server demanded beyond the document.
+NOTED_MOST = 400
 # Characters for the enumerated values of a required and of an optional argument, from generous to few.
 VALUES_MOST = ((400, 400), (120, 60), (120, 30), (30, 12))
 # Names of fields that programs need, and of those that they rarely do, besides `ALWAYS`.
@@ -116,6 +118,7 @@ def signature(
     budget: int,
     focus: str = "",
     seen: str = "",
+    noted: str = "",
     types: Types = NO_TYPES,
     relevance: Relevance | None = None,
     reads: Callable[[Operation], bool] = seems_to_read,
@@ -126,15 +129,16 @@ def signature(
     The sentences that state a rule come first; they take at most `rules` characters, if None half of the budget.
 
     A long result keeps the fields that match the words of `focus`. `seen`, the shape of earlier answers as text, is
-    appended. `types` names the schemas, by reference, that are written elsewhere. `relevance` is that of the focus, if
-    several signatures share it. `reads` tells whether the operation reads, or seems to, so that a list of it has pages.
+    appended, and so is `noted`, what the server demanded beyond its document. `types` names the schemas, by reference,
+    that are written elsewhere. `relevance` is that of the focus, if several signatures share it. `reads` tells whether
+    the operation reads, or seems to, so that a list of it has pages.
     """
     room = budget * TOKEN
     shown = f"\n  seen: {plain_text(seen, room // 2)}" if seen else ""
     found = relevance or Relevance(operation.document, focus_of(focus))
     with within(STEPS_MOST, operation.document.allowance):
         writer = _Writer(operation, name, found, types, is_read=reads(operation))
-        shown = writer.with_types(shown)
+        shown = writer.with_types(shown) + (f"\n  Note: {plain_text(noted, NOTED_MOST)}." if noted else "")
         text = writer.text(room - len(shown), room // RULES_PART if rules is None else rules)
     return text + shown
 

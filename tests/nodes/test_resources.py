@@ -42,7 +42,11 @@ def reply(body: bytes, *, status: int = 200, media_type: str = "application/json
 def test_only_whole_successful_json_answers_of_moderate_size_are_learned(answer: Reply, is_learned: bool) -> None:
     store, operation = InMemoryStore(), API.operation("open")
     run = Run(Resources([API], store=store, settings=Settings()), Context(), store, "t", started=0.0)
-    request: Any = {"operation": "open", "response": run.session.responses.put(answer, operation).to_dict()}
+    request: Any = {
+        "operation": "open",
+        "arguments": {},
+        "response": run.session.responses.put(answer, operation).to_dict(),
+    }
     run.learn(request)
     assert (run.shapes.seen(operation) is not None) is is_learned
 

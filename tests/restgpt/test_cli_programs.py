@@ -1,13 +1,16 @@
 """Guards programs on the command line: the pause shows where they stopped, the trace and the documents tell them."""
 
 import json
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from chatserver import ChatServer
 from cli import TOY, Cli, at
+from lyingserver import DOCUMENT as LIES
+from lyingserver import LyingServer, served_lies
 
 from restgpt.worlds import CREDENTIAL, World
 from restgpt.worlds.server import WorldServer
@@ -33,6 +36,12 @@ BARE = {
 
 def program(code: str) -> dict[str, Any]:
     return {"thought": "", "decision": "program", "text": code}
+
+
+@pytest.fixture
+def lying() -> Iterator[LyingServer]:
+    with served_lies() as served:
+        yield served
 
 
 def names(world: World[Any]) -> list[str]:
@@ -225,3 +234,24 @@ def test_learned_shapes_are_shown_with_the_function_until_they_are_deleted(
     assert cli("api", "forget-shapes").out == "The shapes of 1 operation were deleted.\n"
     assert "seen:" not in cli(*show).out
     assert cli("api", "forget-shapes", "--json").document == {"forgotten": 0}
+
+
+def test_a_note_of_one_process_is_shown_listed_and_deleted_by_others(
+    cli: Cli, lying: LyingServer, write: Write, tmp_path: Path
+) -> None:
+    spec = tmp_path / "depot.yaml"
+    spec.write_text(LIES, encoding="utf-8")
+    where = ["--spec", str(spec), "--base-url", lying.url]
+    write(program("try:\n    list_orders()\nexcept ApiError:\n    print(list_orders(region='north')['count'])"))
+    ran = cli.start("ask", "Count the orders of the region north", *where, stdout=subprocess.PIPE)
+    assert (ran.communicate()[0], ran.returncode) == ("3\n", 0)
+    told = "the server refused a call without region (query) (status 422), and accepted one with it"
+    show = ["api", "functions", *where, "-o", "list_orders"]
+    assert f"Note: {told}." in cli(*show).out
+    assert cli("api", "notes").out == f"depot ({lying.url}): list_orders, GET /orders: {told}\n"
+    [listed] = cli("api", "notes", "list_orders", "--api", "depot", "--json").document["notes"]
+    assert (listed["operation"], listed["notes"]) == ("GET /orders", [told])
+    assert cli("api", "notes", "place_order", "--delete").out == "The notes of 0 operations were deleted.\n"
+    assert cli("api", "notes", "--delete").out == "The notes of 1 operation were deleted.\n"
+    assert cli("api", "notes").out == "There are no notes.\n"
+    assert "Note:" not in cli(*show).out
