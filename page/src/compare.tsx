@@ -139,7 +139,7 @@ function Column({ name, steps, mark }: { name: string; steps: GraphStep[]; mark:
         ))}
       </ol>
       {answer && (
-        <p class="answer">
+        <p class="outcome-text">
           <Visible text={answer} most={2_000} />
         </p>
       )}

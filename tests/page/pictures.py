@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from browser import ROOT, new_tab
-from langgraphserver import Platform
-from pagescript import CREATE, READ, THREE
+from langgraphserver import APPROVE, Platform
+from pagescript import COPY, CREATE, READ, THREE
 from playwright.sync_api import Browser, expect
 
 FOLDER = ROOT / "docs" / "pictures"
@@ -37,5 +37,21 @@ def test_draw(browser: Browser, platform: Platform, scheme: Any) -> None:
     page.set_viewport_size({"width": 1100, "height": 1000})
     task.evaluate("at => at.scrollIntoView({ block: 'start' })")
     page.screenshot(path=FOLDER / f"inbox-{scheme}.png")
+
+    thread = platform.new_thread()
+    given = {"instruction": COPY}
+    platform.run(thread, input=given)
+    platform.run(thread, command=APPROVE)
+    page.set_viewport_size({"width": 1100, "height": 720})
+    tab.open(f"#/thread/{thread}/timeline")
+    page.get_by_role("list", name="Steps").get_by_role("listitem").nth(6).locator("summary").click()
+    expect(page.get_by_role("img", name="The graph")).to_be_visible()
+    page.screenshot(path=FOLDER / f"timeline-{scheme}.png")
+    page.get_by_role("link", name="Wire").click()
+    page.get_by_role("list", name="Calls").locator("summary").nth(1).click()
+    page.get_by_role("button", name="at /items/1/id").click()
+    expect(page.locator("mark").first).to_be_visible()
+    page.locator("main .scroller").evaluate("at => { at.scrollTop = 0; }")
+    page.screenshot(path=FOLDER / f"wire-{scheme}.png")
     tab.context.close()
     assert [path.name for path in FOLDER.glob("*.png") if path.stat().st_size > MOST_BYTES] == []

@@ -1,7 +1,7 @@
 """Guards the cost of the page in a real browser: calls, tokens, requests and seconds by role and by step."""
 
 import pytest
-from browser import Tab, axe_findings
+from browser import Tab
 from langgraphserver import APPROVE, Platform
 from pagescript import REPAIR
 from playwright.sync_api import Page, expect
@@ -35,4 +35,3 @@ def test_the_costs_are_those_of_the_state(tab: Tab, platform: Platform) -> None:
     assert [name for name, cells in by_step.items() if cells[0] == "1"] == ["3 planner", "9 planner"]
     bars = page.get_by_role("table", name="By role").locator("tr").filter(has_text="planner").locator("rect")
     assert bars.first.get_attribute("width") == "100"
-    assert axe_findings(page) == []

@@ -120,11 +120,9 @@ def test_two_runs_stand_side_by_side_with_the_first_difference_marked(tab: Tab, 
     expect(compare).to_contain_text("It has one more.")
     assert axe_findings(page) == []
     # The same instruction once more makes no difference but ids and times.
-    ran(platform, READ)
-    ran(platform, READ)
-    page.get_by_role("navigation", name="Threads").get_by_role("link", name=READ).first.click()
-    page.get_by_role("navigation", name="Views").get_by_role("link", name="Steer").click()
-    compare.get_by_label("This run beside").select_option(label=READ)
+    one, two = ran(platform, READ), ran(platform, READ)
+    tab.open(f"#/thread/{one}/steer")
+    compare.get_by_label("This run beside").select_option(value=two)
     expect(compare.get_by_role("status")).to_have_text("The two runs do not differ.")
 
 
