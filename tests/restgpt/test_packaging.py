@@ -11,6 +11,7 @@ import sysconfig
 import tomllib
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -155,6 +156,7 @@ def distribution_of(module: str, installed: dict[str, list[str]]) -> str:
     return shared or canonicalize_name(installed.get(parts[0], parts)[0])
 
 
+@cache
 def used_distributions() -> dict[str, set[str]]:
     """The distributions that the shipped modules import, with the modules that do."""
     installed = {name: list(found) for name, found in packages_distributions().items()}

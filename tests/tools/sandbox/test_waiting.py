@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from breadth import few
 from programrun import FORGE, PATIENT, Failure, Host, entry, once
 
 from restgpt.tools.sandbox.cpython import CPythonBackend
@@ -28,24 +29,24 @@ def items(n: int) -> dict[str, Any]:
     return {"items": [{"id": n, "name": f"name {n}"}, {"id": n + 1, "name": None}]}
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "print(get(n=1))",
-        "total = 0\nfor n in range(6):\n    total += get(n=n)\nprint(total)",
-        "print('before')\na = get(n=1)\nprint('between', a)\nb = put(n=a)\nprint('after', b, headers()['x-position'])",
-        "a = get(n=1)\nprint(gather(get(n=a), get(n=a + 1)), get(n=9))\nprint(put(n=3))",
-        "def f(n):\n    return get(n=n) + get(n=n + 1)\nseen = []\nprint(gather(f(1), f(5)), [f(n) for n in (3, 4)])",
-        "try:\n    lost(n=1)\nexcept ApiError as error:\n    print(error.status, error.body, get(n=2))",
-        "lost(n=get(n=1))",
-        "a = get(n=1)\nstop(f'it is {a}', a)",
-        "import random, time, uuid\nprint(random.random(), get(n=1), time.time(), uuid.uuid4(), random.random())",
-        "a = listed(n=4)\nprint(field(one(rows(a), 'name 4'), 'id'), get(n=7), len(rows(listed(n=get(n=2)))))",
-        "get(n=1)\nundefined_name",
-        "get(n=1)\nimport sys\nsys.exit('so it ends')",
-        "class Late:\n    def __del__(self):\n        get(n=8)\nlate = Late()\nget(n=1)\ndel late\nprint('end')",
-    ],
-)
+CODES = [
+    "print(get(n=1))",
+    "total = 0\nfor n in range(6):\n    total += get(n=n)\nprint(total)",
+    "print('before')\na = get(n=1)\nprint('between', a)\nb = put(n=a)\nprint('after', b, headers()['x-position'])",
+    "a = get(n=1)\nprint(gather(get(n=a), get(n=a + 1)), get(n=9))\nprint(put(n=3))",
+    "def f(n):\n    return get(n=n) + get(n=n + 1)\nseen = []\nprint(gather(f(1), f(5)), [f(n) for n in (3, 4)])",
+    "try:\n    lost(n=1)\nexcept ApiError as error:\n    print(error.status, error.body, get(n=2))",
+    "lost(n=get(n=1))",
+    "a = get(n=1)\nstop(f'it is {a}', a)",
+    "import random, time, uuid\nprint(random.random(), get(n=1), time.time(), uuid.uuid4(), random.random())",
+    "a = listed(n=4)\nprint(field(one(rows(a), 'name 4'), 'id'), get(n=7), len(rows(listed(n=get(n=2)))))",
+    "get(n=1)\nundefined_name",
+    "get(n=1)\nimport sys\nsys.exit('so it ends')",
+    "class Late:\n    def __del__(self):\n        get(n=8)\nlate = Late()\nget(n=1)\ndel late\nprint('end')",
+]
+
+
+@pytest.mark.parametrize("code", few(CODES))
 @pytest.mark.parametrize("traced", [False, True])
 def test_a_program_does_the_same_in_one_process_and_when_it_is_run_again(code: str, traced: bool) -> None:
     answers: dict[str, Callable[..., Any]] = {
