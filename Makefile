@@ -59,6 +59,10 @@ mcp-crash-test: $(READY) ## kill MCP servers between question and answer, in bot
 recipe-test: $(READY) ## run recipes on mutated APIs: what would do harm is stopped before the first change, what would not is not
 	$(BIN)/python -m restgpt.lab.recipes.mutations
 
+.PHONY: habit-test
+habit-test: $(READY) ## measure what habits of weak models cost: tasks done, further model calls, and no wrong change
+	$(BIN)/python -m restgpt.lab.habits
+
 .PHONY: fault-test
 fault-test: $(READY) ## inject every fault at every call of runs and programs: no traceback, no hang, no wrong success
 	$(BIN)/python -m restgpt.lab.hostile.faults

@@ -58,7 +58,11 @@ UNSHOWN = "Without their arguments, which `functions` shows if you name them:"
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _FENCE = re.compile(r"\A\s*```[a-zA-Z]*\n|\n```\s*\Z")
+_FENCED = re.compile(r"^(?:```|~~~)[a-zA-Z]*\n(.*?)\n(?:```|~~~)", re.DOTALL | re.MULTILINE)
 _METHOD_AND_PATH = re.compile(r"\b[A-Z]{3,10} /[^\s`]*")
+
+
+DECISIONS = ("program", "functions", "plan", "end")
 
 
 class ExpressReply(BaseModel):
@@ -80,9 +84,19 @@ class ExpressReply(BaseModel):
             return {"decision": "program", "text": code}
         if not isinstance(given, dict):
             return given
-        key = next((name for name in ("program", "code") if isinstance(given.get(name), str)), None)
+        given = {str(name).lower(): value for name, value in given.items() if value is not None}
+        if isinstance(given.get("decision"), str):
+            given["decision"] = given["decision"].strip().lower()
+        lines = given.get("text")
+        if isinstance(lines, list) and all(isinstance(line, str) for line in lines):
+            given["text"] = "\n".join(lines)
+        key = next((name for name in ("program", "code", "python") if isinstance(given.get(name), str)), None)
         found = {**given, "text": given[key]} if key and not given.get("text") else given
-        if not found.get("decision") and isinstance(found.get("text"), str) and (key or program_in(found["text"])):
+        if (
+            found.get("decision") not in DECISIONS
+            and isinstance(found.get("text"), str)
+            and (key or program_in(found["text"]))
+        ):
             found = {**found, "decision": "program"}
         return found
 
@@ -114,8 +128,9 @@ class ExpressState(Begun):
 
 
 def program_in(text: str) -> str:
-    """Return a text without the fence around it if it is a Python program that calls something and prints; else ""."""
-    code = _FENCE.sub("", text).strip()
+    """Return a text, or its only fenced part, if it is a Python program that calls something and prints; else ""."""
+    fenced_in = _FENCED.findall(text)
+    code = (fenced_in[0] if len(fenced_in) == 1 else _FENCE.sub("", text)).strip()
     try:
         nodes = list(ast.walk(ast.parse(code)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -143,7 +158,8 @@ def ask_express(
     """
     prompt = _prompt(run, state, steps, turn, recipes.text if recipes else "")
     schema = recipes.schema if recipes else ExpressReply
-    given = [check for check in (recipes.check if recipes else None, doubt(run, state, steps)) if check]
+    shown: set[str] = set()
+    given = [check for check in (recipes.check if recipes else None, doubt(run, state, steps), _new(shown)) if check]
     for look in range(MAX_LOOKS + 1):
         checks = [*given, *([_check] if look == MAX_LOOKS else [])]
         reply = run.models.ask(
@@ -151,6 +167,7 @@ def ask_express(
         )
         if reply.decision != "functions":
             return reply
+        shown.add(_words(reply.text))
         functions = _looked(run, reply.text, state["instruction"])
         prompt += [
             AIMessage(reply.model_dump_json()),
@@ -167,6 +184,20 @@ def _all(checks: Sequence[Callable[[ExpressReply], None]]) -> Callable[[ExpressR
             one(reply)
 
     return check
+
+
+def _new(shown: set[str]) -> Callable[[ExpressReply], None]:
+    """Return a check that shows no functions again that were shown for the same words."""
+
+    def check(reply: ExpressReply) -> None:
+        if reply.decision == "functions" and _words(reply.text) in shown:
+            raise ValueError("decision: these functions are shown above. Decide with them: program, plan or end.")
+
+    return check
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split()).casefold()
 
 
 def _check(reply: ExpressReply) -> None:

@@ -14,10 +14,12 @@ from typing import Any, Literal, cast
 
 from restgpt.calling.call import seems_to_read, succeeded
 from restgpt.nodes.dialogue.answer import ended
+from restgpt.nodes.dialogue.conversation import told_apis
 from restgpt.nodes.programs.calls import MAX_PAGES, functions_of, maker
 from restgpt.nodes.programs.guard import changes_of, guard_of, stop_text, to_planner, told
 from restgpt.nodes.programs.log import Begun, ProgramState, entries, made_in_turn, offered
 from restgpt.nodes.run.resources import Run
+from restgpt.nodes.state.notices import is_first_page, wants_whole
 from restgpt.nodes.state.recipe_run import of_program
 from restgpt.nodes.state.records import Program, ProgramEnd, Request, Step, Writer, spent_since
 from restgpt.nodes.state.results import result_of, shortened
@@ -59,6 +61,9 @@ RECEIVED = re.compile(rf"\n(?:{SHAPES_HEAD}|{READS_HEAD})")
 HEALED = frozenset({"shifted", "stopped", "failed"})
 """The ends of a recipe after which a model can do better; not a refusal or a budget."""
 
+NOTHING_CALLED = "(The program called no function of the APIs, so this is no answer of theirs.)"
+"""What the planner is told of a report that rests on no answer."""
+
 CLIENT_LIMITS = replace(LIMITS, shown=LIMITS.output)
 """The limits of one run of a client's program: its whole output is kept, because a client reads it in pages."""
 
@@ -69,6 +74,7 @@ MOST_WRONG, NEAR = 10, 20
 """How many unknown names of a program a large API is searched for, and how many functions each search gives."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_COUNTS = re.compile(r"\b(?:len|sum|Counter)\(", re.ASCII)
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\(", re.ASCII)
 
 UNREPAIRABLE = frozenset({Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR, Status.UNSUPPORTED})
@@ -297,8 +303,14 @@ def _finished(
         report = shortened(report, run.context.result_budget * 4)
     if program["writer"] == "recipe" and (doubt := _doubt(run, state, requests)):
         return _closed(run, state, requests, doubt, program=program, end="failed")
+    is_first = program["writer"] == "planner" and program["number"] == 1
+    if is_first and program["is_last"] and _called_nothing(state, requests):
+        return _closed(run, state, requests, f"{report}\n{NOTHING_CALLED}", program=program, end="report")
     update = _closed(run, state, requests, report, program=program, end="report")
     if not program["is_last"] or _doubts(requests) or _is_cut(run, state, requests):
+        return update
+    if is_first and _counts_a_part(state, program, requests):
+        # The result says that the list goes on, so the planner decides whether that matters.
         return update
     steps = [*_of_turn(state), *update["steps"]]
     # What a program prints about changes that a dry run held back is not so.
@@ -335,6 +347,19 @@ def _is_cut(run: Run, state: ProgramState, requests: Sequence[Request]) -> bool:
         for request in requests
     ]
     return any(rest == "failed" or (rest == "unread" and is_limited) for rest, is_limited in rests)
+
+
+def _called_nothing(state: ProgramState, requests: Sequence[Request]) -> bool:
+    """Return whether a report rests on no answer, of this or an earlier turn."""
+    return not (requests or _of_turn(state) or told_apis(state["messages"]))
+
+
+def _counts_a_part(state: ProgramState, program: Program, requests: Sequence[Request]) -> bool:
+    """Return whether a program seems to count in the first page of a list, although the whole list was asked about."""
+    if not (wants_whole(state["instruction"]) and _COUNTS.search(program["code"])):
+        return False
+    lists = Counter(request["operation"] for request in requests)
+    return any(is_first_page(request) and lists[request["operation"]] == 1 for request in requests)
 
 
 def _unknown(

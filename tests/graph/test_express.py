@@ -68,11 +68,21 @@ def test_the_planner_may_see_more_functions_before_it_writes(board: Board) -> No
 
 
 def test_the_planner_must_decide_after_its_looks(board: Board) -> None:
-    agent = expressed(board, *[functions("find_tasks")] * (MAX_LOOKS + 1), end("Enough.", fulfilled=False))
+    agent = expressed(
+        board, *[functions(f"find_tasks {number}") for number in range(MAX_LOOKS + 1)], end("Enough.", fulfilled=False)
+    )
     assert agent.ask("How many tasks are there?")["answer"] == "Enough."
     prompts = prompts_of(agent.model, "express")
     assert "You may ask for functions 0 more times." in str(prompts[MAX_LOOKS][-1].text)
     assert "no more functions can be shown" in str(prompts[MAX_LOOKS + 1][-1].text)
+
+
+def test_the_planner_is_shown_no_functions_twice(board: Board) -> None:
+    agent = expressed(board, functions("find_tasks"), functions("Find_tasks "), end("Enough.", fulfilled=False))
+    assert agent.ask("How many tasks are there?")["answer"] == "Enough."
+    last = prompts_of(agent.model, "express")[-1]
+    assert "these functions are shown above" in str(last[-1].text)
+    assert sum(str(message.text).startswith("More functions:") for message in last) == 1
 
 
 def test_a_plan_goes_to_the_loop_whose_planner_does_not_see_the_functions(board: Board) -> None:
@@ -149,8 +159,60 @@ def test_a_program_is_read_in_the_forms_of_small_models_without_another_call(boa
 
 
 def test_prose_is_no_program(board: Board) -> None:
-    agent = expressed(board, "print(it) is what I would do.", "I call list_projects().", program("print(1)"))
-    assert agent.ask("How many projects are there?")["answer"] == "1"
+    agent = expressed(
+        board, "print(it) is what I would do.", "I call list_projects().", program("print(len(rows(list_projects())))")
+    )
+    assert agent.ask("How many projects are there?")["answer"] == "4"
+
+
+def test_a_report_that_rests_on_no_answer_goes_back_to_the_planner_once(board: Board) -> None:
+    agent = expressed(board, program("print('There are 4.')"), program("print('There are still 4.')"))
+    assert agent.ask("How many projects are there?")["answer"] == "There are still 4."
+    assert "called no function" in str(prompts_of(agent.model, "express")[1][-1].text)
+
+
+COUNTED = "print(sum(not task['done'] for task in rows(find_tasks({}))), 'are open')"
+
+
+def test_a_count_of_a_first_page_only_goes_back_to_the_planner(board: Board) -> None:
+    agent = expressed(board, program(COUNTED.format("")), program(COUNTED.format("pages=20")))
+    assert agent.ask("How many tasks are open?")["answer"] == "16 are open"
+    assert "this is its first page only" in str(prompts_of(agent.model, "express")[1][-1].text)
+
+
+@pytest.mark.parametrize(
+    ("instruction", "code"),
+    [
+        ("How many tasks are open?", COUNTED.format("pages=20")),
+        ("Look at the first tasks", COUNTED.format("")),
+        ("How many tasks are there?", "print(find_tasks()['total'], 'tasks')"),
+        (
+            "How many tasks are open?",
+            "print(sum(not task['done'] for n in (1, 2, 3) for task in rows(find_tasks(page=n))), 'are open')",
+        ),
+    ],
+)
+def test_other_counts_are_answers_at_once(board: Board, instruction: str, code: str) -> None:
+    agent = expressed(board, program(code))
+    agent.ask(instruction)
+    assert len(agent.model.prompts) == 1
+
+
+FORMS = [
+    "Sure!\n```python\nprint(find_tasks()['total'])\n```\nThat is it.",
+    str(program("print(find_tasks()['total'])")),
+    {"Decision": "PROGRAM", "Text": "print(find_tasks()['total'])", "Thought": None},
+    {"decision": "program", "text": ["found = find_tasks()", "print(found['total'])"]},
+    {"decision": "run", "text": "print(find_tasks()['total'])"},
+    {"python": "print(find_tasks()['total'])"},
+]
+
+
+@pytest.mark.parametrize("reply", FORMS, ids=range(len(FORMS)))
+def test_a_program_is_read_in_other_forms_of_small_models(board: Board, reply: Any) -> None:
+    agent = expressed(board, reply)
+    assert agent.ask("How many tasks are there?")["answer"] == "24"
+    assert len(agent.model.prompts) == 1
 
 
 def test_an_answer_before_anything_was_called_is_asked_about_once(board: Board) -> None:

@@ -94,7 +94,7 @@ def learner(board: Board, **context: Any) -> Agent:
 @pytest.mark.parametrize("learned", [True, False])
 def test_learned_shapes_are_shown_where_the_document_says_nothing(board: Board, learned: bool) -> None:
     agent = learner(Board(board.server, without_schemas(board)), learned_shapes=learned)
-    agent.ask("How many tasks?")
+    agent.ask("Look at the tasks")
     agent.ask("And now?")
     first, second = (str(prompts_of(agent.model, "express")[number][0].text) for number in (0, 1))
     assert "total" not in first
@@ -111,7 +111,7 @@ def without_schemas(board: Board) -> Any:
 
 def test_learned_shapes_hold_no_values(board: Board) -> None:
     agent = learner(Board(board.server, without_schemas(board)))
-    agent.ask("How many tasks?")
+    agent.ask("Look at the tasks")
     agent.ask("And now?")
     assert "Paint the shelves" not in str(prompts_of(agent.model, "express")[1][0].text)
 
@@ -126,7 +126,7 @@ def test_the_caller_sees_learned_shapes_too(board: Board) -> None:
         planner=[plan("Count"), plan("Count again"), end("Done.")],
         selector=[select("find_tasks")] * 2,
     )
-    agent.ask("How many tasks?")
+    agent.ask("Look at the tasks")
     first, second = (str(prompts_of(agent.model, "program")[number][1].text) for number in (0, 1))
     assert "total" not in first.partition("Functions:")[2]
     assert "total" in second.partition("Functions:")[2]
@@ -158,7 +158,7 @@ def test_the_caller_sees_the_names_that_a_program_can_call(board: Board) -> None
     text = TOY.read_text(encoding="utf-8").replace("operationId: find_tasks", "operationId: find-tasks")
     api = load_api(text, base_url=board.server.url, auth={"key": CREDENTIAL})
     agent = worker(Board(board.server, api), "print(find_tasks()['total'])", selector=[select("find-tasks")])
-    agent.ask("How many tasks?")
+    agent.ask("Look at the tasks")
     prompt = str(prompts_of(agent.model, "program")[0][-1].text)
     assert "1. find_tasks: use find-tasks" in prompt
     assert "find_tasks(" in prompt

@@ -28,7 +28,7 @@ DOCUMENT = {
         "/notes": {"post": {"operationId": "add_note", "responses": {"200": {"description": "."}}}},
     },
 }
-LOOK: Reply = {"thought": "", "decision": "functions", "text": "list things"}
+LOOK = {"thought": "", "decision": "functions", "text": "list things"}
 OVER = "The budget for this instruction is used up (500 seconds)"
 
 
@@ -96,7 +96,7 @@ def test_a_planner_that_looks_again_and_again_is_not_asked_after_the_deadline() 
 
     def look(prompt: list[BaseMessage]) -> Reply:
         clock.time += 300
-        return LOOK
+        return {**LOOK, "text": f"list things {clock.time}"}
 
     model = ScriptedModel(look)
     assert OVER in turn(model, clock)["answer"]

@@ -4,6 +4,7 @@ Replies are plans, code and JSON, which LangGraph's stream mode `messages` must 
 each model call has the tag that keeps it out of that mode.
 """
 
+import ast
 import json
 import re
 from collections.abc import Sequence
@@ -20,6 +21,9 @@ from restgpt.tools.model.chat_span import chat_span
 from restgpt.tools.model.errors import ModelUnavailableError
 from restgpt.tools.model.exceptions import model_failures, unavailable
 from restgpt.tools.model.usage import ModelUsage, usage_of
+
+MOST_PRINTED = 100_000
+"""The most characters of a printed dict that is read."""
 
 _THOUGHTS = re.compile(r"^<think>.*?</think>", re.DOTALL)
 
@@ -60,12 +64,28 @@ def without_thoughts(text: str) -> str:
 
 
 def json_in(text: str) -> Any:
-    """The first JSON object in a text that may hold fences or prose around it; raises `ValueError` if there is none."""
+    """The first JSON object in a text that may hold fences or prose around it; raises `ValueError` if there is none.
+
+    An object as Python prints or writes it is taken too: with single quotes, or a comma after its last entry.
+    """
     stripped = without_thoughts(text)
     decoder = json.JSONDecoder(strict=False)
-    for start in (match.start() for match in re.finditer(r"\{", stripped)):
+    for number, start in enumerate(match.start() for match in re.finditer(r"\{", stripped)):
         try:
             return decoder.raw_decode(stripped, start)[0]
         except json.JSONDecodeError:
-            continue
+            # Before the next brace, which may belong to a text in the printed dict.
+            if number == 0 and (found := _printed_dict(stripped)) is not None:
+                return found
     raise ValueError("it holds no JSON object")
+
+
+def _printed_dict(text: str) -> Any:
+    """The dict of plain values that a text holds as Python writes it; None if there is none."""
+    written = text[text.find("{") : text.rfind("}") + 1]
+    if len(written) > MOST_PRINTED:
+        return None
+    try:
+        return json.loads(json.dumps(ast.literal_eval(written)))
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return None

@@ -156,16 +156,36 @@ def _cached_schema_of(schema: type[BaseModel]) -> dict[str, Any]:
 def _read(message: AIMessage, schema: type[Answer]) -> Answer:
     """The value in a tool call or, failing that, in the text."""
     if message.tool_calls:
-        return schema.model_validate(message.tool_calls[0]["args"])
+        return _validated(message.tool_calls[0]["args"], schema)
     text = without_thoughts(_written(message))
     try:
-        return schema.model_validate(json_in(text))
+        return _validated(json_in(text), schema)
     except ValueError:
         if text[:1] not in ("{", "["):
             with suppress(ValidationError):
                 # A schema may read other forms of a reply than JSON.
                 return schema.model_validate(text)
         raise
+
+
+def _validated(given: Any, schema: type[Answer]) -> Answer:
+    """The value of an object, or of the one that it holds in an envelope; raises `ValidationError` about the outer."""
+    try:
+        return schema.model_validate(given)
+    except ValidationError:
+        for inner in _inside(given):
+            with suppress(ValidationError, ValueError):
+                return schema.model_validate(json_in(inner) if isinstance(inner, str) else inner)
+        raise
+
+
+def _inside(given: Any) -> list[Any]:
+    """What an object holds that is an envelope: `{"reply": {…}}`, or a tool call written as JSON."""
+    if not isinstance(given, dict):
+        return []
+    if len(given) == 1:
+        return [value for value in given.values() if isinstance(value, dict)]
+    return [given[key] for key in ("arguments", "parameters", "args", "input") if "name" in given and key in given]
 
 
 def _written(message: AIMessage) -> str:

@@ -1,5 +1,8 @@
 """Guards the access to chat models: validated values, repairs, fallbacks, errors that name the remedy."""
 
+import json
+from typing import Any
+
 import httpx
 import openai
 import pytest
@@ -40,6 +43,36 @@ def test_a_tool_call_becomes_the_value() -> None:
 def test_json_in_text_becomes_the_value_even_in_prose_and_fences() -> None:
     model = ScriptedModel(['Here you are {not json}:\n```json\n{"name": "red"}\n```\nAnything else?'])
     assert ask(model, QUESTION, Colour).value.name == "red"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "{'name': 'red'}",
+        "It is {'name': 'red', \"shade\": 3,}",
+        "{'name': 'red', 'text': '{\"name\": \"blue\"}'}",
+        '<tool_call>{"arguments": {"name": "red"}}</tool_call>',
+        '{"Colour": {"name": "red"}}',
+        {"answer": {"name": "red"}},
+    ],
+)
+def test_a_printed_dict_and_an_object_in_an_envelope_are_read(reply: Any) -> None:
+    assert ask(ScriptedModel([reply]), QUESTION, Colour).value.name == "red"
+
+
+def test_a_tool_call_that_is_written_as_json_is_read() -> None:
+    class Plan(BaseModel):
+        text: str
+
+    for written in ({"text": "go"}, '{"text": "go"}'):
+        reply = json.dumps({"name": "Plan", "arguments": written})
+        assert ask(ScriptedModel([reply]), QUESTION, Plan).value.text == "go"
+
+
+def test_the_complaint_is_about_the_object_and_not_its_envelope() -> None:
+    model = ScriptedModel([{"answer": {"shade": 1}}, {"name": "red"}])
+    assert ask(model, QUESTION, Colour).value.name == "red"
+    assert "name: Field required" in str(model.prompts[1][-1].text)
 
 
 def test_thinking_aloud_is_not_the_answer() -> None:

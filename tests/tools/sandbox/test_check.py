@@ -358,6 +358,34 @@ def test_a_field_that_may_exist_is_not_reported(code: str) -> None:
     assert found(code) == []
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "print(get_movie(movie_id=1)['id'] == '1')",
+        "print([m for m in search_movie(query='x')['results'] if '7' != m['id']])",
+        "found = search_movie(query='x')\nprint(found.get('total') == 'none')",
+    ],
+)
+def test_a_number_that_is_compared_with_a_text_is_reported(code: str) -> None:
+    [told] = found(code)
+    assert "is a number, which no text is equal to" in told
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "print(get_movie(movie_id=1)['title'] == '1')",
+        "print(str(get_movie(movie_id=1)['id']) == '1')",
+        "print(get_movie(movie_id=1)['extra'] == '1')",
+        "print(get_movie(movie_id=1)['id'] == 1)",
+        "print(get_movie(movie_id=1)['id'] in ('1', 1))",
+        "found = get_movie(movie_id=1)\nfound['id'] = str(found['id'])\nprint(found['id'] == '1')",
+    ],
+)
+def test_another_comparison_is_not_reported(code: str) -> None:
+    assert found(code) == []
+
+
 def test_counting_in_a_new_dict_keeps_the_check_of_fields() -> None:
     code = "counts = {}\nfor m in list_movies(): counts[m['id']] = 1\nprint(m['titel'])"
     assert len(found(code)) == 1

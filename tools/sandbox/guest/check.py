@@ -12,7 +12,7 @@ from functools import partial
 
 from restgpt.tools.sandbox.guest.calls import Call
 from restgpt.tools.sandbox.guest.problem import Problem, near_names, rendered, short
-from restgpt.tools.sandbox.guest.shapes import Shapes, missing_fields
+from restgpt.tools.sandbox.guest.shapes import Shapes, missing_fields, unequal_types
 from restgpt.tools.sandbox.guest.syntax import Program
 
 TYPE_CHECKING = False  # a name for type checkers; the import of `typing` would cost every worker milliseconds
@@ -56,7 +56,8 @@ def problems(
         if call.name in functions:
             found += Call(call.node, call.name, functions[call.name]).problems()
     if fields:
-        found += missing_fields(program, Shapes(program, functions))
+        shapes = Shapes(program, functions)
+        found += [*missing_fields(program, shapes), *unequal_types(program, shapes)]
     return rendered(found)
 
 

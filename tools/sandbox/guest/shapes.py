@@ -30,6 +30,7 @@ LISTS = (
     *("objects", "elements", "list", "resources", "documents", "docs", "nodes", "edges", "members", "member"),
 )
 
+_KINDS = {"boolean": "True or False", "integer": "a number", "number": "a number"}
 _FRESH = frozenset({"dict", "list", "set", "defaultdict", "Counter", "OrderedDict", "sorted", "deque", "bytearray"})
 _SAME_ITEMS = frozenset({"sorted", "list", "tuple", "reversed", "iter", "deque", "set"})
 _NOT_PLAIN = re.compile(r"[\W_]+")
@@ -261,9 +262,7 @@ def _rows(seen: _Seen | None) -> _Seen | None:
 
 def missing_fields(program: Program, shapes: Shapes) -> list[Problem]:
     """Return the reads of fields that cannot exist, unless an alternative beside them can."""
-    if program.bound.keys() & ITERATING or any(
-        _may_change(container, scope, any_key, shapes) for container, scope, any_key in program.changed
-    ):
+    if not _is_certain(program, shapes):
         return []
     missing: list[tuple[Read, _Seen]] = []
     answered: set[int] = set()
@@ -279,6 +278,24 @@ def missing_fields(program: Program, shapes: Shapes) -> list[Problem]:
         for read, seen in missing
         if read.group not in answered
     ]
+
+
+def unequal_types(program: Program, shapes: Shapes) -> list[Problem]:
+    """Return the comparisons of a number or a truth value with a text, which are never equal."""
+    found: list[Problem] = []
+    for node, side, scope in program.compared if _is_certain(program, shapes) else ():
+        seen = shapes.of(side, scope)
+        kind = _KINDS.get(seen.shape.get("type", "")) if seen is not None else None
+        if seen is not None and kind is not None:
+            found.append(Problem(node, f"{seen.label} is {kind}, which no text is equal to"))
+    return found
+
+
+def _is_certain(program: Program, shapes: Shapes) -> bool:
+    """Return whether the answers are as the API gave them, as far as the program tells."""
+    return not program.bound.keys() & ITERATING and not any(
+        _may_change(container, scope, any_key, shapes) for container, scope, any_key in program.changed
+    )
 
 
 def _may_change(container: ast.expr, scope: Scope, any_key: bool, shapes: Shapes) -> bool:

@@ -101,6 +101,7 @@ class Program:
         self.written: set[str] = set()  # names of fields that the program sets itself
         self.tested: set[str] = set()  # names of fields in a test such as `"name" in movie`
         self.changed: list[tuple[ast.expr, Scope, bool]] = []  # containers that get any key (True) or item (False)
+        self.compared: list[tuple[ast.Compare, ast.expr, Scope]] = []  # with a constant text, by == or !=
         self.asynchronous: list[ast.AST] = []
         self._parameters: dict[int, tuple[ast.expr, Scope]] = {}  # what the parameter of a lambda iterates over
         self._groups = 0
@@ -328,6 +329,10 @@ class Program:
     def _Compare(self, node: ast.Compare, place: _Place) -> None:
         if type(node.ops[0]).__name__.endswith("In"):  # `in` or `not in`
             self.tested.add(constant_text(node.left) or "")
+        elif len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            sides = [side for side in (node.left, node.comparators[0]) if constant_text(side) is None]
+            if len(sides) == 1:
+                self.compared.append((node, sides[0], place.scope))
         self._push(place.among(0), node.left, *node.comparators)
 
     def _BoolOp(self, node: ast.BoolOp, place: _Place) -> None:

@@ -1,0 +1,1 @@
+"""Habits of weak models: replies as such models write them, and what the agent makes of them."""

@@ -1,0 +1,158 @@
+"""Measures what habits of weak models cost: replies as such models write them, on tasks of the toy API.
+
+A scripted model has one habit, and mends it as soon as a prompt says what is wrong. For each habit: whether the task is
+done, the model calls beyond a clean run, and the changes that nobody asked for, of which there must be none.
+"""
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+
+from restgpt.graph.build import build_graph
+from restgpt.lab.habits.habit import Habit, HabitModel, Task, program
+from restgpt.lab.habits.programs import PROGRAMS
+from restgpt.lab.habits.replies import REPLIES
+from restgpt.lab.kit.table import markdown
+from restgpt.tools.errors import RestgptError
+from restgpt.worlds import open_world, served_api
+from restgpt.worlds.server import serve
+
+HABITS = (*REPLIES, *PROGRAMS)
+
+MOST_MORE = 2
+"""A habit is recovered from if it costs at most so many model calls more than a clean run."""
+
+KNOWN = {
+    "the same error in every reply": "the model never corrects what it is told, so the run ends and says so",
+    "another error in every reply": "three programs are all that a task gets, so the run ends and says so",
+}
+"""The habits that nothing recovers from, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a task under a habit: `more` model calls than a clean run, `wrong` changes that nobody wanted."""
+
+    habit: str
+    done: bool
+    more: int
+    wrong: int
+    answer: str
+
+    @property
+    def recovered(self) -> bool:
+        """Whether the task was done at a bounded cost."""
+        return self.done and self.more <= MOST_MORE and not self.wrong
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the outcome as plain JSON."""
+        return {**asdict(self), "recovered": self.recovered}
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    calls: int
+    answer: str
+    state: Any
+    changes: tuple[str, ...]
+
+
+def measure(habit: Habit) -> Outcome:
+    """Carry out the task of a habit on a fresh world, with every change allowed, and judge it by the world."""
+    clean, ran = _clean(habit.task), _run(habit)
+    # A change that is made once more changes nothing more, unless it creates something.
+    twice = len(ran.changes) - len(set(ran.changes)) if any(item.startswith("POST") for item in ran.changes) else 0
+    wrong = len(set(ran.changes) - set(clean.changes)) + twice
+    done = ran.state == clean.state and habit.task.answer in ran.answer
+    return Outcome(habit.name, done, ran.calls - clean.calls, wrong, ran.answer)
+
+
+@cache
+def _clean(task: Task) -> _Ran:
+    return _run(Habit("", task, program(task.code)))
+
+
+def _run(habit: Habit) -> _Ran:
+    model = HabitModel.of(habit)
+    with serve(open_world("toy")) as server:
+        graph = build_graph(
+            [served_api("toy", server.url)],
+            model=model,
+            checkpointer=InMemorySaver(),
+            store=InMemoryStore(),
+            context={"writes": "allow"},
+        )
+        config: RunnableConfig = {"configurable": {"thread_id": "habit"}}
+        try:
+            answer = str(graph.invoke({"instruction": habit.task.instruction}, config)["answer"])
+        except RestgptError as error:
+            answer = str(error)
+        changes = (f"{item.method} {item.path} {item.body}" for item in server.world.log if item.ok)
+        made = tuple(change for change in changes if not change.startswith("GET"))
+        return _Ran(model.calls, answer, server.world.dump(), made)
+
+
+def chosen(only: Sequence[str]) -> list[Habit]:
+    """Return the habits whose names hold one of the words; all without words."""
+    return [habit for habit in HABITS if not only or any(word in habit.name for word in only)]
+
+
+def table(outcomes: Iterable[Outcome]) -> Iterator[str]:
+    """The outcomes as a Markdown table."""
+    rows = [[item.habit, "yes" if item.recovered else "no", item.more, item.wrong] for item in outcomes]
+    return markdown(("habit", "recovered", "more calls", "wrong changes"), rows)
+
+
+def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """The figures over all outcomes, and the names of those that were not recovered from."""
+    recovered = [item for item in outcomes if item.recovered]
+    return {
+        "habits": len(outcomes),
+        "recovered": len(recovered),
+        "without a further call": sum(not item.more for item in recovered),
+        "more calls": sum(item.more for item in outcomes),
+        "wrong changes": sum(item.wrong for item in outcomes),
+        "not recovered": [item.habit for item in outcomes if not item.recovered],
+    }
+
+
+def report(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """The lines of a report: the table, the figures, and why the habits that are known to remain do so."""
+    yield from table(outcomes)
+    for name, value in summary(outcomes).items():
+        if not isinstance(value, list):
+            yield f"{name}: {value}"
+        for habit in value if isinstance(value, list) else ():
+            yield f"{name}: {habit} ({KNOWN.get(habit, 'not known before')})"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure the habits; 1 if a change was wrong, or a habit remains of which that was not known."""
+    parser = argparse.ArgumentParser(prog="python -m restgpt.lab.habits", description=__doc__)
+    parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="only habits with one of these words")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    given = parser.parse_args(arguments)
+    logging.disable(logging.CRITICAL)
+    try:
+        outcomes = [measure(habit) for habit in chosen(given.only)]
+    finally:
+        logging.disable(logging.NOTSET)
+    found = summary(outcomes)
+    if given.json:
+        print(json.dumps({**found, "outcomes": [item.to_json() for item in outcomes]}, indent=1, ensure_ascii=False))
+    else:
+        print("\n".join(report(outcomes)))
+    return 1 if found["wrong changes"] or set(found["not recovered"]) - KNOWN.keys() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""Guards the habits of weak models: their number, what the agent makes of them, and the judge of their runs."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from restgpt.lab.habits.__main__ import HABITS, KNOWN, MOST_MORE, main, measure, summary
+from restgpt.lab.habits.habit import ADD, HOURS, Habit, program
+
+
+def test_there_are_enough_habits_each_with_a_name_of_its_own() -> None:
+    names = [habit.name for habit in HABITS]
+    assert len(set(names)) == len(names) >= 40
+    assert KNOWN.keys() <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("code", "wrong"),
+    [
+        ('update_task(task_id=103, body={"hours": 5})\nprint("5")', 0),
+        ('update_task(task_id=104, body={"hours": 5})\nprint("5")', 1),
+        ('update_task(task_id=103, body={"hours": 5})\nupdate_task(task_id=104, body={"done": True})\nprint("5")', 1),
+    ],
+)
+def test_the_judge_sees_a_wrong_change(code: str, wrong: int) -> None:
+    task = replace(HOURS, instruction="Set the hours of task 103 to 5, not those of task 104")
+    found = measure(Habit("judged", task, program(code)))
+    assert (found.wrong, found.done, found.more) == (wrong, not wrong, 0)
+
+
+def test_the_judge_sees_a_creation_made_twice() -> None:
+    made = 'create_task(project_id=p["id"], body={"title": "Buy soil"})\n'
+    code = f'p = one(rows(list_projects()), name="Seed library")\n{made}{made}print("Buy soil")'
+    found = measure(Habit("judged", ADD, program(code)))
+    assert (found.wrong, found.done, found.recovered) == (1, False, False)
+
+
+def test_the_document_tells_every_outcome(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--only", "an invented function", "prose around JSON", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {item["habit"]: item["more"] for item in found["outcomes"]} == {
+        "prose around JSON": 0,
+        "an invented function": 1,
+    }
+    assert (found["habits"], found["recovered"], found["wrong changes"]) == (2, 2, 0)
+
+
+@pytest.mark.slow
+def test_every_habit_is_recovered_from_or_known_and_none_makes_a_wrong_change() -> None:
+    outcomes = [measure(habit) for habit in HABITS]
+    found = summary(outcomes)
+    assert found["wrong changes"] == 0
+    assert set(found["not recovered"]) <= KNOWN.keys()
+    assert max(item.more for item in outcomes if item.recovered) <= MOST_MORE
+    assert [item.habit for item in outcomes if item.habit in KNOWN and "could not" not in item.answer] == []
