@@ -1,14 +1,12 @@
 """Guards learned shapes: kept for each operation of a document, without values, written only when they change."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
-from langgraph.store.sqlite import SqliteStore
 
 from restgpt.calling.shapes import NAMESPACE, Shapes, differs
 from restgpt.specs import Operation, load_api
@@ -54,16 +52,6 @@ class CountingStore(InMemoryStore):
     def put(self, *args: Any, **options: Any) -> None:
         self.writes += 1
         super().put(*args, **options)
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest) -> Iterator[BaseStore]:
-    if request.param == "memory":
-        yield InMemoryStore()
-        return
-    with SqliteStore.from_conn_string(":memory:") as opened:
-        opened.setup()
-        yield opened
 
 
 def test_what_was_learned_is_shown_where_the_document_is_silent(store: BaseStore) -> None:

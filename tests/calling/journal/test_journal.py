@@ -1,7 +1,5 @@
 """Guards the write journal: what is known of a request before and after it was sent."""
 
-from collections.abc import Iterator
-
 import pytest
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
@@ -51,16 +49,6 @@ def test_entries_come_oldest_first_with_request_and_outcome() -> None:
     expected = [(entry_id("r2", "abc"), ANSWER), (entry_id("r1", "abc"), None)]
     assert [(entry["id"], entry["outcome"]) for entry in journal.entries()] == expected
     assert journal.entries()[0]["request"] == SHOWN
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest) -> Iterator[BaseStore]:
-    if request.param == "memory":
-        yield InMemoryStore()
-        return
-    with SqliteStore.from_conn_string(":memory:") as opened:
-        opened.setup()
-        yield opened
 
 
 def test_a_clock_that_is_set_back_does_not_change_the_order(store: BaseStore) -> None:

@@ -1,28 +1,12 @@
 """Guards what the model reads of an operation: complete where it fits, each schema once, never over its budget."""
 
-import json
 from typing import Any
 
 import pytest
-import yaml
+from paths import read_paths
 
-from restgpt.specs import Api, load_api
 from restgpt.specs.docs.documentation import described_status, documentation, response_documentation
 from restgpt.specs.docs.notation import names_in
-
-
-def read(text: str, **schemas: Any) -> Api:
-    return load_api(
-        json.dumps(
-            {
-                "openapi": "3.0.0",
-                "info": {"title": "t", "version": "1"},
-                "paths": yaml.safe_load(text),
-                "components": {"schemas": schemas},
-            }
-        )
-    )
-
 
 OPERATION = """
 /pets/{id}:
@@ -110,13 +94,13 @@ House = {
 
 
 def test_an_operation_is_written_in_compact_notation() -> None:
-    assert documentation(read(OPERATION, Pet=PET, House=HOUSE).operations[0]) == DOCS
+    assert documentation(read_paths(OPERATION, Pet=PET, House=HOUSE).operations[0]) == DOCS
 
 
 @pytest.mark.parametrize("budget", [20, 60, 150, 400])
 def test_docs_keep_to_their_budget(budget: int) -> None:
     wide = {f"field_{n}": {"type": "string", "description": "word " * 40} for n in range(60)}
-    api = read(OPERATION, Pet={"type": "object", "properties": wide}, House=HOUSE)
+    api = read_paths(OPERATION, Pet={"type": "object", "properties": wide}, House=HOUSE)
     operation = api.operations[0]
     assert len(documentation(operation, budget=budget)) <= budget * 4
     assert len(response_documentation(operation, 200, focus="field 7", budget=budget)) <= budget * 4
@@ -129,7 +113,7 @@ def test_a_deep_circle_is_written_once_and_what_does_not_fit_is_named() -> None:
         for n in range(30)
     }
     body = "{content: {application/json: {schema: {$ref: '#/components/schemas/S0'}}}}"
-    api = read(f"/a: {{post: {{requestBody: {body}, responses: {{}}}}}}", **schemas)
+    api = read_paths(f"/a: {{post: {{requestBody: {body}, responses: {{}}}}}}", **schemas)
     text = documentation(api.operations[0], budget=600)
     assert text.count("S1 = {") == 1
     assert "not shown" in text
@@ -143,7 +127,7 @@ def test_a_response_is_cut_to_the_words_of_its_focus() -> None:
     text = """
         /a: {get: {responses: {200: {content: {application/json: {schema: {$ref: '#/components/schemas/Film'}}}}}}}
     """
-    api = read(text, Film={"properties": fields}, Member={"properties": member})
+    api = read_paths(text, Film={"properties": fields}, Member={"properties": member})
     found = response_documentation(api.operations[0], 200, focus="names of the directors", budget=300)
     assert "crew: [Member]" in found
     assert "director: boolean" in found
@@ -157,7 +141,7 @@ def test_an_answer_takes_a_third_of_the_docs_and_is_cut_to_their_focus() -> None
     fields = {f"noise_{n}": {"type": "string", "description": "nothing " * 10} for n in range(80)}
     film = {"properties": {"runtime": {"type": "integer", "description": "In minutes."}, **fields}}
     responses = "{200: {content: {a/json: {schema: {$ref: '#/components/schemas/Film'}}}}}"
-    operation = read(f"/a: {{get: {{responses: {responses}}}}}", Film=film).operations[0]
+    operation = read_paths(f"/a: {{get: {{responses: {responses}}}}}", Film=film).operations[0]
     docs = documentation(operation, budget=600, focus="how long the film is: its runtime")
     assert "runtime: integer  In minutes." in docs
     assert "noise_9: " not in docs
@@ -166,7 +150,7 @@ def test_an_answer_takes_a_third_of_the_docs_and_is_cut_to_their_focus() -> None
 
 def test_of_alternatives_only_those_are_written_that_the_received_names_allow() -> None:
     one_of = [{"$ref": "#/components/schemas/Track"}, {"$ref": "#/components/schemas/Episode"}]
-    api = read(
+    api = read_paths(
         "/a: {get: {responses: {200: {content: {a/json: {schema: {$ref: '#/components/schemas/Item'}}}}}}}",
         Item={"oneOf": one_of},
         Track={"required": ["name", "album"], "properties": {"name": {}, "album": {}}},
@@ -181,7 +165,7 @@ def test_of_alternatives_only_those_are_written_that_the_received_names_allow() 
 def test_a_response_is_cut_to_the_names_that_were_received() -> None:
     deep = {"a": {"properties": {"b": {"properties": {"c": {"properties": {"near": {}, "absent": {}}}}}}}}
     page = {"type": "array", "items": {"$ref": "#/components/schemas/Film"}}
-    api = read(
+    api = read_paths(
         "/a: {get: {responses: {200: {content: {a/json: {schema: {$ref: '#/components/schemas/Page'}}}}}}}",
         Page={"properties": {"items": page, "next": {}}},
         Film={"properties": {"title": {"type": "string"}, "seasons": {"$ref": "#/components/schemas/Season"}, **deep}},
@@ -199,7 +183,7 @@ def test_words_that_most_fields_hold_make_none_of_them_worth_showing() -> None:
     page = {"properties": {"uri": {"type": "string"}, "pages": {"type": "integer", "description": "nothing " * 10}}}
     schemas = {kind: {**page, "description": kind} for kind in kinds} | {"track": page}
     found = {name: {"$ref": f"#/components/schemas/{name}"} for name in schemas}
-    api = read(
+    api = read_paths(
         "/a: {get: {responses: {200: {content: {a/json: {schema: {$ref: '#/components/schemas/Found'}}}}}}}",
         Found={"properties": found},
         **schemas,
@@ -219,7 +203,7 @@ def test_the_names_of_a_value_are_those_of_all_its_objects() -> None:
 
 
 def test_fields_of_the_whole_body_are_those_it_has_itself() -> None:
-    api = read(
+    api = read_paths(
         "/a: {get: {responses: {200: {content: {a/json: {schema: {$ref: '#/components/schemas/Found'}}}}}}}",
         Found={"properties": {"artists": {"$ref": "#/components/schemas/Page"}, "tracks": {"type": "array"}}},
         Page={"properties": {"total": {"type": "integer"}}},
@@ -231,7 +215,7 @@ def test_fields_of_the_whole_body_are_those_it_has_itself() -> None:
 
 def test_what_is_deep_inside_choices_makes_a_field_worth_showing() -> None:
     noise = {f"noise_{n}": {"type": "string", "description": "nothing " * 10} for n in range(80)}
-    api = read(
+    api = read_paths(
         "/a: {get: {responses: {200: {content: {a/json: {schema: {$ref: '#/components/schemas/Now'}}}}}}}",
         Now={"properties": {**noise, "item": {"$ref": "#/components/schemas/Playable"}}},
         Playable={"oneOf": [{"$ref": "#/components/schemas/Track"}, {"$ref": "#/components/schemas/Episode"}]},
@@ -247,12 +231,12 @@ def test_what_is_deep_inside_choices_makes_a_field_worth_showing() -> None:
 def test_nothing_is_named_as_null() -> None:
     schema = {"properties": {"part_of": {"anyOf": [{"$ref": "#/components/schemas/House"}, {"type": "null"}]}}}
     responses = "{200: {content: {a/json: {schema: {$ref: '#/components/schemas/Film'}}}}}"
-    api = read(f"/a: {{get: {{responses: {responses}}}}}", Film=schema, House=HOUSE)
+    api = read_paths(f"/a: {{get: {{responses: {responses}}}}}", Film=schema, House=HOUSE)
     assert "part_of: House | null" in response_documentation(api.operations[0], 200)
 
 
 def test_a_small_response_is_shown_whole() -> None:
-    api = read(
+    api = read_paths(
         "/a: {get: {responses: {200: {content: {text/plain: {schema: {type: string}}}}, 204: {description: Gone.}}}}"
     )
     assert response_documentation(api.operations[0], 200, focus="anything") == "200 text/plain  string"
@@ -274,18 +258,18 @@ def test_a_small_response_is_shown_whole() -> None:
     ],
 )
 def test_the_description_of_a_status_is_said_if_it_says_anything(status: int, description: str, said: str) -> None:
-    operation = read(f"/a: {{get: {{responses: {{{status}: {{description: '{description}'}}}}}}}}").operations[0]
+    operation = read_paths(f"/a: {{get: {{responses: {{{status}: {{description: '{description}'}}}}}}}}").operations[0]
     assert described_status(operation, status) == said
 
 
 def test_the_description_of_another_status_is_not_said() -> None:
-    operation = read("/a: {post: {responses: {200: {description: It was there already.}}}}").operations[0]
+    operation = read_paths("/a: {post: {responses: {200: {description: It was there already.}}}}").operations[0]
     assert described_status(operation, 201) == ""
 
 
 def test_an_undocumented_success_is_read_as_the_documented_one() -> None:
     content = "{application/json: {schema: {properties: {made: {type: integer}}}}}"
     responses = f"{{200: {{content: {content}}}, 422: {{description: a}}, default: {{description: b}}}}"
-    operation = read(f"/a: {{post: {{responses: {responses}}}}}").operations[0]
+    operation = read_paths(f"/a: {{post: {{responses: {responses}}}}}").operations[0]
     assert "made: integer" in response_documentation(operation, 201)
     assert response_documentation(operation, 500) == "default without a body  b"

@@ -5,26 +5,12 @@ import keyword
 from typing import Any
 
 import pytest
-import yaml
+from paths import read_paths
 
-from restgpt.specs import Api, Catalogue, Operation, load_api
+from restgpt.specs import Catalogue, Operation, load_api
 from restgpt.specs.docs.signature import signature
 from restgpt.specs.docs.stub import stub
 from restgpt.specs.docs.words.keyword import SignatureError, arguments_of, identifier, keywords
-
-
-def read(text: str, **schemas: Any) -> Api:
-    return load_api(
-        json.dumps(
-            {
-                "openapi": "3.0.0",
-                "info": {"title": "t", "version": "1"},
-                "paths": yaml.safe_load(text),
-                "components": {"schemas": schemas},
-            }
-        )
-    )
-
 
 SEARCH = """
 /movies:
@@ -87,7 +73,7 @@ UPDATE = """
 
 
 def only(text: str, **schemas: Any) -> Operation:
-    return read(text, **schemas).operations[0]
+    return read_paths(text, **schemas).operations[0]
 
 
 def answer(schema: str, **schemas: Any) -> Operation:

@@ -1,12 +1,11 @@
 """Guards search: stemming, responses, producers, methods that are asked for, and several threads."""
 
-import json
 import threading
 import time
-from typing import Any
+from functools import partial
 
 import pytest
-import yaml
+from paths import read_paths
 
 from restgpt.specs import Api, Catalogue, load_api
 from restgpt.specs.search.query import LONGEST, asked_methods, mentions_name, mentions_person, read_query
@@ -51,17 +50,7 @@ BOOKS = {
 }
 
 
-def read(text: str, **schemas: Any) -> Api:
-    return load_api(
-        json.dumps(
-            {
-                "openapi": "3.0.0",
-                "info": {"title": "Library", "version": "1"},
-                "paths": yaml.safe_load(text),
-                "components": {"schemas": schemas},
-            }
-        )
-    )
+read = partial(read_paths, title="Library")
 
 
 @pytest.fixture(scope="module")
