@@ -1,5 +1,5 @@
 // What a run did, as lines: from the progress events while it runs, from the finished steps of the state afterwards.
-import type { ProgressEvent, Step, Values } from "./protocol";
+import type { Call, ProgressEvent, Step, Values } from "./protocol";
 
 export type Line =
   | { kind: "task"; key: string; text: string }
@@ -51,20 +51,27 @@ export function linesOfTurns(steps: Step[]): Map<number, Line[]> {
     if (step.program?.code) lines.push({ kind: "code", key: `${number} code`, label: `Program ${step.program.number ?? ""}`, text: step.program.code });
     step.requests.forEach((call, index) => {
       const status = call.response?.status;
-      const [method = "", url = call.operation] = (call.endpoint ?? "").split(" ");
+      const [method = "", url = called(call)] = call.endpoint ? call.endpoint.split(" ") : [];
+      const time = call.response?.elapsed_ms;
       lines.push({
         kind: "request",
         key: `${number} request ${index}`,
         method: call.request?.method ?? method,
         url: call.request?.url ?? url,
-        outcome: status ? String(status) : call.status,
+        outcome: status ? (time === undefined ? String(status) : `${status} · ${Math.round(time)} ms`) : call.status,
         isOver: true,
         isGood: status ? status < 400 : call.status !== "failed",
       });
     });
-    if (step.result) lines.push({ kind: "result", key: `${number} result`, label: "Result", text: step.result });
+    if (step.result) lines.push({ kind: "result", key: `${number} result`, label: endOf(step.program?.end ?? null), text: step.result });
   });
   return turns;
+}
+
+/** A call whose request the state no longer has, as its operation with the arguments. */
+function called(call: Call): string {
+  const text = JSON.stringify(call.arguments) ?? "";
+  return `${call.operation} ${text.length > 200 ? `${text.slice(0, 200)}…` : text}`;
 }
 
 export function costOf(usage: Values["usage"]): string {

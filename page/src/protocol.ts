@@ -54,7 +54,7 @@ export interface Call {
   request?: { method: string; url: string; body?: unknown };
   /** Method and address, before arguments are filled in. */
   endpoint?: string;
-  response?: { status?: number };
+  response?: { status?: number; elapsed_ms?: number };
 }
 
 export interface Program {
@@ -74,7 +74,7 @@ export interface Step {
   plan: string;
   result: string;
   requests: Call[];
-  program?: { code: string; number?: number } | null;
+  program?: { code: string; number?: number; end?: string | null } | null;
 }
 
 export interface Values {

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from browser import Tab
 from langgraphserver import APPROVE, Platform
-from pagescript import ANSWER, BROKEN, CREATE, READ, SLOW, PageScript
+from pagescript import ANSWER, BROKEN, CREATE, READ, REPAIR, SLOW, PageScript
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.slow
@@ -77,3 +77,16 @@ def test_an_open_thread_follows_what_another_client_does_in_it(tab: Tab, platfor
     platform.run(thread, command=APPROVE)
     expect(page.locator(".answer")).to_have_text("It is created.")
     expect(page.get_by_role("button", name="Approve")).to_have_count(0)
+
+
+def test_a_thread_that_is_opened_later_says_what_was_called_and_which_program_failed(
+    tab: Tab, platform: Platform
+) -> None:
+    thread = platform.new_thread()
+    platform.run(thread, input={"instruction": REPAIR})
+    platform.run(thread, command=APPROVE)
+    page = tab.open(f"#/thread/{thread}")
+    progress = page.get_by_role("list", name="Progress").last
+    expect(progress).to_contain_text("The program failed")
+    expect(progress).to_contain_text('create_project {"body":{"name":"Shed"}}')
+    expect(progress).to_contain_text(re.compile(r"201 · \d+ ms"))
