@@ -164,7 +164,11 @@ def _file_lock(folder: Path, thread: str) -> Iterator[None]:
             except BlockingIOError:
                 raise ThreadBusyError(thread) from None
             if _is_open_file(path, file):
-                yield
+                try:
+                    yield
+                finally:
+                    # Closing is not enough: a process that another thread is starting has the file open until it runs.
+                    fcntl.flock(file, fcntl.LOCK_UN)
                 return
             # The file was deleted before it was locked: another process may have locked the next one.
 

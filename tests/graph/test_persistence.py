@@ -108,6 +108,18 @@ def test_a_thread_is_held_by_one_process_at_a_time(home: Path, opened: Persisten
     assert not opened.is_busy("one")
 
 
+def test_a_process_that_starts_while_a_thread_is_held_does_not_hold_it_longer(home: Path, opened: Persistence) -> None:
+    # Between fork and exec a new process has copies of all open files; this one keeps its copies.
+    waiting = ["sh", "-c", "read line"]
+    with opened.lock("one"):
+        [held] = [
+            int(link.name) for link in Path("/proc/self/fd").iterdir() if home / "locks" in link.resolve().parents
+        ]
+        child = subprocess.Popen(waiting, stdin=subprocess.PIPE, pass_fds=[held])
+    assert not opened.is_busy("one")
+    child.communicate()
+
+
 def test_two_connections_can_write_at_once(home: Path, opened: Persistence) -> None:
     def write(name: str) -> None:
         with open_persistence(Settings(home=home)) as persistence:
