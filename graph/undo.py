@@ -147,5 +147,8 @@ def _line(record: CallRecord) -> str:
     return f"{record['description']} Not done: {record['note'] or 'it was not sent.'}"
 
 
-undo = ServedGraph.of(build_undo())
-"""The exported graph, as a LangGraph server loads it."""
+exported = build_undo()
+"""The exported graph, without a checkpointer of its own."""
+
+undo = ServedGraph.of(exported)
+"""The exported graph as a LangGraph server loads it."""

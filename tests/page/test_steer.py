@@ -109,7 +109,7 @@ def test_two_runs_stand_side_by_side_with_the_first_difference_marked(tab: Tab, 
     fork.get_by_label("After step").select_option(label="3 planner, before parser")
     field = fork.get_by_label("State after this step, as JSON")
     state = json.loads(field.input_value())
-    state["program"]["code"] = "print('Nothing is changed.')"
+    state["program"]["code"] = "find_tasks()\nprint('Nothing is changed.')"
     field.fill(json.dumps(state))
     fork.get_by_role("button", name="Fork and run").click()
     expect(page.locator(".answer")).to_have_text("Nothing is changed.")

@@ -4,6 +4,7 @@ Hosts that cannot be simulated in the test process are scripts in processes of t
 /proc, on a read-only root, under a filter that forbids seccomp or Landlock. They use the standard library only.
 """
 
+import contextlib
 import gc
 import json
 import os
@@ -66,9 +67,11 @@ def eventually(condition: Callable[[], bool]) -> bool:
 
 
 def children(pid: int) -> set[int]:
-    return {
-        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
-    }
+    found: set[int] = set()
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # The thread has ended since.
+            found.update(map(int, (task / "children").read_text().split()))
+    return found
 
 
 def running(pid: int) -> bool:
