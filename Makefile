@@ -128,7 +128,7 @@ $(PACKAGES): page/package-lock.json page/.npmrc | $(READY)
 
 .PHONY: test-page
 test-page: $(READY) $(PAGE) ## test the page in a browser (Debian: apt-get install chromium-headless-shell)
-	$(BIN)/python -m pytest -q tests/page
+	$(PYTEST) --dist loadfile tests/page
 
 .PHONY: page-pictures
 page-pictures: $(READY) $(PAGE) ## draw the pictures of the page in docs/pictures
