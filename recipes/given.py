@@ -95,7 +95,7 @@ def _converted(text: str, types: Sequence[str]) -> Any:
 
 def _decoded(text: str) -> Any:
     """Return the JSON value of a text; None if it is none, or a number that JSON does not have."""
-    if is_too_deep(text.encode("utf-8", "surrogatepass")):
+    if is_too_deep(text):
         return None
     try:
         return json.loads(text, parse_constant=_refuse)

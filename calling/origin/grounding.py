@@ -155,7 +155,7 @@ def _read(body: Any) -> Any:
     if not isinstance(body, str):
         return body
     try:
-        return body if is_too_deep(body.encode("utf-8", "surrogatepass")) else json.loads(body)
+        return body if is_too_deep(body) else json.loads(body)
     except ValueError:
         return body
 

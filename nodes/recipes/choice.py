@@ -76,7 +76,7 @@ def line_of(recipe: Recipe) -> str:
 def chosen(recipes: Sequence[Recipe], text: str) -> RecipeRun:
     """Return the record of the recipe that a reply chooses; raises `ValueError` with what is wrong with the reply."""
     try:
-        reply: Any = None if is_too_deep(text.encode("utf-8", "surrogatepass")) else json.loads(text)
+        reply: Any = None if is_too_deep(text) else json.loads(text)
     except ValueError:
         reply = None
     if not isinstance(reply, dict) or not isinstance(reply.get("recipe"), str):

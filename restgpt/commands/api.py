@@ -1,7 +1,7 @@
 """`restgpt api`: show or search the operations of an OpenAPI document, without a model."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -12,8 +12,12 @@ from restgpt.commands.screen.terminal import Terminal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from restgpt.calling.confirmations import Confirmation
+    from restgpt.calling.notes import Noted
     from restgpt.specs import Api, Operation, Problem
     from restgpt.tools.settings import Settings
+
+Kept = TypeVar("Kept", "Confirmation", "Noted")
 
 api = typer.Typer(name="api", help="Show or search the operations of an OpenAPI document.", no_args_is_help=True)
 
@@ -218,22 +222,28 @@ def forget_reads(
     with reported(terminal):
         from restgpt.calling.confirmations import Confirmations
         from restgpt.graph.persistence import open_persistence
-        from restgpt.specs.api import slug
         from restgpt.tools.settings import Settings
 
         with open_persistence(Settings.from_env()) as persistence:
             kept = Confirmations(persistence.store)
-            found = [
-                item
-                for item in kept.listed()
-                if operation in (None, item.name, item.operation) and (name is None or slug(name) == slug(item.api))
-            ]
+            found = _named(kept.listed(), operation, name)
             for item in found:
                 kept.forget(item)
         if not found and operation is not None:
             raise UsageError(f"No operation {operation!r} was confirmed as a read. `restgpt api reads` lists them.")
         terminal.document({"forgotten": [item.to_json() for item in found]})
         terminal.answer(f"RestGPT asks about {len(found)} {'operation' if len(found) == 1 else 'operations'} again.")
+
+
+def _named(items: "Sequence[Kept]", operation: str | None, api: str | None) -> "list[Kept]":
+    """Return what is kept about an operation, by its name or `METHOD /path`, and an API; without them, everything."""
+    from restgpt.specs.api import slug
+
+    return [
+        item
+        for item in items
+        if operation in (None, item.name, item.operation) and (api is None or slug(api) == slug(item.api))
+    ]
 
 
 @api.command()
@@ -253,16 +263,11 @@ def notes(
     with reported(terminal):
         from restgpt.calling.notes import Notes
         from restgpt.graph.persistence import open_persistence
-        from restgpt.specs.api import slug
         from restgpt.tools.settings import Settings
 
         with open_persistence(Settings.from_env()) as persistence:
             kept = Notes(persistence.store)
-            found = [
-                item
-                for item in kept.listed()
-                if operation in (None, item.name, item.operation) and (name is None or slug(name) == slug(item.api))
-            ]
+            found = _named(kept.listed(), operation, name)
             for item in found if delete else ():
                 kept.forget(item)
         terminal.document({"deleted" if delete else "notes": [item.to_json() for item in found]})

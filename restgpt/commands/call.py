@@ -395,7 +395,7 @@ def _arguments(text: str) -> dict[str, Any]:
         text = sys.stdin.read()
     elif text.startswith("@"):
         text = _read(Path(text[1:]))
-    if is_too_deep(text.encode("utf-8", "surrogatepass")):
+    if is_too_deep(text):
         raise UsageError("--args is nested too deeply to be read. Give arguments with fewer levels.")
     try:
         value = json.loads(text)

@@ -5,10 +5,13 @@ answers to unknown paths and to preflights. Middleware in `user_middleware` woul
 put its own before it, or apply it to some of the routes only (`middleware_order`).
 """
 
+from functools import cache
+
 from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
+from restgpt.nodes.run.resources import Resources
 from restgpt.server.access import AccessCheck
 from restgpt.server.operation_schema import schema_routes
 from restgpt.server.page import OPEN_PATHS, page_routes
@@ -49,4 +52,15 @@ class GuardedApp(Starlette):
         return AccessCheck(answered, access)
 
 
-app = GuardedApp(routes=[*schema_routes(), *wire_routes(), *undo_routes(), *recipe_routes(), *page_routes()])
+# One for all routes, so that each document is read once; made when a route first needs it.
+_resources = cache(Resources)
+
+app = GuardedApp(
+    routes=[
+        *schema_routes(),
+        *wire_routes(resources=_resources),
+        *undo_routes(resources=_resources),
+        *recipe_routes(resources=_resources),
+        *page_routes(),
+    ]
+)

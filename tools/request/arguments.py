@@ -142,7 +142,7 @@ def _from_text(text: str, types: frozenset[str], schema: Any, root: Schema) -> A
         return float(text)
     if types & {"object", "array"} and text.lstrip()[:1] in ("{", "["):
         try:
-            read = text if is_too_deep(text.encode("utf-8", "surrogatepass")) else json.loads(text)
+            read = text if is_too_deep(text) else json.loads(text)
         except ValueError:
             return text
         return read if ("object" if isinstance(read, dict) else "array") in types else text

@@ -560,7 +560,7 @@ def _shown_body(request: PreparedRequest, hide: Redactor) -> Any:
 
 def json_or_text(text: str, kind: str) -> Any:
     """A body of the kind `json` as a value; what cannot be read, such as a file that is no JSON, stays text."""
-    if kind != "json" or is_too_deep(text.encode("utf-8", "surrogatepass")):
+    if kind != "json" or is_too_deep(text):
         return text
     try:
         return json.loads(text)

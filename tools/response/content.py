@@ -104,7 +104,7 @@ def read_json(text: str) -> Any:
 
     Deeper values could not be walked: to redact, compare, keep or show them.
     """
-    if is_too_deep(text.encode("utf-8", "replace")):
+    if is_too_deep(text):
         raise ValueError(f"it nests more than {MAX_DEPTH} levels deep")
     if 0 < sys.get_int_max_str_digits() <= _DEFAULT_MOST_DIGITS:
         try:

@@ -59,7 +59,7 @@ def _strict_json(text: str) -> Any:
     """Decode JSON; return the text itself if it is not JSON, too deep, or has numbers that JSON cannot write (NaN)."""
     from restgpt.specs.reading.text.nesting import is_too_deep
 
-    if is_too_deep(text.encode()):
+    if is_too_deep(text):
         return text
     try:
         value = json.loads(text)

@@ -83,7 +83,7 @@ def edited_arguments(text: str, wanted: int) -> list[dict[str, Any]]:
     """Parse the edited arguments of each waiting request: a JSON object for one, a list of objects for several."""
     from restgpt.specs.reading.text.nesting import is_too_deep
 
-    if is_too_deep(text.encode("utf-8", "surrogatepass")):
+    if is_too_deep(text):
         raise UsageError("The edited arguments are nested too deeply to be read. Give arguments with fewer levels.")
     try:
         value = json.loads(text)

@@ -14,12 +14,12 @@ _OTHERS = bytes(set(range(256)) - set(_STRUCTURE))
 _TEXT = re.compile(rb'"[^"]*"?')
 
 
-def is_too_deep(data: "bytes | msgspec.Raw") -> bool:
+def is_too_deep(data: "bytes | str | msgspec.Raw") -> bool:
     """Return whether JSON nests more than MAX_DEPTH levels deep, without recursion, in time linear in its size.
 
     For what is no JSON the answer means nothing.
     """
-    text = bytes(data)
+    text = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
     if text.count(b"{") + text.count(b"[") <= MAX_DEPTH:
         return False
     if b"\\" in text:
