@@ -19,6 +19,8 @@ from restgpt.specs import Api, SpecError, load_api
 WORLDS = ("tmdb", "spotify")
 RESTBENCH = "restbench"
 PARTS = ("tuning", "measured", "changes_tuning", "changes_measured")
+JUDGED = ("measured", "changes_measured")
+"""The parts over documents that the ranking was not made with."""
 GITHUB = "generated/api.github.com.json"
 FILES = {
     "asana": "asana.com.json",

