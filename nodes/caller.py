@@ -1,7 +1,6 @@
 """The caller: writes the arguments of the planned requests, and instructions for the parser (paper, section 3.3)."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -155,8 +154,7 @@ def functions_of(run: Run, operations: Sequence[Operation], focus: str) -> str:
         budget=budget,
         most=budget,
         focus=focus,
-        seen=partial(run.seen, focus=focus),
-        noted=run.noted,
+        learned=run.learned(focus),
         reads=run.rules.reads,
     )
 
@@ -331,7 +329,7 @@ def _documentation(run: Run, name: str, planned: Sequence[PlannedCall]) -> str:
     purposes = " ".join(call["purpose"] for call in planned if call["operation"] == name)
     operation = run.catalogue.operation(name)
     text = documentation(operation, budget=run.context.documentation_budget, focus=purposes)
-    noted = plain_text(run.noted(operation), NOTED_MOST)
+    noted = plain_text(run.learned().noted(operation), NOTED_MOST)
     return f"{text}\nNote: {noted}." if noted else text
 
 

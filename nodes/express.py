@@ -8,7 +8,6 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, NotRequired
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
@@ -269,8 +268,7 @@ def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: in
             budget=budget * len(group) // len(operations),
             most=most,
             focus=focus,
-            seen=partial(run.seen, focus=focus),
-            noted=run.noted,
+            learned=run.learned(focus),
             reads=run.rules.reads,
         )
         for group in groups.values()

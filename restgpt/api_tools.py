@@ -158,10 +158,12 @@ class _Toolset:
         )
 
     def _find(self, query: str, limit: int = FOUND) -> str:
-        return found_text(self._catalogue, query, limit, seen=self._client().seen)
+        return found_text(self._catalogue, query, limit, learned=self._client().learned)
 
     def _describe(self, operations: list[str]) -> str:
-        return described_text(self._catalogue, operations, effects=self._client().effect, seen=self._client().seen)
+        return described_text(
+            self._catalogue, operations, effects=self._client().effect, learned=self._client().learned
+        )
 
     def _read(self, handle: str, pointer: str = "", page: int = 1) -> str:
         return read(self._client().body, handle, pointer, page).text

@@ -38,6 +38,7 @@ from restgpt.nodes.run.resources import Resources, Run, check_store
 from restgpt.nodes.state.records import call_of, placed
 from restgpt.outcome import Called, Outcome, Pending, Ran, Undone
 from restgpt.specs import Api, Catalogue, Operation
+from restgpt.specs.docs.interface import Learned
 from restgpt.specs.docs.words.keyword import SignatureError, grouped
 from restgpt.specs.effect import Effect
 from restgpt.tools.errors import ArgumentError, ArgumentProblem, RestgptError
@@ -130,14 +131,17 @@ class Client:
         """Return the effect of an operation as it is known now: by `apis.yaml`, else by the document."""
         return self._run("").rules.effect(operation)
 
-    def seen(self, operation: Operation) -> str:
-        """Return the shape of an operation's earlier answers where the document lacks it, else an empty string."""
-        return self._run("").seen(operation)
+    @property
+    def learned(self) -> Learned:
+        """What earlier calls taught of operations beyond their documents: shapes of answers, and demands."""
+        return self._run("").learned()
 
     def describe(self, key: str) -> str:
         """Return the documentation of an operation and its function for `run`, within `documentation_budget` tokens."""
         budget = self.resources.defaults.documentation_budget
-        return description(self._catalogue, [self.operation(key)], budget=budget, effects=self.effect, seen=self.seen)
+        return description(
+            self._catalogue, [self.operation(key)], budget=budget, effects=self.effect, learned=self.learned
+        )
 
     @property
     def _catalogue(self) -> Catalogue:

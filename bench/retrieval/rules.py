@@ -155,7 +155,8 @@ def main() -> None:
     parser.add_argument("--judged", action="store_true", help="the judged documents only, and what is found there")
     options = parser.parse_args()
     if options.judged:
-        return judged()
+        judged()
+        return
     write = partial(print, flush=True)
     write(f"{HEAD}  why not shown")
     reports = []

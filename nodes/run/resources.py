@@ -36,8 +36,9 @@ from restgpt.nodes.run.today import today_text
 from restgpt.nodes.state.recipe_run import has_reader, stricter
 from restgpt.nodes.state.records import Request, Usage
 from restgpt.recipes.recipe import Recipe
-from restgpt.specs import Api, Catalogue, Operation
+from restgpt.specs import Api, Catalogue
 from restgpt.specs.api import slug
+from restgpt.specs.docs.interface import Learned
 from restgpt.specs.status import is_success
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import SettingsError
@@ -334,16 +335,12 @@ class Run:
         """Return the examples for a role's system message."""
         return self.resources.examples(role)
 
-    def seen(self, operation: Operation, focus: str = "") -> str:
-        """Return the learned shape of an operation's responses, if the document lacks it; else an empty string.
-
-        Fields that `focus` names come first.
-        """
-        return self.shapes.seen(operation, focus=focus) or ""
-
-    def noted(self, operation: Operation) -> str:
-        """Return what the server of an operation demanded beyond the document; an empty text if nothing is known."""
-        return "; ".join(note.text for note in self.notes.of(operation))
+    def learned(self, focus: str = "") -> Learned:
+        """What earlier calls taught of operations; the fields of answers that `focus` names come first."""
+        return Learned(
+            lambda operation: self.shapes.seen(operation, focus=focus) or "",
+            lambda operation: "; ".join(note.text for note in self.notes.of(operation)),
+        )
 
     def learn(self, request: Request, earlier: Iterable[Request] = ()) -> None:
         """Learn the shape of the response to a request, if it is a successful one with JSON of a moderate size.

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from restgpt.prompts import fenced
 from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.docs.documentation import TOKEN, documentation
 from restgpt.specs.docs.example import NoExample, minimal_arguments
-from restgpt.specs.docs.interface import interface
+from restgpt.specs.docs.interface import UNKNOWN, Learned, interface
 from restgpt.specs.effect import Effect, effect_of
 
 FOUND, MOST_FOUND = 10, 50
@@ -40,16 +41,7 @@ Effects = Callable[[Operation], Effect]
 """The effect of an operation: by its document, or by the rules of the user (`Rules.effect`)."""
 
 
-Seen = Callable[[Operation], str]
-"""The learned shape of an operation's answers; empty if there is none, or the document has it (`Client.seen`)."""
-
-
-def unseen(operation: Operation) -> str:
-    """Return no shape."""
-    return ""
-
-
-def found_text(catalogue: Catalogue, query: str, limit: int = FOUND, *, seen: Seen = unseen) -> str:
+def found_text(catalogue: Catalogue, query: str, limit: int = FOUND, *, learned: Learned = UNKNOWN) -> str:
     """Return the operations that fit a query best, fenced as data; for a path, that part of the map.
 
     The best ones are typed functions, the others have a line each. The text says how many operations there are and how
@@ -65,7 +57,7 @@ def found_text(catalogue: Catalogue, query: str, limit: int = FOUND, *, seen: Se
     if not found:
         tree = catalogue.map.open().text(FOUND_BUDGET - 100)
         return f"None of the {count} has words of the query. These are their paths:\n{fenced('document', tree)}"
-    fits, functions = _functions(catalogue, found[:MOST_FUNCTIONS], seen)
+    fits, functions = _functions(catalogue, found[:MOST_FUNCTIONS], learned)
     lines: list[str] = []
     room = (FOUND_BUDGET - 120) * TOKEN - len(functions)
     for operation in found[fits:]:
@@ -82,16 +74,17 @@ def found_text(catalogue: Catalogue, query: str, limit: int = FOUND, *, seen: Se
     return f"{head}\n{fenced('document', text)}{more if rest else ''}"
 
 
-def _functions(catalogue: Catalogue, operations: Sequence[Operation], seen: Seen) -> tuple[int, str]:
+def _functions(catalogue: Catalogue, operations: Sequence[Operation], learned: Learned) -> tuple[int, str]:
     """Return how many of the operations fit in `FUNCTIONS` tokens as functions, and these; one is cut if need be."""
+    write = partial(interface, name_of=catalogue.function_name, budget=FUNCTIONS, most=FUNCTION, learned=learned)
     text = "\n".join(
-        f"{_label(catalogue, api)}{interface(own, catalogue.function_name, budget=FUNCTIONS, most=FUNCTION, seen=seen)}"
+        f"{_label(catalogue, api)}{write(own)}"
         for api in catalogue.apis
         if (own := [operation for operation in operations if operation.api is api])
     )
     if len(text) > FUNCTIONS * TOKEN and len(operations) > 1:
         fitting = len(operations) * FUNCTIONS * TOKEN // len(text)
-        return _functions(catalogue, operations[: max(1, fitting)], seen)
+        return _functions(catalogue, operations[: max(1, fitting)], learned)
     return len(operations), text[: FUNCTIONS * TOKEN]
 
 
@@ -113,7 +106,7 @@ def described_text(
     *,
     budget: int = DESCRIBED_BUDGET,
     effects: Effects = effect_of,
-    seen: Seen = unseen,
+    learned: Learned = UNKNOWN,
 ) -> str:
     """Return the documentation of up to `MOST_DESCRIBED` operations in `budget` tokens, fenced as data.
 
@@ -121,7 +114,7 @@ def described_text(
     """
     operations = [catalogue.operation(name) for name in dict.fromkeys(names)]
     shown = operations[:MOST_DESCRIBED]
-    text = fenced("document", description(catalogue, shown, budget=budget - 40, effects=effects, seen=seen))
+    text = fenced("document", description(catalogue, shown, budget=budget - 40, effects=effects, learned=learned))
     left = len(operations) - len(shown)
     return f"{text}\n{left} more were asked for; ask for at most {MOST_DESCRIBED} at once." if left else text
 
@@ -132,18 +125,18 @@ def description(
     *,
     budget: int = DESCRIBED_BUDGET,
     effects: Effects = effect_of,
-    seen: Seen = unseen,
+    learned: Learned = UNKNOWN,
 ) -> str:
     """Describe operations in `budget` tokens: effect, function in a program, example and places of the arguments."""
     each = max(1, budget // max(1, len(operations)))
-    return "\n\n".join(_described(catalogue, operation, each, effects(operation), seen) for operation in operations)
+    return "\n\n".join(_described(catalogue, operation, each, effects(operation), learned) for operation in operations)
 
 
-def _described(catalogue: Catalogue, operation: Operation, budget: int, effect: Effect, seen: Seen) -> str:
+def _described(catalogue: Catalogue, operation: Operation, budget: int, effect: Effect, learned: Learned) -> str:
     name, function = catalogue.name_of(operation), catalogue.function_name(operation)
     room = int(budget * SIGNATURE_SHARE)
     signature = interface(
-        [operation], lambda _: function, budget=room, most=room, reads=lambda _: effect.kind == "read", seen=seen
+        [operation], lambda _: function, budget=room, most=room, reads=lambda _: effect.kind == "read", learned=learned
     )
     lines = [f"# {name}  ({_told(effect)})", f"In a program: {signature}"]
     if example := _example(operation):

@@ -177,11 +177,15 @@ class Service:
         return UnknownOperationError(error.key, [*alike, *error.near])
 
     def _find(self, principal: str, given: Arguments) -> Said:
-        return Said(found_text(self._catalogue, given["query"], int(given.get("limit", FOUND)), seen=self._client.seen))
+        return Said(
+            found_text(self._catalogue, given["query"], int(given.get("limit", FOUND)), learned=self._client.learned)
+        )
 
     def _describe(self, principal: str, given: Arguments) -> Said:
         return Said(
-            described_text(self._catalogue, given["operations"], effects=self._client.effect, seen=self._client.seen)
+            described_text(
+                self._catalogue, given["operations"], effects=self._client.effect, learned=self._client.learned
+            )
         )
 
     def _call(self, principal: str, given: Arguments) -> Left:

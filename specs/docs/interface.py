@@ -9,6 +9,7 @@ Movie = {id: int, title, release_date: date}
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.shape import Shape
@@ -37,6 +38,23 @@ SIGNATURE_LEAST = 30
 CUT = "…"
 """The mark of what is left out of a signature."""
 
+Told = Callable[[Operation], str]
+
+
+class Learned(NamedTuple):
+    """What earlier calls taught of operations, as text, each empty if there is nothing.
+
+    `seen` is the shape of an operation's answers where the document lacks it, `noted` what its server demanded beyond
+    the document.
+    """
+
+    seen: Told
+    noted: Told
+
+
+UNKNOWN = Learned(lambda operation: "", lambda operation: "")
+"""Nothing is learned of any operation."""
+
 _UNNAMED = re.compile(r"\W+", re.ASCII)
 
 
@@ -47,14 +65,12 @@ def interface(
     budget: int,
     most: int = 150,
     focus: str = "",
-    seen: Callable[[Operation], str] = lambda operation: "",
-    noted: Callable[[Operation], str] = lambda operation: "",
+    learned: Learned = UNKNOWN,
     reads: Callable[[Operation], bool] = seems_to_read,
 ) -> str:
     """Write operations as typed functions in about `budget` tokens of four characters, `most` for each.
 
-    `focus` are words whose fields come first; `seen` gives the learned shape of an operation's answers, `noted`
-    what its server demanded beyond the document, `reads` tells which operations read, or seem to.
+    `focus` are words whose fields come first; `reads` tells which operations read, or seem to.
     """
     shared = _shared(operations)
     types = _names(shared)
@@ -64,11 +80,11 @@ def interface(
 
     found = {item.document: Relevance(item.document, focus_of(focus)) for item in operations}
     # Once for each operation, because a store is asked for it, and a cut signature is written twice.
-    learned = {id(operation): (seen(operation), noted(operation)) for operation in operations}
+    known_of = {id(operation): (learned.seen(operation), learned.noted(operation)) for operation in operations}
 
     def written(operation: Operation, tokens: int) -> str:
         known = types.get(id(operation.document), {})
-        name, (shape, note) = name_of(operation), learned[id(operation)]
+        name, (shape, note) = name_of(operation), known_of[id(operation)]
         relevance = found[operation.document]
         rules = ruled[id(operation)]
         return signature(

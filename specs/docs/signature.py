@@ -66,6 +66,9 @@ CONDITIONS = {
     "if-match": "is not sent by itself: pass headers(answer)['etag'] of an answer that read it.",
     "if-unmodified-since": "is not sent by itself.",
 }
+# Words of a state, and last parts of a path, with which a change ends something that stays there to be read.
+ENDED = frozenset(stems("cancel cancelled withdraw withdrawn close void revoke retire"))
+STATES = frozenset({"status", "state"})
 # A larger maximum of a number says nothing.
 LARGEST_BOUND = 100_000
 # The names of arguments may take this many times the room: an argument that is not shown is never given.
@@ -179,6 +182,7 @@ class _Writer:
         result = self._result(max(RESULT_LEAST, int(left * RESULT_SHARE) if room >= ROOMY else left))
         left -= len(result)
         conditions = [f"{item.name} {CONDITIONS[item.field.lower()]}" for item in self._keywords if _is_condition(item)]
+        conditions += [self._kept] if self._kept else []
         left -= sum(len(text) + 1 for text in conditions)
         told = " ".join(chosen(prose, len(ruled) + left, rules))
         left -= len(told) - len(ruled)
@@ -347,6 +351,24 @@ class _Writer:
             return f"{PAGES}=1"
         told = not PAGING.isdisjoint(islice(shape.names(), REACHED_MOST))
         return f"{PAGES}=1" if (asked or told) and _has_list(shape) else ""
+
+    @cached_property
+    def _kept(self) -> str:
+        """Name the change beside a removal that ends the same thing and leaves it to be read; empty without one."""
+        own = self._operation
+        if own.method != "DELETE" or not own.path.endswith("}"):
+            return ""
+        before = self._name.removesuffix(own.name)
+        for item in own.api.operations:
+            parent, _, last = item.path.rpartition("/")
+            if item.method == "POST" and parent == own.path and ENDED.issuperset(stems(last) or [last]):
+                return f"Removes it; {before}{item.name} only ends it."
+            if item.method in ("PATCH", "PUT") and item.path == own.path and (shape := body_shape(item)) is not None:
+                for name, inner in islice(shape.fields.items(), REACHED_MOST):
+                    ended = [value for value in inner.values if ENDED.intersection(stems(str(value)))]
+                    if ended and name.lower() in STATES:
+                        return f"Removes it; {before}{item.name} with {name}={ended[0]!r} only ends it."
+        return ""
 
     def _result(self, room: int) -> str:
         response = self._operation.response()

@@ -9,6 +9,7 @@ from restgpt.host.direct import direct_definitions
 from restgpt.host.operations import DESCRIBED_BUDGET, FOUND_BUDGET, MOST_DESCRIBED, described_text, found_text
 from restgpt.specs import Api, Catalogue, Operation, load_api
 from restgpt.specs.bundled import bundled_document
+from restgpt.specs.docs.interface import Learned
 from restgpt.specs.effect import Effect
 from restgpt.specs.problem import UnknownOperationError
 
@@ -48,7 +49,7 @@ def test_an_operation_is_found_by_the_name_of_its_function() -> None:
     assert "# get-the_x " in described_text(Catalogue([api]), ["get_the_x"])
 
 
-def test_a_learned_shape_is_shown_where_the_document_has_none() -> None:
+def test_what_earlier_calls_taught_is_shown() -> None:
     api = load_api(
         {
             "openapi": "3.1.0",
@@ -56,7 +57,9 @@ def test_a_learned_shape_is_shown_where_the_document_has_none() -> None:
             "paths": {"/x": {"get": {"operationId": "find_x", "responses": {"200": {"description": "ok"}}}}},
         }
     )
-    assert "colour" in found_text(Catalogue([api]), "find x", seen=lambda operation: "{items: [{id: int, colour}]}")
+    learned = Learned(lambda operation: "{items: [{id: int, colour}]}", lambda operation: "the server refused blue")
+    assert "colour" in found_text(Catalogue([api]), "find x", learned=learned)
+    assert "Note: the server refused blue." in described_text(Catalogue([api]), ["find_x"], learned=learned)
     assert "colour" not in found_text(Catalogue([api]), "find x")
 
 

@@ -1,7 +1,7 @@
 """The interface of several operations: types that functions share are written once, and the budget is kept."""
 
 from restgpt.specs import Catalogue, load_api
-from restgpt.specs.docs.interface import interface
+from restgpt.specs.docs.interface import Learned, interface
 from restgpt.worlds import open_world
 
 SHARED = """
@@ -49,7 +49,12 @@ components:
 
 def written(budget: int = 400, seen: str = "") -> str:
     catalogue = Catalogue([load_api(SHARED)])
-    return interface(list(catalogue), catalogue.function_name, budget=budget, seen=lambda operation: seen)
+    return interface(
+        list(catalogue),
+        catalogue.function_name,
+        budget=budget,
+        learned=Learned(lambda operation: seen, lambda operation: ""),
+    )
 
 
 def test_a_type_that_several_functions_share_is_written_once_and_may_contain_itself() -> None:

@@ -362,3 +362,31 @@ def test_alternatives_that_lead_to_themselves_end() -> None:
     operation = answer("{$ref: '#/components/schemas/Loop'}", Loop=loop)
     assert signature(operation, "a", budget=50) == "a() -> any"
     assert stub(operation, "a")["result"] is None
+
+
+ORDER = """
+/orders/{id}:
+  parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+  delete: {operationId: withdraw_order, summary: Withdraw an order., responses: {204: {description: gone}}}
+  patch:
+    operationId: update_order
+    requestBody: {content: {application/json: {schema: {type: object, properties: {FIELD: {enum: [open, cancelled]}}}}}}
+    responses: {204: {description: changed}}
+/orders/{id}/LAST:
+  parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+  post: {operationId: end_order, responses: {204: {description: ended}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("field", "last", "told"),
+    [
+        ("status", "notes", "Withdraw an order. Removes it; update_order with status='cancelled' only ends it."),
+        ("colour", "cancel", "Withdraw an order. Removes it; end_order only ends it."),
+        ("colour", "cancel-preview", "Withdraw an order."),
+    ],
+)
+def test_a_removal_names_the_change_beside_it_that_only_ends_the_thing(field: str, last: str, told: str) -> None:
+    api = read_paths(ORDER.replace("FIELD", field).replace("LAST", last))
+    removal = next(item for item in api.operations if item.method == "DELETE")
+    assert signature(removal, removal.name, budget=150).splitlines()[1].strip() == told
