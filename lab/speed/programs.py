@@ -2,8 +2,8 @@
 
 Run it with `python -m restgpt.lab.speed.programs [--json]`, or `make bench-programs`.
 
-Times are milliseconds of wall clock from the call of `run_program` to its result, with a worker started ahead, as
-between the steps of a run. A program runs again from its start after each pause, so its last run is the longest.
+Times are milliseconds of wall clock from the call of `run_program` to its result. A program runs again from
+its start after each pause, so its last run is the longest.
 """
 
 import argparse
@@ -114,7 +114,7 @@ def snippet_times(backend: SandboxBackend, rounds: int) -> list[float]:
 
 def measured(rounds: int) -> dict[str, list[float]]:
     """Return the times of all cases by their names."""
-    backend = CPythonBackend(spares=1)
+    backend = CPythonBackend()
     found = {"a snippet of the parser over 10 kB": snippet_times(backend, rounds)}
     found |= {case.name: program_times(backend, case, rounds) for case in CASES}
     backend.close()

@@ -2,8 +2,8 @@
 
 Run it with `python -m restgpt.lab.speed.sandbox [--soak N]`.
 
-Times are milliseconds of wall clock from the call to the result. "Spare" finds a worker started ahead, as between
-the steps of a run; "cold" starts one for the call. `--soak` runs code many times and counts what is left behind.
+Times are milliseconds of wall clock from the call to the result, the start of the worker included. `--soak`
+runs code many times and counts what is left behind.
 """
 
 import argparse
@@ -51,15 +51,14 @@ def spread(taken: Sequence[float]) -> str:
 
 
 def table(write: Callable[[str], object]) -> None:
-    """Write the latency table: a line per size, median and p95 for a spare and for a cold worker."""
-    spare, cold = CPythonBackend(spares=1), CPythonBackend(spares=0)
-    write("| data   | spare: median, p95 ms   | cold: median, p95 ms |")
-    write("|--------|-------------------------|----------------------|")
+    """Write the latency table: a line per size with median and p95."""
+    backend = CPythonBackend()
+    write("| data   | median, p95 ms   |")
+    write("|--------|------------------|")
     for name, size in SIZES.items():
         data, rounds = document(size), ROUNDS.get(name, USUAL_ROUNDS)
-        write(f"| {name:6} | {spread(measured(spare, data, rounds)):23} | {spread(measured(cold, data, rounds)):20} |")
-    spare.close()
-    cold.close()
+        write(f"| {name:6} | {spread(measured(backend, data, rounds)):16} |")
+    backend.close()
 
 
 def soak(runs: int, write: Callable[[str], object]) -> None:

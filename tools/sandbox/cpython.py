@@ -1,8 +1,10 @@
-"""The Linux backend: a new, locked CPython process (a worker) for each run, with spare workers started in advance.
+"""The Linux backend: a new, locked CPython process (a worker) for each run.
 
 A worker is neither a fork of the host nor reused: the memory of the host contains secrets, and a process that has run
-generated code is no longer trusted. A spare worker has read no input. `worker.py` documents the lock. A worker
-may keep its program waiting for the answer to a call, and go on with it and no other; its timers still end it.
+generated code is no longer trusted. It is a clone of the nursery, an interpreter that has loaded its modules and has
+read no code and no data; where the system makes no such clone, it is an interpreter of its own. `worker.py` documents
+the lock. A worker may keep its program waiting for the answer to a call, and go on with it and no other; its timers
+still end it.
 """
 
 import math
@@ -15,14 +17,14 @@ import sys
 import threading
 import time
 import weakref
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from restgpt.tools.sandbox.backend import SandboxUnavailableError
 from restgpt.tools.sandbox.code import CORE, missing_module, modules_for, needs_zones
 from restgpt.tools.sandbox.modules import IMPORTED, RUNNERS, given_modules, needed_modules
+from restgpt.tools.sandbox.nursery import Child, Nursery
 from restgpt.tools.sandbox.record import LOCKED, Ending, ending_of, framed, is_waiting, refusal_of
 from restgpt.tools.sandbox.result import Limits, Media, SandboxResult, Status, printable, result_of
 from restgpt.tools.sandbox.seccomp import lock_program
@@ -30,9 +32,6 @@ from restgpt.tools.sandbox.seccomp import lock_program
 _LOCK_MODULES = ("ctypes", "resource", "signal")  # the worker needs them to lock itself
 _REPEATS = 2  # of a run that failed to import a module which `modules_for` did not find
 START = 20.0  # seconds for the start of an interpreter on a busy machine; the limits of a run count from its lock
-PROGRAM_SPARES = 3  # the number of spare workers once programs run
-# Seconds until new spare workers are started while others are left: their start would slow down a short run.
-REFILL_DELAY = 0.1
 GRACE = 0.5  # seconds after the time limit before the host kills a worker that the kernel timer did not end
 _WORKER = Path(__file__).with_name("worker.py")
 _STATUS_BYTES = 1 << 20
@@ -66,11 +65,7 @@ print(", ".join(reached) or "locked")
 
 
 class CPythonBackend:
-    """Runs code in locked one-shot workers: keeps `spares` ready, runs at most `workers` at once. Thread-safe.
-
-    A program that does not wait in its worker runs again as soon as its calls are answered, mostly before a worker that
-    was started in the meantime is ready. So from the first program that makes calls on, the backend keeps
-    `PROGRAM_SPARES` ready, unless `spares` is 0.
+    """Runs code in locked one-shot workers, at most `workers` at once. Thread-safe.
 
     Raises SandboxUnavailableError if the platform, the kernel or the interpreter cannot lock a worker.
     """
@@ -81,7 +76,6 @@ class CPythonBackend:
     def __init__(
         self,
         *,
-        spares: int = 1,
         workers: int | None = None,
         python: str | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -93,14 +87,12 @@ class CPythonBackend:
             )
         self._command = _command(python or _interpreter(), program)
         self._is_own_version = python is None
-        self._wanted = spares
         self._clock = clock
         self._workers = workers or max(4, 2 * (os.cpu_count() or 1))
         self._closed = False
-        self._spares: deque[_Worker] = deque()
         self._kept: set[_Worker] = set()
-        self._starting = 0
-        self._refill_timer: threading.Timer | None = None
+        self._nursery: Nursery | None = None
+        self._can_clone = True
         # Reentrant, because the garbage collector may end programs that wait while its thread holds the lock.
         self._lock = threading.RLock()
         self._slots = threading.BoundedSemaphore(self._workers)
@@ -166,8 +158,6 @@ class CPythonBackend:
         finally:
             self._slots.release()
         result = run.result(elapsed)
-        if result.pause == "calls" and self._wanted:
-            self._wanted = max(self._wanted, PROGRAM_SPARES)
         if run.waits:
             result = replace(result, process=_WaitingWorker(self, worker, run, limits.memory_for(len(data))))
         return result, min(elapsed, self._clock() - run.locked_at)
@@ -200,24 +190,26 @@ class CPythonBackend:
             waiting.worker.end()
 
     def close(self) -> None:
-        """End the spare workers and those in which programs wait; the others end with their runs.
+        """End the nursery and the workers in which programs wait; the others end with their runs.
 
         The backend cannot be used afterwards.
         """
         with self._lock:
             self._closed = True
-            idle, self._spares, self._kept = [*self._spares, *self._kept], deque(), set()
-            if self._refill_timer is not None:
-                self._refill_timer.cancel()
-        for worker in idle:
+            waiting, self._kept = self._kept, set()
+            nursery, self._nursery = self._nursery, None
+        for worker in waiting:
             worker.end()
+        if nursery is not None:
+            nursery.close()
 
     def _after_fork(self) -> None:
         # In a forked child all workers belong to the parent, and locks may be held by threads that do not exist.
-        for worker in (*self._spares, *self._kept):
+        for worker in self._kept:
             worker.disown()
-        self._spares, self._kept, self._refill_timer = deque(), set(), None
-        self._starting = 0
+        if self._nursery is not None:
+            self._nursery.disown()
+        self._kept, self._nursery = set(), None
         self._lock = threading.RLock()
         self._slots = threading.BoundedSemaphore(self._workers)
 
@@ -230,22 +222,16 @@ class CPythonBackend:
         return self._slots.acquire(timeout=min(max(0.0, end - self._clock()), threading.TIMEOUT_MAX))
 
     def _serve(self, request: list[bytes], limits: Limits, end: float, may_wait: bool) -> "tuple[_Worker, _Run]":
-        # A spare worker may have died while it waited. It has read no code then, so a new worker can run the job.
-        for spare in (self._take(), None):
-            worker, run = spare or self._start(), _Run(limits, self._clock, end, may_wait=may_wait)
-            self._follow(worker, run, request, refills=True)
-            if run.locked or run.was_late:
-                return worker, run
-            if run.refusal or run.killed:
-                break
+        worker, run = self._start(), _Run(limits, self._clock, end, may_wait=may_wait)
+        self._follow(worker, run, request)
+        if run.locked or run.was_late:
+            return worker, run
         raise SandboxUnavailableError(run.refusal or f"the interpreter did not start ({run.last_error_line()})")
 
-    def _follow(self, worker: "_Worker", run: "_Run", request: list[bytes], *, refills: bool = False) -> None:
+    def _follow(self, worker: "_Worker", run: "_Run", request: list[bytes]) -> None:
         """Send a request to a worker and read until the worker ends or its program waits."""
         try:
             run.feed(worker, request)
-            if refills:
-                self._refill_now_or_soon()
             run.follow(worker)
             if run.killed is None and not run.waits and not worker.ended_within(GRACE):
                 run.killed = Status.CRASHED  # it closed its pipes but did not end
@@ -264,66 +250,26 @@ class CPythonBackend:
                 self._kept.add(worker)
             return not self._closed
 
-    def _take(self) -> "_Worker":
-        with self._lock:
-            worker = self._spares.popleft() if self._spares else None
-        return worker or self._start()
-
     def _start(self) -> "_Worker":
         if self._closed:
             raise SandboxUnavailableError("the sandbox is closed; open a new one")
-        return _Worker.start(self._command)
+        return _Worker.start(self._command, self._clone)
 
-    def _refill_now_or_soon(self) -> None:
-        """Start the next spare workers now if none is left, else after `REFILL_DELAY`, when a short run has ended."""
-        with self._lock:
-            is_soon = bool(self._spares) and not self._closed
-            if is_soon and self._refill_timer is None:
-                later = threading.Timer(REFILL_DELAY, self._refill_by_timer)
-                later.daemon = True
-                try:
-                    later.start()
-                except RuntimeError:
-                    is_soon = False  # the system has no thread left
-                else:
-                    self._refill_timer = later
-        if not is_soon:
-            self._refill()
-
-    def _refill_by_timer(self) -> None:
-        with self._lock:
-            self._refill_timer = None
-        self._refill()
-
-    def _refill(self) -> None:
-        # Start the next spare workers while this one runs, on another processor if there is one.
-        while self._is_short() and self._add_spare():
-            pass
-
-    def _is_short(self) -> bool:
-        """Return whether another spare worker has to be started, and count it as starting."""
-        with self._lock:
-            if self._closed or len(self._spares) + self._starting >= self._wanted:
-                return False
-            self._starting += 1
-            return True
-
-    def _add_spare(self) -> bool:
-        """Start a spare worker; False if none can be started, which the next run tries again and reports."""
-        worker = None
-        try:
-            worker = self._start()
-        except SandboxUnavailableError:
-            return False
-        finally:
+    def _clone(self, descriptors: Sequence[int]) -> Child | None:
+        """Return a clone of the nursery, or of a new one if it has ended; None where the system makes no clones."""
+        # The second try is for a nursery that was ended from outside.
+        for _ in range(2 if self._can_clone else 0):
             with self._lock:
-                self._starting -= 1
-                if worker is not None and not self._closed:
-                    self._spares.append(worker)
-                    worker = None
-            if worker is not None:
-                worker.end()
-        return True
+                if self._closed:
+                    return None
+                nursery = self._nursery = self._nursery or Nursery(self._command, _ENVIRONMENT, patience=START)
+            if (child := nursery.clone(descriptors)) is not None:
+                return child
+            with self._lock:
+                self._nursery = None if self._nursery is nursery else self._nursery
+            nursery.close()
+        self._can_clone = False
+        return None
 
     def _test(self) -> None:
         try:
@@ -343,21 +289,24 @@ def _nothing() -> None:
 class _Worker:
     """A worker process and the host's ends of its four pipes; -1 means closed."""
 
-    def __init__(self, process: subprocess.Popen[bytes], pipes: Iterable[int]) -> None:
+    def __init__(self, process: "subprocess.Popen[bytes] | Child", pipes: Iterable[int]) -> None:
         self.process = process
         self.stdin, self.stdout, self.stderr, self.status = pipes
 
     @classmethod
-    def start(cls, command: list[str]) -> "_Worker":
-        """Start an interpreter that waits for a job. Raises SandboxUnavailableError if it cannot be started."""
+    def start(cls, command: list[str], clone: Callable[[Sequence[int]], Child | None]) -> "_Worker":
+        """Start an interpreter that waits for a job: a clone, or where there is none, a new one.
+
+        Raises SandboxUnavailableError if it cannot be started.
+        """
         opened: list[int] = []
         try:
             for _ in range(4):
                 opened.extend(os.pipe())  # the reading end comes first
             theirs = [opened[0], opened[3], opened[5], opened[7]]
-            process = subprocess.Popen(
+            process = clone(theirs) or subprocess.Popen(
                 # The status descriptor is an argument, because `dup2` to a fixed number would race with other threads.
-                [part.replace("{status}", str(theirs[3])) for part in command],
+                [part.replace("{place}", str(theirs[3])) for part in command],
                 stdin=theirs[0],
                 stdout=theirs[1],
                 stderr=theirs[2],
@@ -605,7 +554,7 @@ def _command(python: str, program: bytes) -> list[str]:
         python,
         *flags,
         str(_WORKER.resolve()),
-        "{status}",
+        "{place}",
         program.hex(),
         ",".join((*CORE, *_LOCK_MODULES, *IMPORTED)),
     ]

@@ -1,9 +1,10 @@
 """The program inside the sandbox: it waits for one job, locks itself, runs the code, writes a record and exits.
 
-The host starts it as `python -I -S -B -X utf8 worker.py STATUS_FD FILTER CORE` with an empty environment. Standard
-input contains the header (its length in ten digits, then JSON), modules of the host for a program, the code and the
-data. The process reads no byte of
-code or data before it is locked, and the lock cannot be removed. Records on the status descriptor are netstrings; the
+The host starts it as `python -s -P -S -B -X utf8 worker.py STATUS_FD FILTER CORE` with an empty environment, or has a
+nursery clone itself: the same interpreter with `nursery` in place of STATUS_FD, which has loaded its modules and reads
+nothing but descriptors. Standard input contains the header (its length in ten digits, then JSON), modules of the host
+for a program, the code and the data. The process reads no byte of code or data before it
+is locked, and the lock cannot be removed. Records on the status descriptor are netstrings; the
 host does not trust them, because the code runs in this process. Inside WebAssembly the program runs without the lock,
 because the guest has nothing to protect.
 """
@@ -37,6 +38,8 @@ MESSAGE, SOURCE, SHAPE = 2048, 300, 400  # the most characters of a message, a s
 _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _SECCOMP_MODE_FILTER = 4, 22, 38, 2
 _CREATE_RULESET, _RESTRICT_SELF = 444, 446  # Landlock's calls have the same numbers on every architecture
 _CAPABILITY_VERSION_3 = 0x2008_0522
+_CLONE = {"x86_64": 56}  # the number of `clone`; the other architecture has 220
+_CLONE_PARENT, _SIGCHLD = 0x8000, 17
 _BALLAST = 4 << 20  # bytes that are freed when memory runs out, so that the error can be reported
 
 # References from before the generated code runs, so that patched builtins cannot change the record.
@@ -55,9 +58,49 @@ class LockError(Exception):
 
 def main(arguments: list[str]) -> None:
     """Serve one job; `arguments` are the status descriptor, the seccomp program in hex, the modules to load at once."""
-    status, program, core = _low(int(arguments[1])), bytes.fromhex(arguments[2]), arguments[3]
+    place, program, core = arguments[1], bytes.fromhex(arguments[2]), arguments[3]
     load(core.split(",") if core else [])
     compile("", FILENAME, "exec")  # the first call sets up the compiler, which takes milliseconds
+    serve(_low(nurse() if place == "nursery" else int(place)), program)
+
+
+def nurse() -> int:
+    """Clone this process for each group of four descriptors that comes in; return the last of them in a clone.
+
+    The first three become the standard streams, which are the channel to the host in this process. A clone is a child
+    of the host, which alone waits for it and ends it. This process ends with the host.
+    """
+    import _socket
+    import ctypes
+
+    libc, number = ctypes.PyDLL(None, use_errno=True), _CLONE.get(os.uname().machine, 220)
+    # Else each collection in a clone would copy the pages of all that is loaded.
+    gc.freeze()
+    channel = _socket.socket(fileno=os.dup(0))
+    while True:
+        message, ancillary, _, _ = channel.recvmsg(1, 64)
+        if not message:
+            _leave(0)
+        raw = b"".join(part for *_, part in ancillary)
+        given = [int.from_bytes(raw[at : at + 4], sys.byteorder) for at in range(0, len(raw), 4)]
+        # Not `os.fork`, whose child would be ours. Nothing of it is needed in a process with one thread and no lock.
+        pid = libc.syscall(number, _CLONE_PARENT | _SIGCHLD, 0, 0, 0, 0)
+        if pid == 0:
+            break
+        for descriptor in given:
+            os.close(descriptor)
+        channel.send(b"%010d" % (pid if pid > 0 else 0))
+    channel.close()
+    del sys.modules["_socket"]
+    os.setsid()
+    for target, descriptor in enumerate(given[:3]):
+        os.dup2(descriptor, target)
+        os.close(descriptor)
+    return given[3]
+
+
+def serve(status: int, program: bytes) -> None:
+    """Read the job, lock this process, and run it; `status` is the descriptor of the records."""
     stream = io.FileIO(0, closefd=False)
     size = received(stream, 10)
     if not size:

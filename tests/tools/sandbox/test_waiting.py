@@ -17,9 +17,6 @@ from restgpt.tools.sandbox.waiting import WaitingPrograms
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run in the locked interpreter of Linux")
 
-# The argument of the first call differs from process to process, so the program fails if it runs again.
-HERE = "def own():\n    return id(object)\nfirst = get(n=own())\n"
-
 
 def missing(n: int) -> int:
     raise Failure(404, {"why": "none"})
@@ -63,13 +60,17 @@ def told(run: ProgramRun) -> tuple[Any, ...]:
 
 
 def test_a_program_goes_on_in_the_process_that_waits() -> None:
-    host = Host({"get": lambda n: 1, "put": lambda n: n}, waiting=WaitingPrograms())
-    assert host.play(f"{HERE}print(put(n=first), put(n=2))").result.output == "1 2\n"
-    assert Host({"get": lambda n: 1, "put": lambda n: n}).play(f"{HERE}print(put(n=first))").kind == "failed"
+    waiting, code = WaitingPrograms(), "print(get(n=1), get(n=2))"
+    first = once(code, waiting=waiting)
+    second = once(code, entry(first.calls[0], 7), waiting=waiting)
+    again = once(code, entry(first.calls[0], 7))
+    assert [call.position for call in second.calls] == [call.position for call in again.calls] == ["1"]
+    assert pid_of(second) == pid_of(first)
+    assert again.result.process is None
 
 
 def test_a_program_whose_process_is_gone_is_run_again() -> None:
-    backend, waiting = CPythonBackend(spares=0), WaitingPrograms()
+    backend, waiting = CPythonBackend(), WaitingPrograms()
     code = "print(get(n=1), get(n=2))"
     first = once(code, waiting=waiting, backend=backend)
     backend.close()
@@ -89,6 +90,11 @@ def test_a_program_whose_process_was_ended_by_its_timer_is_run_again() -> None:
     assert [call.position for call in second.calls] == ["1"]
 
 
+def pid_of(run: ProgramRun) -> int:
+    process: Any = run.result.process
+    return int(process.worker.process.pid)
+
+
 def ended(run: ProgramRun) -> None:
     """Wait until the timer of a process has ended it."""
     process: Any = run.result.process
@@ -104,7 +110,7 @@ def test_a_loop_without_end_after_a_call_is_ended() -> None:
 def test_a_loop_without_end_after_a_call_gets_no_more_time_than_there_is_for_everything() -> None:
     waiting, code = WaitingPrograms(), "get(n=1)\nwhile True:\n    pass"
     first = once(code, waiting=waiting)
-    other = CPythonBackend(spares=0)
+    other = CPythonBackend()
     other.close()
     # The other backend could not run the program again.
     run = once(code, entry(first.calls[0], 1), waiting=waiting, backend=other, limits=replace(PATIENT, total=0.3))
@@ -198,12 +204,12 @@ def test_a_program_has_no_standard_input_while_its_process_waits() -> None:
 
 
 def test_two_programs_of_one_code_do_not_share_a_process() -> None:
-    waiting = WaitingPrograms()
-    code = f"{HERE}print(first, get(n=2))"
+    waiting, code = WaitingPrograms(), "print(get(n=1), get(n=2))"
     runs = {seed: once(code, waiting=waiting, seed=seed) for seed in ("one", "two")}
     for seed, value in (("one", 1), ("two", 2)):
         given = [entry(runs[seed].calls[0], value, key=f"{seed} first")]
         second = once(code, *given, waiting=waiting, seed=seed)
+        assert pid_of(second) == pid_of(runs[seed])
         last = once(code, *given, entry(second.calls[0], value, key=f"{seed} second"), waiting=waiting, seed=seed)
         assert last.result.output == f"{value} {value}\n"
 
