@@ -3,7 +3,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import * as conversation from "./conversation";
-import { Pause } from "./pause";
+import { Decided, Pause } from "./pause";
 import { addressOf, go } from "./place";
 import type { Line } from "./progress";
 import type { Message } from "./protocol";
@@ -38,6 +38,7 @@ export function Chat({ id }: { id: string | null }) {
         <div class="column">
           {conversation.messages.value.length === 0 && !isRunning && <Welcome isNew={id === null} />}
           <Turns isRunning={isRunning} />
+          {id !== null && <Decided thread={id} />}
           {conversation.questions.value.map((interrupt) => (
             <Pause key={interrupt.id} thread={conversation.threadId.value ?? ""} interrupt={interrupt} />
           ))}

@@ -11,6 +11,8 @@ export const messages = signal<Message[]>([]);
 /** The lines of each turn, counted from 1. */
 export const lines = signal<Map<number, Line[]>>(new Map());
 export const questions = signal<Interrupt[]>([]);
+/** The ids of the interrupts of which this tab knows why they are not asked any more. */
+export const settled = new Set<string>();
 export const runId = signal<string | null>(null);
 export const isStarting = signal(false);
 export const isStopping = signal(false);
@@ -86,9 +88,11 @@ async function load(id: string): Promise<void> {
     if (thread.status === "busy") kept.delete(turnNow());
     for (const [turn, seen] of lines.value) if (seen.length >= (kept.get(turn)?.length ?? 0)) kept.set(turn, seen);
     lines.value = kept;
-    questions.value = state.tasks.flatMap((task) => task.interrupts ?? []).filter(({ value }) => value?.action_requests);
     cost.value = costOf(values.usage);
     const isIdle = thread.status !== "busy";
+    // A run that goes on has its answer, though the state is still that of the question.
+    const asked = isIdle ? state.tasks.flatMap((task) => task.interrupts ?? []) : [];
+    questions.value = asked.filter(({ value }) => value?.action_requests);
     canGoOn.value = isIdle && state.next.length > 0 && questions.value.length === 0;
     const error = state.tasks.find((task) => task.error)?.error;
     if (error && isIdle && !failure.value) failure.value = worded(error);
@@ -123,14 +127,13 @@ export async function say(text: string): Promise<string | null> {
 }
 
 /** Answer the questions of a thread; each answer is for its interrupt alone, so that it cannot reach another question. */
-export async function answer(thread: string, resume: Record<string, unknown>): Promise<void> {
-  const run = await create(thread, { command: { resume } });
+export async function resume(thread: string, answers: Record<string, unknown>): Promise<void> {
+  const run = await create(thread, { command: { resume: answers } });
   if (thread === threadId.value) {
     questions.value = [];
     failure.value = "";
     void follow(thread, run);
   }
-  await refresh();
 }
 
 export async function goOn(): Promise<void> {
@@ -155,6 +158,7 @@ export async function fork(thread: string, checkpoint: string, edit: { values: o
   }
   const run = await create(thread, { input: null, checkpointId: from });
   if (thread !== threadId.value) return;
+  for (const interrupt of questions.value) settled.add(interrupt.id);
   batch(() => {
     messages.value = [];
     lines.value = new Map();
