@@ -5,7 +5,7 @@ import { threadId } from "./conversation";
 import { changedKeys } from "./differences";
 import { followThread } from "./follow";
 import type { Checkpoint, Values } from "./protocol";
-import { call, sentence } from "./server";
+import { call, readSentence } from "./server";
 
 const AT_ONCE = 20;
 const MOST = 1_000;
@@ -96,7 +96,7 @@ async function readHistory(id: string): Promise<void> {
     checkpoints.value = new Map([...added, ...[...checkpoints.value].filter(([key]) => !added.has(key))]);
     historyError.value = "";
   } catch (error) {
-    historyError.value = sentence(error);
+    historyError.value = readSentence(error);
   }
 }
 
