@@ -54,6 +54,11 @@ export function stepsTo(all: Map<string, Checkpoint>, to: Checkpoint | undefined
 
 const known = new WeakMap<Checkpoint, GraphStep>();
 
+function compared(all: Map<string, Checkpoint>, after: Checkpoint): void {
+  const before = all.get(after.parent_checkpoint?.checkpoint_id ?? "");
+  if (before) stepOf(before, after);
+}
+
 function stepOf(before: Checkpoint | null, after: Checkpoint): GraphStep {
   const found = known.get(after);
   if (found && found.before === before) return found;
@@ -110,6 +115,8 @@ export async function readCheckpoints(id: string, known: Map<string, Checkpoint>
       ...(before === null ? {} : { before: { configurable: { checkpoint_id: before } } }),
     });
     for (const checkpoint of page) found.set(checkpoint.checkpoint.checkpoint_id, checkpoint);
+    // What each step changed is worked out page by page, because the work for all of them is a pause that one feels.
+    for (const item of found.values()) compared(found, item);
     const last = page.at(-1)?.checkpoint.checkpoint_id;
     if (page.length < AT_ONCE || !last || last === before || known.has(last)) break;
     before = last;

@@ -1,6 +1,7 @@
 """Fixtures of the tests of the page: a real LangGraph server over the toy board, and a real browser."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from browser import AGENT, TOKEN, Tab, executable, new_tab, running_browser
@@ -13,6 +14,13 @@ from restgpt.specs.bundled import bundled_document
 from restgpt.tools.settings import SERVER_HOSTS, SERVER_TOKEN
 from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.server import serve
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Tell what the tests have measured, which no test asserts."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in report.user_properties if report.when == "call" else ():
+            terminalreporter.write_line(f"{name}: {value}")
 
 
 @pytest.fixture(scope="session")

@@ -17,11 +17,15 @@ EXACT = "Set the hours of task 101 to a large number"
 COPY = "Give the second task of the list one more hour"
 REPAIR = "Create a project named Shed and tell its number"
 SLOW = "Count the tasks slowly"
+MANY = "Read the tasks again and again"
+BIG = "How long are the notes of task 101?"
 BROKEN = "Ask a model that is out of order"
 
 STRANGE = "pay\u202ealice\u202c \u200bp\u0430ypal \x1b[31mred\x07 <img src=x onerror=alert(1)>"
 """A name with reordering marks, an invisible character, a Cyrillic letter, terminal escapes and HTML."""
 NOTES = 400_000
+READS = 32
+"""How often the instruction `MANY` reads, which is three steps of the graph each."""
 HUGE = 9_007_199_254_740_993
 """The first whole number that JavaScript's numbers cannot hold."""
 ANSWER = "There are 24 tasks on the board, and each of them has a title."
@@ -50,6 +54,8 @@ made = create_project(body={"name": "Shed"})
 print("Its number is", made["id"] // (made["id"] - made["id"]))
 """,
     SLOW: "stop(find_tasks()['total'])",
+    MANY: f"for number in range({READS}):\n    find_tasks(text=str(number))\nprint('All are read.')",
+    BIG: "print('They have', len(get_task(task_id=101)['notes']), 'characters.')",
 }
 REPAIRED = """
 made = create_project(body={"name": "Shed"})
