@@ -5,7 +5,7 @@ import { isBroken, reached, returns, UnreachableError } from "./connection";
 import { costOf, costText, linesOfTurns, withEvent, type Line } from "./progress";
 import type { Interrupt, Message, ProgressEvent, State, Thread, Values } from "./protocol";
 import { ASSISTANT, call, client, isMissing, readSentence, sentence, UNDO } from "./server";
-import { MODES, streamOf, type Part } from "./stream";
+import { FULL, MODES, streamOf, type Part } from "./stream";
 import { graphOf, nameOfId, refresh } from "./threads";
 
 export const threadId = signal<string | null>(null);
@@ -99,7 +99,7 @@ function isActive(run: Run): boolean {
 }
 
 /** Read the state of the thread; lines of a turn that were seen live stay. */
-async function load(id: string): Promise<void> {
+async function load(id: string, hasEvents = true): Promise<void> {
   const path = `/threads/${encodeURIComponent(id)}`;
   const [state, thread] = await Promise.all([call<State>("GET", `${path}/state`), call<Thread>("GET", path)]);
   if (id !== threadId.value) return;
@@ -108,7 +108,7 @@ async function load(id: string): Promise<void> {
     if (values.messages) messages.value = values.messages;
     const kept = linesOfTurns(values.steps ?? []);
     // The events of a run that goes on tell its turn from the start.
-    if (thread.status === "busy") kept.delete(turnNow());
+    if (thread.status === "busy" && hasEvents) kept.delete(turnNow());
     for (const [turn, seen] of lines.value) if (seen.length >= (kept.get(turn)?.length ?? 0)) kept.set(turn, seen);
     lines.value = kept;
     cost.value = costOf(values.usage);
@@ -248,10 +248,11 @@ async function follow(thread: string, run: string): Promise<void> {
   });
   try {
     for (;;) {
-      await takeStream(thread, run, signal);
+      const isFull = await takeStream(thread, run, signal);
       if (!(await isGoingOn(thread, run, signal))) break;
       if (stream?.signal.aborted) continue;
-      isBroken.value = true;
+      isBroken.value = !isFull;
+      if (isFull) await again(signal, () => load(thread, false));
       await pause(signal);
     }
     await again(signal, () => load(thread));
@@ -267,22 +268,27 @@ async function follow(thread: string, run: string): Promise<void> {
   void refresh();
 }
 
-/** Take the events of a run until its stream ends, or breaks. */
-async function takeStream(thread: string, run: string, signal: AbortSignal): Promise<void> {
+/** Take the events of a run until its stream ends, or breaks; return whether there was no room for a stream. */
+async function takeStream(thread: string, run: string, signal: AbortSignal): Promise<boolean> {
   const own: Own = { turn: 0, growing: new Set() };
   stream = new AbortController();
   const parts = streamOf(thread, run, AbortSignal.any([signal, stream.signal]));
-  for (;;) {
-    let next: IteratorResult<Part>;
-    try {
-      next = await parts.next();
-    } catch {
-      // Whether it is over is asked for in any case.
-      return;
+  try {
+    for (;;) {
+      let next: IteratorResult<Part>;
+      try {
+        next = await parts.next();
+      } catch {
+        // Whether it is over is asked for in any case.
+        return false;
+      }
+      if (next.done || signal.aborted) return false;
+      if (next.value.event === FULL) return true;
+      isBroken.value = false;
+      take(next.value.event, next.value.data, own);
     }
-    if (next.done || signal.aborted) return;
-    isBroken.value = false;
-    take(next.value.event, next.value.data, own);
+  } finally {
+    void parts.return(undefined);
   }
 }
 
