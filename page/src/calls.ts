@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 
 import { threadId } from "./conversation";
 import { followThread } from "./follow";
-import { call, sentence } from "./server";
+import { call, readSentence } from "./server";
 
 export interface Origin {
   pointer: string;
@@ -61,7 +61,7 @@ async function readCalls(id: string): Promise<void> {
     calls.value = found.calls;
     callsError.value = "";
   } catch (error) {
-    callsError.value = sentence(error);
+    callsError.value = readSentence(error);
   }
 }
 

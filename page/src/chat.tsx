@@ -1,9 +1,11 @@
 // A thread: what was said, what the run does, the questions before changes, and the field for the next instruction.
 import { useSignal, useSignalEffect } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import * as conversation from "./conversation";
-import { Pause } from "./pause";
+import { useFew } from "./few";
+import { Decided, Pause } from "./pause";
 import { addressOf, go } from "./place";
 import type { Line } from "./progress";
 import type { Message } from "./protocol";
@@ -38,6 +40,7 @@ export function Chat({ id }: { id: string | null }) {
         <div class="column">
           {conversation.messages.value.length === 0 && !isRunning && <Welcome isNew={id === null} />}
           <Turns isRunning={isRunning} />
+          {id !== null && <Decided thread={id} />}
           {conversation.questions.value.map((interrupt) => (
             <Pause key={interrupt.id} thread={conversation.threadId.value ?? ""} interrupt={interrupt} />
           ))}
@@ -81,12 +84,14 @@ function Turns({ isRunning }: { isRunning: boolean }) {
     if (message.type === "human" || turns.length === 0) turns.push([message]);
     else turns.at(-1)!.push(message);
   }
+  const { shown, start, more } = useFew(turns, "turns", "last");
   return (
     <>
-      {turns.map(([first, ...answers], index) => (
+      {more}
+      {shown.map(([first, ...answers], at) => [start + at, first!, answers] as const).map(([index, first, answers]) => (
         <div class="turn" key={index}>
           <p class="said">
-            <Visible text={first!.content} />
+            <Visible text={first.content} />
           </p>
           <Progress
             lines={conversation.lines.value.get(index + 1) ?? []}
@@ -104,10 +109,12 @@ function Turns({ isRunning }: { isRunning: boolean }) {
   );
 }
 
-function Progress({ lines, isLast, isLive }: { lines: Line[]; isLast: boolean; isLive: boolean }) {
+function Progress({ lines: all, isLast, isLive }: { lines: Line[]; isLast: boolean; isLive: boolean }) {
+  const { shown: lines, more } = useFew(all, "lines", "last");
   if (lines.length === 0 && !isLive) return null;
   return (
     <div class="progress">
+      {more}
       <ol aria-label="Progress">
         {lines.map((line) => (
           <li key={line.key}>
@@ -138,11 +145,21 @@ function LineView({ line }: { line: Line }) {
     );
   }
   return (
-    <details>
-      <summary>{line.label}</summary>
+    <Folded label={line.label}>
       <pre tabIndex={0}>
         <Visible text={line.text} />
       </pre>
+    </Folded>
+  );
+}
+
+/** Something that is drawn only where a person has opened it. */
+function Folded({ label, children }: { label: string; children: ComponentChildren }) {
+  const isOpen = useSignal(false);
+  return (
+    <details onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
+      <summary>{label}</summary>
+      {isOpen.value && children}
     </details>
   );
 }

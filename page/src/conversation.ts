@@ -1,9 +1,11 @@
 // The open thread: its messages, what its run does, and the run itself, which is started, joined, stopped and resumed.
-import { batch, computed, signal } from "@preact/signals";
+import { batch, computed, effect, signal } from "@preact/signals";
 
+import { isBroken, reached, returns, UnreachableError } from "./connection";
 import { costOf, costText, linesOfTurns, withEvent, type Line } from "./progress";
 import type { Interrupt, Message, ProgressEvent, State, Thread, Values } from "./protocol";
-import { ASSISTANT, call, client, sentence, UNDO } from "./server";
+import { ASSISTANT, call, client, isMissing, readSentence, sentence, UNDO } from "./server";
+import { FULL, MODES, streamOf, type Part } from "./stream";
 import { graphOf, nameOfId, refresh } from "./threads";
 
 export const threadId = signal<string | null>(null);
@@ -11,6 +13,8 @@ export const messages = signal<Message[]>([]);
 /** The lines of each turn, counted from 1. */
 export const lines = signal<Map<number, Line[]>>(new Map());
 export const questions = signal<Interrupt[]>([]);
+/** The ids of the interrupts of which this tab knows why they are not asked any more. */
+export const settled = new Set<string>();
 export const runId = signal<string | null>(null);
 export const isStarting = signal(false);
 export const isStopping = signal(false);
@@ -24,8 +28,16 @@ export const canGoOn = signal(false);
 /** Whether the thread is one of the agent, which takes instructions; an undo takes decisions only. */
 export const isAgent = computed(() => graphOf(threadId.value) === ASSISTANT);
 
-const MODES = ["custom", "messages-tuple", "values"] as const;
+const GONE = "This thread is gone: the server does not have it any more.";
+const PAUSE_MS = 1_000;
 let open: AbortController | null = null;
+/** The stream that is read at the moment. */
+let stream: AbortController | null = null;
+
+interface Run {
+  run_id: string;
+  status: string;
+}
 
 /** What is known of a run that is followed: the turn of its last event, and the messages that its chunks write. */
 interface Own {
@@ -39,6 +51,7 @@ export function turnNow(): number {
 
 function clear(id: string | null): void {
   open?.abort();
+  isBroken.value = false;
   open = null;
   batch(() => {
     threadId.value = id;
@@ -65,16 +78,28 @@ export async function catchUp(id: string): Promise<void> {
   if (id !== threadId.value || runId.value !== null || isStarting.value) return;
   try {
     await load(id);
-    const [run] = await call<{ run_id: string; status: string }[]>("GET", `/threads/${encodeURIComponent(id)}/runs?limit=1`);
+    const [run] = await call<Run[]>("GET", `/threads/${encodeURIComponent(id)}/runs?limit=1`);
     const isStill = id === threadId.value && runId.value === null && !isStarting.value;
-    if (isStill && run && (run.status === "running" || run.status === "pending")) void follow(id, run.run_id);
+    if (isStill && run && isActive(run)) void follow(id, run.run_id);
   } catch (error) {
-    if (id === threadId.value) failure.value = sentence(error);
+    if (id === threadId.value) fail(error);
   }
 }
 
+/** Say why the thread cannot be read. */
+function fail(error: unknown): void {
+  failure.value = isMissing(error) ? GONE : readSentence(error) || failure.value;
+  if (!isMissing(error)) return;
+  questions.value = [];
+  canGoOn.value = false;
+}
+
+function isActive(run: Run): boolean {
+  return run.status === "running" || run.status === "pending";
+}
+
 /** Read the state of the thread; lines of a turn that were seen live stay. */
-async function load(id: string): Promise<void> {
+async function load(id: string, hasEvents = true): Promise<void> {
   const path = `/threads/${encodeURIComponent(id)}`;
   const [state, thread] = await Promise.all([call<State>("GET", `${path}/state`), call<Thread>("GET", path)]);
   if (id !== threadId.value) return;
@@ -83,12 +108,14 @@ async function load(id: string): Promise<void> {
     if (values.messages) messages.value = values.messages;
     const kept = linesOfTurns(values.steps ?? []);
     // The events of a run that goes on tell its turn from the start.
-    if (thread.status === "busy") kept.delete(turnNow());
+    if (thread.status === "busy" && hasEvents) kept.delete(turnNow());
     for (const [turn, seen] of lines.value) if (seen.length >= (kept.get(turn)?.length ?? 0)) kept.set(turn, seen);
     lines.value = kept;
-    questions.value = state.tasks.flatMap((task) => task.interrupts ?? []).filter(({ value }) => value?.action_requests);
     cost.value = costOf(values.usage);
     const isIdle = thread.status !== "busy";
+    // A run that goes on has its answer, though the state is still that of the question.
+    const asked = isIdle ? state.tasks.flatMap((task) => task.interrupts ?? []) : [];
+    questions.value = asked.filter(({ value }) => value?.action_requests);
     canGoOn.value = isIdle && state.next.length > 0 && questions.value.length === 0;
     const error = state.tasks.find((task) => task.error)?.error;
     if (error && isIdle && !failure.value) failure.value = worded(error);
@@ -123,14 +150,13 @@ export async function say(text: string): Promise<string | null> {
 }
 
 /** Answer the questions of a thread; each answer is for its interrupt alone, so that it cannot reach another question. */
-export async function answer(thread: string, resume: Record<string, unknown>): Promise<void> {
-  const run = await create(thread, { command: { resume } });
+export async function resume(thread: string, answers: Record<string, unknown>): Promise<void> {
+  const run = await create(thread, { command: { resume: answers } });
   if (thread === threadId.value) {
     questions.value = [];
     failure.value = "";
     void follow(thread, run);
   }
-  await refresh();
 }
 
 export async function goOn(): Promise<void> {
@@ -155,6 +181,7 @@ export async function fork(thread: string, checkpoint: string, edit: { values: o
   }
   const run = await create(thread, { input: null, checkpointId: from });
   if (thread !== threadId.value) return;
+  for (const interrupt of questions.value) settled.add(interrupt.id);
   batch(() => {
     messages.value = [];
     lines.value = new Map();
@@ -210,42 +237,99 @@ async function start(given: object): Promise<void> {
   void follow(thread, run);
 }
 
-/** Follow a run from its first event on. */
+/** Follow a run to its end; a stream that breaks is joined again, from the first event on. */
 async function follow(thread: string, run: string): Promise<void> {
   open?.abort();
-  const control = (open = new AbortController());
+  const { signal } = (open = new AbortController());
   batch(() => {
     runId.value = run;
     isStopping.value = false;
     canGoOn.value = false;
   });
-  const own: Own = { turn: 0, growing: new Set() };
   try {
-    const parts = client().runs.joinStream(thread, run, {
-      signal: control.signal,
-      streamMode: [...MODES],
-      lastEventId: "-1",
-    });
-    for await (const part of parts) {
-      if (control.signal.aborted) return;
-      take(part.event, part.data, own);
+    for (;;) {
+      const isFull = await takeStream(thread, run, signal);
+      if (!(await isGoingOn(thread, run, signal))) break;
+      if (stream?.signal.aborted) continue;
+      isBroken.value = !isFull;
+      if (isFull) await again(signal, () => load(thread, false));
+      await pause(signal);
     }
+    await again(signal, () => load(thread));
   } catch (error) {
-    if (control.signal.aborted) return;
-    failure.value = sentence(error);
+    if (!signal.aborted) fail(error);
   }
-  try {
-    await load(thread);
-  } catch (error) {
-    failure.value = sentence(error);
-  }
-  if (control.signal.aborted) return;
+  if (signal.aborted) return;
   batch(() => {
+    isBroken.value = false;
     runId.value = null;
     isStopping.value = false;
   });
   void refresh();
 }
+
+/** Take the events of a run until its stream ends, or breaks; return whether there was no room for a stream. */
+async function takeStream(thread: string, run: string, signal: AbortSignal): Promise<boolean> {
+  const own: Own = { turn: 0, growing: new Set() };
+  stream = new AbortController();
+  const parts = streamOf(thread, run, AbortSignal.any([signal, stream.signal]));
+  try {
+    for (;;) {
+      let next: IteratorResult<Part>;
+      try {
+        next = await parts.next();
+      } catch {
+        // Whether it is over is asked for in any case.
+        return false;
+      }
+      if (next.done || signal.aborted) return false;
+      if (next.value.event === FULL) return true;
+      isBroken.value = false;
+      take(next.value.event, next.value.data, own);
+    }
+  } finally {
+    void parts.return(undefined);
+  }
+}
+
+async function isGoingOn(thread: string, run: string, signal: AbortSignal): Promise<boolean> {
+  const path = `/threads/${encodeURIComponent(thread)}/runs/${run}`;
+  try {
+    return isActive(await again(signal, () => call<Run>("GET", path)));
+  } catch (error) {
+    // What became of the thread is read next.
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+/** Read something, once more whenever the server was away. */
+async function again<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      signal.throwIfAborted();
+      return await read();
+    } catch (error) {
+      if (!(error instanceof UnreachableError)) throw error;
+      await reached(signal);
+    }
+  }
+}
+
+function pause(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    setTimeout(done, PAUSE_MS);
+    signal.addEventListener("abort", () => done());
+  });
+}
+
+effect(() => {
+  if (returns.value === 0) return;
+  // A stream of before may be dead without an end.
+  stream?.abort();
+  const id = threadId.peek();
+  if (id !== null) void catchUp(id);
+});
 
 function take(event: string, data: unknown, own: Own): void {
   if (event === "custom") takeProgress(data as ProgressEvent, own);

@@ -1,4 +1,5 @@
 // What a thread has cost: model calls, tokens, requests and seconds, by role and by step.
+import { useFew } from "./few";
 import { head, historyError, nameOfStep, steps, type GraphStep } from "./history";
 
 interface Row {
@@ -51,6 +52,8 @@ const COLUMNS: { key: "calls" | "tokens" | "requests" | "seconds"; label: string
 ];
 
 function Chart({ caption, rows }: { caption: string; rows: Row[] }) {
+  const { shown: few, more } = useFew(rows, "steps", "last");
+  const most = COLUMNS.map(({ key }) => rows.reduce((all, row) => Math.max(all, row[key]), Number.MIN_VALUE));
   const sum = (key: keyof Omit<Row, "name">) => rows.reduce((all, row) => all + row[key], 0);
   return (
     <table class="chart">
@@ -66,13 +69,18 @@ function Chart({ caption, rows }: { caption: string; rows: Row[] }) {
         </tr>
       </thead>
       <tbody>
-        {rows.map((row) => (
+        {more && (
+          <tr>
+            <td colSpan={COLUMNS.length + 1}>{more}</td>
+          </tr>
+        )}
+        {few.map((row) => (
           <tr key={row.name}>
             <th scope="row">{row.name}</th>
-            {COLUMNS.map(({ key }) => (
+            {COLUMNS.map(({ key }, index) => (
               <td key={key}>
                 {shown(key, row[key])}
-                <Bar share={row[key] / Math.max(...rows.map((item) => item[key]), Number.MIN_VALUE)} />
+                <Bar share={row[key] / most[index]!} />
               </td>
             ))}
           </tr>

@@ -1,6 +1,7 @@
 // Reads something again whenever the open thread may have changed, while a view of the page wants it.
 import { effect } from "@preact/signals";
 
+import { returns } from "./connection";
 import { questions, runId, stepCount, threadId } from "./conversation";
 import { place, type View } from "./place";
 
@@ -27,7 +28,7 @@ export function followThread(views: View[], read: (id: string) => Promise<void>,
     if (id !== owner) clear();
     owner = id;
     // Whatever of these changes, there may be something new.
-    void [runId.value, stepCount.value, questions.value];
+    void [runId.value, stepCount.value, questions.value, returns.value];
     if (id === null || here.kind !== "thread" || !views.includes(here.view)) return;
     void readOnce(id);
     const later = setTimeout(() => void readOnce(id), LATER_MS);

@@ -5,7 +5,7 @@ import { threadId } from "./conversation";
 import { changedKeys } from "./differences";
 import { followThread } from "./follow";
 import type { Checkpoint, Values } from "./protocol";
-import { call, sentence } from "./server";
+import { call, readSentence } from "./server";
 
 const AT_ONCE = 20;
 const MOST = 1_000;
@@ -54,6 +54,11 @@ export function stepsTo(all: Map<string, Checkpoint>, to: Checkpoint | undefined
 
 const known = new WeakMap<Checkpoint, GraphStep>();
 
+function compared(all: Map<string, Checkpoint>, after: Checkpoint): void {
+  const before = all.get(after.parent_checkpoint?.checkpoint_id ?? "");
+  if (before) stepOf(before, after);
+}
+
 function stepOf(before: Checkpoint | null, after: Checkpoint): GraphStep {
   const found = known.get(after);
   if (found && found.before === before) return found;
@@ -96,7 +101,7 @@ async function readHistory(id: string): Promise<void> {
     checkpoints.value = new Map([...added, ...[...checkpoints.value].filter(([key]) => !added.has(key))]);
     historyError.value = "";
   } catch (error) {
-    historyError.value = sentence(error);
+    historyError.value = readSentence(error);
   }
 }
 
@@ -110,6 +115,8 @@ export async function readCheckpoints(id: string, known: Map<string, Checkpoint>
       ...(before === null ? {} : { before: { configurable: { checkpoint_id: before } } }),
     });
     for (const checkpoint of page) found.set(checkpoint.checkpoint.checkpoint_id, checkpoint);
+    // What each step changed is worked out page by page, because the work for all of them is a pause that one feels.
+    for (const item of found.values()) compared(found, item);
     const last = page.at(-1)?.checkpoint.checkpoint_id;
     if (page.length < AT_ONCE || !last || last === before || known.has(last)) break;
     before = last;

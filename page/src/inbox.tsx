@@ -1,7 +1,7 @@
 // The inbox: the changes of all threads that wait for a decision.
 import { useEffect, useRef } from "preact/hooks";
 
-import { Pause } from "./pause";
+import { Decided, Pause } from "./pause";
 import { addressOf } from "./place";
 import { questionsOf } from "./protocol";
 import { nameOf, waiting, waitingCount } from "./threads";
@@ -20,6 +20,7 @@ export function Inbox() {
       <p class="own" role="status">
         {count === 0 ? "No change waits for a decision." : count === 1 ? "1 change waits for your decision." : `${count} changes wait for your decision.`}
       </p>
+      <Decided thread={null} />
       {waiting.value.map((thread) => (
         <section key={thread.thread_id} class="waiting">
           <p class="from">

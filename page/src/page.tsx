@@ -2,6 +2,7 @@
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 
+import { trouble } from "./connection";
 import { Inbox } from "./inbox";
 import { addressOf, place } from "./place";
 import { isLoaded, listError, nameOf, refresh, stateOf, threads, waitingCount, watch } from "./threads";
@@ -40,6 +41,9 @@ function Side() {
         <span>Inbox</span>
         {count > 0 && <span class="count">{count}</span>}
       </a>
+      <p role="status" class="trouble">
+        {trouble()}
+      </p>
       {listError.value && (
         <p class="problem" role="alert">
           {listError.value}

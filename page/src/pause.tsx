@@ -2,15 +2,34 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 
-import { answer } from "./conversation";
+import { decide as sendDecisions, gone, notices, sentenceOf } from "./decided";
 import type { Action, Decision, Interrupt } from "./protocol";
 import { Question } from "./question";
 import { sentence } from "./server";
+import { Visible } from "./visible";
 
 // Edits that were sent, so that one that does not fit comes back as it was written.
 const drafts = new Map<string, Record<string, unknown>>();
 
-export function Pause({ thread, interrupt }: { thread: string; interrupt: Interrupt }) {
+/** What became of the questions of a thread, or of all threads. */
+export function Decided({ thread }: { thread: string | null }) {
+  const told = notices.value.filter((notice) => thread === null || notice.thread === thread);
+  return (
+    <div role="status" class="told">
+      {told.map((notice) => (
+        <p key={notice.interrupt} class={notice.by === "here" ? "own" : ""}>
+          <Visible text={sentenceOf(notice)} most={400} />
+        </p>
+      ))}
+    </div>
+  );
+}
+
+export function Pause(props: { thread: string; interrupt: Interrupt }) {
+  return gone.value.has(props.interrupt.id) ? null : <Asking {...props} />;
+}
+
+function Asking({ thread, interrupt }: { thread: string; interrupt: Interrupt }) {
   const actions = interrupt.value.action_requests ?? [];
   const decisions = useSignal<(Decision | null)[]>(actions.map(() => null));
   const later = useSignal<boolean[]>(actions.map(() => false));
@@ -26,7 +45,7 @@ export function Pause({ thread, interrupt }: { thread: string; interrupt: Interr
       if (decision?.type === "edit") drafts.set(keyOf(thread, actions[index]!), decision.edited_action.args as Record<string, unknown>);
     });
     try {
-      await answer(thread, { [interrupt.id]: { decisions: decisions.value } });
+      await sendDecisions(thread, interrupt, decisions.value as Decision[]);
     } catch (failed) {
       error.value = sentence(failed);
       isSending.value = false;

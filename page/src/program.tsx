@@ -3,6 +3,7 @@ import { computed } from "@preact/signals";
 
 import { calls, callsError, outcomeOf, type WireCall } from "./calls";
 import { threadId } from "./conversation";
+import { useFew } from "./few";
 import { checkpoints, historyError } from "./history";
 import { addressOf, go } from "./place";
 import type { Program } from "./protocol";
@@ -54,9 +55,15 @@ export function ProgramView() {
   if (error) return <p class="problem" role="alert">{error}</p>;
   if (calls.value === null) return <p class="own">Reading the programs …</p>;
   if (programs.value.length === 0) return <p class="own">No program ran in this thread.</p>;
+  return <Programs all={programs.value} />;
+}
+
+function Programs({ all }: { all: Written[] }) {
+  const { shown, more } = useFew(all, "programs", "last");
   return (
     <>
-      {programs.value.map((written) => (
+      {more && <p>{more}</p>}
+      {shown.map((written) => (
         <Code key={written.key} written={written} />
       ))}
     </>
@@ -97,10 +104,12 @@ function Code({ written }: { written: Written }) {
 }
 
 function CallList({ made }: { made: Made[] }) {
+  const { shown, more } = useFew(made, "calls", "last");
   if (made.length === 0) return null;
   return (
     <ul class="made">
-      {made.map((item) => (
+      {more && <li>{more}</li>}
+      {shown.map((item) => (
         <CallLine key={item.call.id} made={item} />
       ))}
     </ul>

@@ -119,8 +119,9 @@ export type ProgressEvent =
   | { type: "step_finished"; result: string; end: string | null }
   | { type: "usage"; model_calls: number; input_tokens: number; output_tokens: number; requests: number; seconds: number };
 
-/** Return the questions of a thread that wait for a decision. */
+/** Return the questions of a thread that wait for a decision; a run that goes on has its answer. */
 export function questionsOf(thread: Thread): Interrupt[] {
+  if (thread.status === "busy") return [];
   return Object.values(thread.interrupts ?? {})
     .flat()
     .filter((interrupt) => (interrupt.value?.action_requests?.length ?? 0) > 0);

@@ -6,7 +6,7 @@ import { followThread } from "./follow";
 import { Field } from "./form";
 import { addressOf, go } from "./place";
 import type { Schema } from "./schema";
-import { call, sentence } from "./server";
+import { call, readSentence, sentence } from "./server";
 import { Visible } from "./visible";
 
 interface Saved {
@@ -28,7 +28,7 @@ async function readSaved(): Promise<void> {
     const found = await call<{ items: { value: Saved }[] }>("POST", "/store/items/search", { namespace_prefix: NAMESPACE, limit: MOST });
     saved.value = found.items.map((item) => item.value);
   } catch (failed) {
-    error.value = sentence(failed);
+    error.value = readSentence(failed);
   }
 }
 

@@ -1,6 +1,7 @@
 // Requests to the LangGraph server that serves this page.
 import { Client } from "@langchain/langgraph-sdk/client";
 
+import { reach, textOf, UnreachableError } from "./connection";
 import { parseExact } from "./exact";
 import { bearer, tokenWanted } from "./token";
 
@@ -19,26 +20,27 @@ export class ServerError extends Error {
 }
 
 /** Send a request and return the JSON of its answer, with exact numbers. */
-export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+export async function call<T>(method: string, path: string, body?: unknown, patience?: number): Promise<T> {
   const json: Record<string, string> = body === undefined ? {} : { "Content-Type": "application/json" };
-  const answer = await fetch(path, {
+  const request: RequestInit = {
     method,
     headers: { ...bearer(), ...json },
     body: body === undefined ? undefined : JSON.stringify(body),
     cache: "no-store",
-  });
-  const text = await answer.text();
+  };
+  const answer = await reach(path, request, patience);
+  const text = await textOf(answer);
   if (!answer.ok) throw noted(new ServerError(answer.status, detail(text) || `The server answered ${answer.status}.`));
   return (text === "" ? null : parseExact(text)) as T;
 }
 
-/** LangGraph's client; it does not try again by itself, because the page shows an error and offers that. */
+/** LangGraph's client; it does not try again by itself, because the page says that it does. */
 export function client(): Client {
   return new Client({
     apiUrl: location.origin,
     apiKey: null,
     defaultHeaders: bearer(),
-    callerOptions: { maxRetries: 0 },
+    callerOptions: { maxRetries: 0, fetch: reach },
   });
 }
 
@@ -46,9 +48,17 @@ export function client(): Client {
 export function sentence(error: unknown): string {
   const status = (error as { status?: unknown }).status;
   if (typeof status === "number") noted(new ServerError(status, ""));
-  if (error instanceof TypeError) return "The server cannot be reached. Is it still running?";
   const message = error instanceof Error ? error.message : String(error);
   return detail(message.replace(/^HTTP \d+: /, "")) || message;
+}
+
+/** Return the sentence about an error of something that is read again by itself; the page says once what all have in common. */
+export function readSentence(error: unknown): string {
+  return error instanceof UnreachableError ? "" : sentence(error);
+}
+
+export function isMissing(error: unknown): boolean {
+  return error instanceof ServerError && error.status === 404;
 }
 
 function noted(error: ServerError): ServerError {

@@ -1,13 +1,18 @@
 // The list of threads, asked for again while the page is visible.
 import { computed, signal } from "@preact/signals";
 
+import { isUnreachable, wake } from "./connection";
 import { questionsOf, type Thread } from "./protocol";
-import { ASSISTANT, call, sentence, UNDO } from "./server";
+import { ASSISTANT, call, readSentence, UNDO } from "./server";
 import { tokenWanted } from "./token";
 
 const PAUSE_MS = 2_000;
 /** While a run goes on somewhere, which may ask something at any moment. */
 const SHORT_PAUSE_MS = 700;
+/** A server that does not answer for so long is as good as away. */
+const PATIENCE_MS = 10_000;
+/** A page that has not looked for so long was asleep, and its streams may be dead without an end. */
+const ASLEEP_MS = 15_000;
 const MOST = 50;
 
 export const threads = signal<Thread[]>([]);
@@ -32,19 +37,20 @@ export async function refresh(): Promise<void> {
     isLoaded.value = true;
     listError.value = "";
   } catch (error) {
-    listError.value = sentence(error);
+    listError.value = readSentence(error);
   }
 }
 
 function search(graph: string): Promise<Thread[]> {
-  return call<Thread[]>("POST", "/threads/search", {
+  const wanted = {
     limit: MOST,
     sort_by: "updated_at",
     sort_order: "desc",
     metadata: { graph_id: graph },
     select: ["thread_id", "status", "updated_at", "metadata", "interrupts"],
     extract: { first: "values.messages[0].content" },
-  });
+  };
+  return call<Thread[]>("POST", "/threads/search", wanted, PATIENCE_MS);
 }
 
 /** Return the graph of a thread; a thread that is not listed yet is one of the agent. */
@@ -53,14 +59,25 @@ export function graphOf(id: string | null): string {
 }
 
 export function watch(): void {
+  let last = Date.now();
+  let wasHidden = false;
   const look = async () => {
-    if (document.visibilityState === "visible" && !tokenWanted.value) await refresh();
-    setTimeout(look, threads.value.some((thread) => thread.status === "busy") ? SHORT_PAUSE_MS : PAUSE_MS);
+    wasHidden ||= document.visibilityState !== "visible";
+    if (document.visibilityState !== "visible" || tokenWanted.value) return;
+    // The timers of a hidden page are slow, so it is not told that it slept.
+    if (Date.now() - last > ASLEEP_MS) wake(!wasHidden);
+    wasHidden = false;
+    await refresh();
+    last = Date.now();
   };
-  void look();
-  document.addEventListener("visibilitychange", () => {
-    if (document.visibilityState === "visible" && !tokenWanted.value) void refresh();
-  });
+  const lookOn = async () => {
+    await look();
+    const isShort = isUnreachable.value || threads.value.some((thread) => thread.status === "busy");
+    setTimeout(lookOn, isShort ? SHORT_PAUSE_MS : PAUSE_MS);
+  };
+  void lookOn();
+  document.addEventListener("visibilitychange", () => void look());
+  addEventListener("online", () => void look());
 }
 
 export function nameOf(thread: Thread): string {

@@ -5,7 +5,7 @@ import { runId, startUndo, threadId } from "./conversation";
 import { writeExact } from "./exact";
 import { followThread } from "./follow";
 import { addressOf, go } from "./place";
-import { call, sentence } from "./server";
+import { call, readSentence, sentence } from "./server";
 import { Visible } from "./visible";
 
 interface Shown {
@@ -33,7 +33,7 @@ followThread(
       if (id === threadId.value) preview.value = found;
       error.value = "";
     } catch (failed) {
-      error.value = sentence(failed);
+      error.value = readSentence(failed);
     }
   },
   () => {

@@ -14,10 +14,14 @@ const FULL_WIDTH = /[\uff01-\uff5e]/u;
 const MARKS = /\p{M}{5,}/u;
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 
+/** Texts without any of these, which most are, need no look at each character. */
+const SUSPECT = new RegExp(`${HIDDEN.source}|${ALIKE.source}|${FULL_WIDTH.source}|${MARKS.source}`, "u");
+
 type Piece = { text: string; title?: string };
 
 /** Cut a text into plain pieces and pieces that are marked, with the reason. */
 export function pieces(text: string): Piece[] {
+  if (!SUSPECT.test(text)) return text ? [{ text }] : [];
   const found: Piece[] = [];
   let plain = "";
   const mark = (shown: string, title: string) => {

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { answeredBy, calls, callsError, nameOf, outcomeOf, readPiece, type Origin, type Piece, type WireCall } from "./calls";
 import { writeExact } from "./exact";
+import { useFew } from "./few";
 import { parentOf, tokensOf, valueAt } from "./pointer";
 import { sentence } from "./server";
 import { Visible } from "./visible";
@@ -30,10 +31,22 @@ export function Wire() {
       <p class="own" role="status">
         {calls.value.length === 0 ? "Nothing was called." : calls.value.length === 1 ? "1 call" : `${calls.value.length} calls`}
       </p>
+      <CallList all={calls.value} />
+    </>
+  );
+}
+
+function CallList({ all }: { all: WireCall[] }) {
+  const { shown, start, more } = useFew(all, "calls", "last");
+  const early = all.slice(0, start).filter((made) => opened.value.has(made.id));
+  const numbers = new Map(all.map((made, index) => [made.id, index + 1]));
+  return (
+    <>
+      {more && <p>{more}</p>}
       <ol class="steps" aria-label="Calls">
-        {calls.value.map((made, index) => (
+        {[...early, ...shown].map((made) => (
           <li key={made.id}>
-            <CallView made={made} number={index + 1} />
+            <CallView made={made} number={numbers.get(made.id) ?? 0} />
           </li>
         ))}
       </ol>

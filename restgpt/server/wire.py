@@ -20,8 +20,9 @@ from restgpt.tools.errors import RestgptError
 from restgpt.tools.redaction import Redactor
 from restgpt.tools.request.body import essence, kind_of
 from restgpt.tools.request.build import PreparedRequest, build_request
+from restgpt.tools.response.content import Kind
 from restgpt.tools.response.page import Page, read_page
-from restgpt.tools.response.store import Body
+from restgpt.tools.response.store import Body, BodyCache
 
 PATH = "/debug/wire"
 BODY_PATH = f"{PATH}/body"
@@ -37,6 +38,15 @@ def wire_routes(kept: Kept | None = None, resources: Callable[[], Resources] | N
     """Return the routes `GET /debug/wire?thread=ID`, and `GET /debug/wire/body` for a piece of a body."""
     store = kept or ServerKept()
     opened = resources or cache(Resources)
+    # Who reads one piece of a body reads the next; a handle is a hash of the content.
+    hidden = BodyCache()
+
+    async def answer(handle: str) -> Body:
+        body = hidden.get(handle)
+        if body is None:
+            body = await run_in_threadpool(_hidden, await kept_body(store, handle), opened())
+            hidden.put(handle, body)
+        return body
 
     async def serve(request: Request) -> Response:
         thread = request.query_params.get("thread", "")
@@ -55,8 +65,8 @@ def wire_routes(kept: Kept | None = None, resources: Callable[[], Resources] | N
             if given.get("side") == "request":
                 body = await run_in_threadpool(_request_body, call, opened())
             else:
-                body = await kept_body(store, _handle(call))
-            page = await run_in_threadpool(_piece, body, given.get("pointer", ""), given.get("page", "1"), opened())
+                body = await answer(_handle(call))
+            page = await run_in_threadpool(_piece, body, given.get("pointer", ""), given.get("page", "1"))
         except (RestgptError, SpecError, UnknownOperationError) as error:
             return JSONResponse({"detail": str(error)}, 404)
         return JSONResponse(_shown_page(page), headers={"Cache-Control": "no-store"})
@@ -141,19 +151,23 @@ def _request_body(call: Mapping[str, Any], resources: Resources) -> Body:
     if prepared.body is None:
         raise UnknownCallError("The request has no body.")
     declared = next((value for name, value in prepared.headers.items() if name.lower() == "content-type"), "")
+    kind: Kind = "json" if kind_of(declared) == "json" else "text"
     try:
         prepared.body.decode()
     except UnicodeDecodeError:
-        return Body(prepared.body, essence(declared), "binary")
-    return Body(prepared.body, essence(declared), "json" if kind_of(declared) == "json" else "text")
+        kind = "binary"
+    return _hidden(Body(prepared.body, essence(declared), kind), resources)
 
 
-def _piece(body: Body, pointer: str, page: str, resources: Resources) -> Page:
+def _hidden(body: Body, resources: Resources) -> Body:
+    """The body with secrets hidden: all of it, because a secret may lie across two pieces."""
     resources.catalogue(())
-    # The whole body, because a secret may lie across two pieces.
-    hidden = Body(resources.redactor().data(body.raw), body.media_type, body.kind)
+    return Body(resources.redactor().data(body.raw), body.media_type, body.kind)
+
+
+def _piece(body: Body, pointer: str, page: str) -> Page:
     number = int(page) if page.isdecimal() and page.isascii() and len(page) < 10 else 1
-    return read_page(hidden, pointer, number)
+    return read_page(body, pointer, number)
 
 
 def _shown_page(page: Page) -> dict[str, Any]:

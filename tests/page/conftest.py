@@ -1,18 +1,27 @@
 """Fixtures of the tests of the page: a real LangGraph server over the toy board, and a real browser."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from browser import AGENT, TOKEN, Tab, executable, new_tab, running_browser
 from chatserver import ChatServer
 from langgraphserver import Platform, running_server
 from pagescript import READ, PageScript
+from planted import planted_document
 from playwright.sync_api import Browser
 
 from restgpt.specs.bundled import bundled_document
 from restgpt.tools.settings import SERVER_HOSTS, SERVER_TOKEN
 from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.server import serve
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Tell what the tests have measured, which no test asserts."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in report.user_properties if report.when == "call" else ():
+            terminalreporter.write_line(f"{name}: {value}")
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +39,10 @@ def running(tmp_path_factory: pytest.TempPathFactory, script: PageScript) -> Ite
     with serve(open_world("toy")) as world, ChatServer(script) as chat:
         document = bundled_document("toy")
         auth = f"{{key: {CREDENTIAL}}}"
-        (folder / "apis.yaml").write_text(f"board: {{spec: {document}, base_url: {world.url}, auth: {auth}}}\n")
+        (folder / "planted.yaml").write_text(planted_document(document))
+        apis = {"board": document, "planted": folder / "planted.yaml"}
+        lines = [f"{name}: {{spec: {spec}, base_url: {world.url}, auth: {auth}}}" for name, spec in apis.items()]
+        (folder / "apis.yaml").write_text("\n".join(lines))
         named = {SERVER_HOSTS: AGENT, SERVER_TOKEN: TOKEN}
         with running_server(folder, chat.url, variables=named) as platform:
             platform.world = world.world

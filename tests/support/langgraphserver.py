@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,23 +66,26 @@ class Platform:
 
 @contextmanager
 def running_server(
-    folder: Path, model_url: str, *options: str, variables: Mapping[str, str] = {}
+    folder: Path, model_url: str, *options: str, variables: Mapping[str, str] = {}, port: int | None = None
 ) -> Iterator[Platform]:
-    """Run `restgpt studio` with these options and variables in `folder`, beside copies of the configuration files."""
+    """Run `restgpt studio` with these options and variables in `folder`, beside copies of the configuration files.
+
+    `port` is one that the caller holds, for servers that follow each other.
+    """
     for config in ROOT.glob("langgraph*.json"):
         shutil.copy(config, folder)
     log = folder / "server.log"
-    with held_port() as port, log.open("w") as output:
+    with nullcontext(port) if port else held_port() as number, log.open("w") as output:
         command = [sys.executable, "-m", "restgpt", "studio", *options, "--", "--no-reload", "--no-browser"]
         process = subprocess.Popen(
-            [*command, "--port", str(port)],
+            [*command, "--port", str(number)],
             cwd=folder,
             env=environment(folder, model_url) | dict(variables),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-        platform = Platform(f"http://127.0.0.1:{port}", log, process)
+        platform = Platform(f"http://127.0.0.1:{number}", log, process)
         try:
             _wait_until_up(platform)
             yield platform

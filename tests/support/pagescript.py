@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from threading import Event
 
 from chatserver import ChatRequest, Refusal, Reply
+from planted import PLANTED
 from roles import end, program
 
 READ = "How many tasks are there?"
@@ -17,11 +18,17 @@ EXACT = "Set the hours of task 101 to a large number"
 COPY = "Give the second task of the list one more hour"
 REPAIR = "Create a project named Shed and tell its number"
 SLOW = "Count the tasks slowly"
+MANY = "Read the tasks again and again"
+BIG = "How long are the notes of task 101?"
 BROKEN = "Ask a model that is out of order"
+UNWELL = "Ask a model that refuses with markup"
+PLANT = "Plant this:"
 
 STRANGE = "pay\u202ealice\u202c \u200bp\u0430ypal \x1b[31mred\x07 <img src=x onerror=alert(1)>"
 """A name with reordering marks, an invisible character, a Cyrillic letter, terminal escapes and HTML."""
 NOTES = 400_000
+READS = 32
+"""How often the instruction `MANY` reads, which is three steps of the graph each."""
 HUGE = 9_007_199_254_740_993
 """The first whole number that JavaScript's numbers cannot hold."""
 ANSWER = "There are 24 tasks on the board, and each of them has a title."
@@ -50,7 +57,17 @@ made = create_project(body={"name": "Shed"})
 print("Its number is", made["id"] // (made["id"] - made["id"]))
 """,
     SLOW: "stop(find_tasks()['total'])",
+    PLANT: f"""
+# {PLANTED}
+title = find_tasks()["items"][0]["title"]
+plant_project(body={{"name": title, "owner": {PLANTED!r}}})
+stop({PLANTED!r})
+""",
+    MANY: f"for number in range({READS}):\n    find_tasks(text=str(number))\nprint('All are read.')",
+    BIG: "print('They have', len(get_task(task_id=101)['notes']), 'characters.')",
 }
+ENDS = {SLOW: ANSWER, PLANT: PLANTED}
+"""What the model answers after a program of these instructions has stopped."""
 REPAIRED = """
 made = create_project(body={"name": "Shed"})
 print("Its number is", made["id"])
@@ -66,7 +83,9 @@ class PageScript:
     def __call__(self, request: ChatRequest) -> Reply:
         """Reply with the program of the instruction, and after a stop or a refusal with an answer."""
         text = request.texts[-1]
-        asked = max(CODES | {BROKEN: ""}, key=lambda instruction: request.text.rfind(f"Instruction: {instruction}"))
+        asked = max([*CODES, BROKEN, UNWELL], key=lambda instruction: request.text.rfind(f"Instruction: {instruction}"))
+        if asked == UNWELL:
+            return Refusal(400, PLANTED)
         if asked == BROKEN:
             return Refusal(400, "The model is out of order.")
         if asked == REPAIR and "ZeroDivisionError" in text:
@@ -74,7 +93,7 @@ class PageScript:
         if "<result-" in text or "rejected" in text:
             if asked == SLOW:
                 self.gate.wait(60)
-            return end(ANSWER if asked == SLOW else "One change was left out, as you said.")
+            return end(ENDS.get(asked, "One change was left out, as you said."))
         return program(CODES[asked].strip())
 
     @contextmanager

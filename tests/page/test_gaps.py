@@ -1,0 +1,127 @@
+"""Guards that the page says within seconds that the server is away, and goes on by itself once it is back."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from brokenline import Line, line_to
+from browser import AGENT, TOKEN, Tab, new_tab
+from langgraphserver import APPROVE, Platform, running_server
+from pagescript import ANSWER, CREATE, SLOW, PageScript
+from playwright.sync_api import Browser, Page, expect
+
+from restgpt.lab.kit.port import held_port
+
+pytestmark = pytest.mark.slow
+
+SOON_MS = 5_000
+"""Three seconds, and what a busy machine needs beside."""
+
+
+@pytest.fixture
+def line(platform: Platform) -> Iterator[Line]:
+    """A line to the server that can be broken."""
+    with line_to(urlsplit(platform.url).port or 0) as made:
+        yield made
+
+
+@pytest.fixture
+def distant(browser: Browser, line: Line) -> Iterator[Tab]:
+    """A tab at the end of that line, with the token."""
+    opened = new_tab(browser, f"http://{AGENT}:{line.port}")
+    opened.context.add_init_script(f"sessionStorage.setItem('restgpt-server-token', '{TOKEN}')")
+    yield opened
+    opened.context.close()
+    known = ("Failed to load resource", "Cross-Origin-Opener-Policy header has been ignored")
+    assert [text for text in opened.complaints if not any(part in text for part in known)] == []
+
+
+def trouble(page: Page, text: str) -> None:
+    expect(page.get_by_role("status").filter(has_text=text)).to_be_visible(timeout=SOON_MS)
+
+
+def no_trouble(page: Page) -> None:
+    expect(page.locator(".trouble")).to_be_empty()
+
+
+def test_a_server_that_is_away_is_told_and_what_happened_meanwhile_is_read(
+    distant: Tab, line: Line, platform: Platform
+) -> None:
+    thread = platform.new_thread()
+    platform.run(thread, input={"instruction": CREATE})
+    page = distant.open(f"#/thread/{thread}")
+    expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    line.cut()
+    trouble(page, "The server cannot be reached; trying again.")
+    # What is on the screen stays, and a decision that does not arrive is not lost.
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("article").or_(page.get_by_role("alert"))).to_have_count(2)
+    expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached.")
+    expect(page.get_by_role("button", name="Change the decision")).to_be_enabled()
+    platform.run(thread, command=APPROVE)
+    line.mend()
+    no_trouble(page)
+    expect(page.locator(".answer")).to_have_text("It is created.")
+    expect(page.get_by_role("article")).to_have_count(0)
+    assert platform.changes() == ["POST 201"]
+
+
+def test_only_the_stream_breaks_and_the_run_is_followed_again(
+    distant: Tab, line: Line, platform: Platform, script: PageScript
+) -> None:
+    with script.closed():
+        page = distant.start(SLOW)
+        progress = page.get_by_role("list", name="Progress")
+        expect(progress).to_contain_text("200")
+        before = progress.inner_text()
+        line.cut_streams()
+        trouble(page, "The connection to the run broke; trying again.")
+        expect(page.get_by_text(re.compile("Working"))).to_be_visible()
+        asked = line.streams
+        line.mend()
+        no_trouble(page)
+        assert line.streams > asked
+        assert progress.inner_text() == before
+        # A run that ends while its stream is broken is told of, too.
+        line.cut_streams()
+        trouble(page, "The connection to the run broke; trying again.")
+    expect(page.locator(".answer")).to_have_text(ANSWER, timeout=SOON_MS)
+    expect(page.get_by_text(re.compile("Working"))).to_have_count(0)
+    no_trouble(page)
+
+
+def test_a_page_that_was_asleep_says_so_and_reads_again(tab: Tab, platform: Platform, script: PageScript) -> None:
+    tab.page.clock.install()
+    with script.closed():
+        page = tab.start(SLOW)
+        expect(page.get_by_role("list", name="Progress")).to_contain_text("200")
+        streams = sum("/stream" in request.url for request in tab.requests)
+        page.clock.fast_forward("02:00:00")
+        trouble(page, "This page was asleep; it has read everything again.")
+        expect(page.get_by_role("list", name="Progress")).to_contain_text("200")
+        no_trouble(page)
+        assert sum("/stream" in request.url for request in tab.requests) == streams + 1
+    expect(page.locator(".answer")).to_have_text(ANSWER)
+
+
+def test_a_server_that_starts_again_without_its_threads_says_that_the_thread_is_gone(
+    browser: Browser, running: Platform, tmp_path: Path
+) -> None:
+    shutil.copy(running.log.parent / "apis.yaml", tmp_path)
+    model = "http://127.0.0.1:9/none"
+    with held_port() as port:
+        with running_server(tmp_path, model, port=port) as platform:
+            thread = platform.client.threads.create(graph_id="restgpt", metadata={"name": "The thread"})
+            tab = new_tab(browser, platform.url)
+            page = tab.open(f"#/thread/{thread['thread_id']}")
+            expect(page.get_by_role("navigation").get_by_text("The thread")).to_be_visible()
+        trouble(page, "The server cannot be reached; trying again.")
+        shutil.rmtree(tmp_path / ".langgraph_api")
+        with running_server(tmp_path, model, port=port):
+            no_trouble(page)
+            expect(page.get_by_role("alert")).to_have_text(re.compile("This thread is gone"))
+            expect(page.get_by_text("No threads yet.")).to_be_visible()
+            tab.context.close()
