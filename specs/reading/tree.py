@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_SCALARS = (str, int, float)
+# Most values are scalars, for which `isinstance` with an abstract class takes ten times as long.
+_SCALARS = (str, int, float, type(None))
+_ARRAYS = (list, tuple)
 
 
 def values_in(tree: Any) -> Iterator[Any]:
@@ -12,10 +14,12 @@ def values_in(tree: Any) -> Iterator[Any]:
     while waiting:
         value = waiting.pop()
         yield value
-        if isinstance(value, dict | Mapping):
-            waiting.extend(value.values())
-        elif isinstance(value, list | tuple):
+        if isinstance(value, _SCALARS):
+            continue
+        if isinstance(value, _ARRAYS):
             waiting.extend(value)
+        elif isinstance(value, Mapping):
+            waiting.extend(value.values())
 
 
 def places_in(tree: Any) -> Iterator[tuple[list[str | int], Any]]:
@@ -31,7 +35,7 @@ def places_in(tree: Any) -> Iterator[tuple[list[str | int], Any]]:
         for key, value in waiting[-1]:
             path.append(key)
             yield path, value
-            if not isinstance(value, _SCALARS) and isinstance(value, Mapping | list | tuple):
+            if not isinstance(value, _SCALARS):
                 waiting.append(_children(value))
                 break
             path.pop()
@@ -44,4 +48,4 @@ def places_in(tree: Any) -> Iterator[tuple[list[str | int], Any]]:
 def _children(value: Any) -> Iterator[tuple[Any, Any]]:
     if isinstance(value, Mapping):
         return iter(value.items())
-    return enumerate(value) if isinstance(value, list | tuple) else iter(())
+    return enumerate(value) if isinstance(value, _ARRAYS) else iter(())
