@@ -316,11 +316,11 @@ class Flow:
             kind = action.get("type")
             if kind == "retry":
                 if "workflow" in action:
-                    self.run(action["workflow"], action["inputs"](at) if "inputs" in action else {})
+                    self.run(action["workflow"], action["inputs"](at))
                 elif "step" in action:
                     self.carry_out(name, action["step"], steps[action["step"]], at)
             elif kind == "goto" and "workflow" in action:
-                return action["workflow"], action["inputs"](at) if "inputs" in action else {}
+                return action["workflow"], action["inputs"](at)
             elif kind == "goto":
                 current = action["step"]
             elif kind == "end" or failure or current == order[-1]:
@@ -332,7 +332,7 @@ class Flow:
         """Make the call of a step and keep its outputs; return why it failed. A change that is held back succeeds."""
         at.outputs, failure, criteria = {}, "", step.get("success", ())
         if "workflow" in step:
-            at.outputs, failure = self.run(step["workflow"], step["inputs"](at) if "inputs" in step else {})
+            at.outputs, failure = self.run(step["workflow"], step["inputs"](at))
         elif self.is_held_back(step, at):
             criteria = ()
         elif not criteria and not 200 <= answer["status"] < 400:

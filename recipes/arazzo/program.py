@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 from typing import Any
 
 from restgpt.recipes.arazzo import flow
@@ -17,7 +18,7 @@ from restgpt.recipes.arazzo.fault import Fault, unsupported
 from restgpt.recipes.arazzo.inputs import InputsError, inputs_of
 from restgpt.recipes.arazzo.payload import Payload, payload_of
 from restgpt.recipes.arazzo.sources import Sources
-from restgpt.recipes.arazzo.values import Values, may_miss
+from restgpt.recipes.arazzo.values import Values
 from restgpt.recipes.sent import Sent
 from restgpt.specs import Operation
 from restgpt.specs.docs.words.keyword import Keyword, identifier, keywords
@@ -235,22 +236,21 @@ class _WorkflowWriter:
                     self.values.fault(f"{place}/{number}", f"there is no step {other[:80]!r} in this workflow")
                 else:
                     needs.setdefault(step.step_id, []).append(other)
+        sorter = TopologicalSorter({name: needs.get(name, ()) for name in ids})
         try:
-            TopologicalSorter(needs).prepare()
+            sorter.prepare()
         except CycleError as error:
             names = ", ".join(dict.fromkeys(reversed(error.args[1])))
             self.values.fault(f"{self._at}/steps", f"the steps {names} wait for one another: change their dependsOn")
             return self._flow.steps
-        order: dict[str, None] = {}
-
-        def add(name: str) -> None:
-            for other in needs.get(name, ()):
-                add(other)
-            order.setdefault(name)
-
-        for step in self._flow.steps:
-            add(step.step_id)
-        return [self._flow.steps[ids[name]] for name in order]
+        ready: list[int] = []
+        found: list[Step] = []
+        while sorter.is_active():
+            for name in sorter.get_ready():
+                heappush(ready, ids[name])
+            found.append(self._flow.steps[heappop(ready)])
+            sorter.done(found[-1].step_id)
+        return found
 
     def _step(self, step: Step, place: str) -> dict[str, Code]:
         found: dict[str, Code] = {}
@@ -258,8 +258,7 @@ class _WorkflowWriter:
             found["needs"] = repr(list(step.depends_on))
         if step.workflow_id:
             found["workflow"] = repr(self._use(step.workflow_id, f"{place}/workflowId", waits=True))
-            if parameters := [*self._flow.parameters, *step.parameters]:
-                found["inputs"] = self._inputs(parameters, f"{place}/parameters")
+            found["inputs"] = self._inputs([*self._flow.parameters, *step.parameters], f"{place}/parameters")
             if step.body is not None:
                 self.values.fault(f"{place}/requestBody", "a step with a workflowId has no body: use parameters")
         else:
@@ -320,8 +319,7 @@ class _WorkflowWriter:
             keyword = _keyword(parameter, known)
             if keyword is not None:
                 places.setdefault(keyword.location, {})[keyword.field] = parameter.value
-                code = self.values.template(parameter.value, f"{where}/value", step)
-                yield f"{keyword.name}=", f"given({code})" if may_miss(parameter.value) else code
+                yield f"{keyword.name}=", self.values.argument(parameter.value, f"{where}/value", step)
             elif parameter.place == "header" and parameter.name.lower() in RESERVED_HEADERS | IGNORED_HEADERS:
                 self._compiler.note(
                     f"The header {parameter.name} of {step.step_id} is not sent: RestGPT sets it, from the credentials "
@@ -361,14 +359,12 @@ class _WorkflowWriter:
 
     def _body(self, payload: Payload, place: str, step: Step) -> Code:
         """Return the argument `body`."""
-        body = self.values.template(payload.template, f"{place}/payload", step, whole=True)
-        body = f"given({body})" if may_miss(payload.template) else body
+        body = self.values.argument(payload.template, f"{place}/payload", step, whole=True)
         changes: list[tuple[str, Code]] = []
         for number, (target, kind, value) in enumerate(payload.replacements):
             where = f"{place}/replacements/{number}"
-            code = self.values.template(value, f"{where}/value", step)
-            code = f"given({code})" if may_miss(value) else code
-            changes.append(("", Block("(", [("", self.values.target(target, kind, where, step)), ("", code)], ")")))
+            parts = [self.values.target(target, kind, where, step), self.values.argument(value, f"{where}/value", step)]
+            changes.append(("", Block("(", [("", part) for part in parts], ")")))
         return Block("replaced(", [("", body), *changes], ")") if changes else body
 
     def _criteria(self, criteria: Sequence[Criterion], place: str) -> list[str]:
@@ -402,8 +398,7 @@ class _WorkflowWriter:
             written["workflow"] = repr(
                 self._use(action.workflow_id, f"{place}/workflowId", waits=action.type == "retry")
             )
-            if action.parameters:
-                written["inputs"] = self._inputs(action.parameters, f"{place}/parameters")
+            written["inputs"] = self._inputs(action.parameters, f"{place}/parameters")
         if action.criteria:
             written["when"] = f"lambda at: {' and '.join(self._criteria(action.criteria, f'{place}/criteria'))}"
         return written

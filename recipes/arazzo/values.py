@@ -80,6 +80,11 @@ class Values:
             self.fault(place, f"{text[:80]!r}: the workflow has no input {name!r}; it has {known}")
         return expression.code
 
+    def argument(self, value: Any, place: str, step: Step | None = None, *, whole: bool = False) -> Code:
+        """Return the code of a template that gives None if its value does not exist."""
+        code = self.template(value, place, step, whole=whole)
+        return f"given({code})" if _may_miss(value) else code
+
     def template(self, value: Any, place: str, step: Step | None = None, *, whole: bool = False) -> Code:
         """Return the code of a template: its expressions and selectors are replaced by their values.
 
@@ -91,10 +96,7 @@ class Values:
             self._keep(value)
             return repr(value)
         if isinstance(value, list | tuple):
-            parts = [self.template(part, f"{place}/{key}", step, whole=whole) for key, part in enumerate(value)]
-            return listed(
-                [f"given({code})" if may_miss(part) else code for part, code in zip(value, parts, strict=True)]
-            )
+            return listed([self.argument(part, f"{place}/{key}", step, whole=whole) for key, part in enumerate(value)])
         if not isinstance(value, Mapping):
             return self.fault(place, f"{str(value)[:80]!r} is no value of JSON: write it as a text in quotes")
         if _is_selector(value):
@@ -102,7 +104,7 @@ class Values:
         if not all(isinstance(key, str) for key in value):
             return self.fault(place, "a key is no text: write it in quotes")
         found = {key: self.template(part, f"{place}/{key}", step, whole=whole) for key, part in value.items()}
-        return members(found, "kept({", "})") if any(map(may_miss, value.values())) else members(found)
+        return members(found, "kept({", "})") if any(map(_may_miss, value.values())) else members(found)
 
     def _keep(self, value: Any) -> None:
         if value is not None and value not in self._constants:
@@ -214,7 +216,7 @@ class Values:
             self.fault(place, f"the regular expression {text[:80]!r} is not valid: {error}")
 
 
-def may_miss(template: Any) -> bool:
+def _may_miss(template: Any) -> bool:
     """Return whether the value of a template may not exist."""
     if isinstance(template, str):
         return is_expression(template) or EMBEDDED.fullmatch(template) is not None
