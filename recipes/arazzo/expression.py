@@ -203,7 +203,8 @@ class _Condition:
     def truth(self, node: ast.expr, depth: int = 0) -> str:
         """Return the code of whether a part counts as true."""
         code = self._value(node, depth)
-        return code if isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp) else f"is_true({code})"
+        is_truth = isinstance(node, ast.Compare | ast.BoolOp) or isinstance(getattr(node, "op", None), ast.Invert)
+        return code if is_truth else f"is_true({code})"
 
     def _value(self, node: Any, depth: int) -> str:
         if depth > MOST_DEPTH:

@@ -113,9 +113,10 @@ def is_true(value: Any) -> bool:
 
 
 def loosely(left: Any, sign: str, right: Any) -> bool:
-    """Compare letters in any case, and texts of digits as numbers where the other side is a number."""
+    """Compare letters in any case, texts of digits as numbers where the other side is one; null and truths by ==."""
     left, right = given(left), given(right)
-    return compared(loose(left, right), sign, loose(right, left))
+    left, right = loose(left, right), loose(right, left)
+    return (sign in ("==", "!=") or are_ordered(left, right)) and compared(left, sign, right)
 
 
 def loose(value: Any, other: Any) -> Any:
@@ -133,8 +134,12 @@ def compared(left: Any, sign: str, right: Any) -> bool:
         return True
     if sign[0] == ">":
         left, right = right, left
-    are_texts = isinstance(left, str) and isinstance(right, str)
-    return (are_texts or (is_number(left) and is_number(right))) and left < right
+    return are_ordered(left, right) and left < right
+
+
+def are_ordered(left: Any, right: Any) -> bool:
+    """Return whether two values are two texts or two numbers."""
+    return (isinstance(left, str) and isinstance(right, str)) or (is_number(left) and is_number(right))
 
 
 def same(left: Any, right: Any) -> bool:
@@ -227,7 +232,7 @@ def children(place: tuple[Any, ...], value: Any, selector: Any) -> Iterator[tupl
         keys = [selector] if isinstance(selector, str) and selector in value else ()
     elif isinstance(value, list) and isinstance(selector, slice):
         keys = range(len(value))[selector]
-    elif isinstance(value, list) and is_number(selector) and -len(value) <= selector < len(value):
+    elif isinstance(value, list) and type(selector) is int and -len(value) <= selector < len(value):
         keys = [selector % len(value)]
     for key in keys:
         yield (*place, key), value[key]

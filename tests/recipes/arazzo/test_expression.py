@@ -159,6 +159,10 @@ def test_a_value_in_a_path_is_one_name_or_one_number(condition: str, given: Any,
         ("$response.body.name", True),
         ("$response.body.none", False),
         ("$response.body.open == 1", False),
+        ("$response.body.open >= true", False),
+        ("$response.body.none <= null", False),
+        ("-2", True),
+        ("!-2", False),
     ],
 )
 def test_a_condition_compares_loosely(condition: str, is_met: bool) -> None:
