@@ -171,15 +171,8 @@ def without_nulls(value: Any, schema: Schema) -> Any:
 
 def too_deep(value: Any, pointer: str = "") -> list[ArgumentProblem]:
     """The problem of a value that is nested more than `MOST_DEPTH` levels deep, which would end in a RecursionError."""
-    level = [value]
-    for _ in range(MOST_DEPTH + 1):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, Mapping | list | tuple)
-            for inner in (outer.values() if isinstance(outer, Mapping) else outer)
-        ]
-    return [ArgumentProblem(pointer, f"is nested more than {MOST_DEPTH} levels deep")] if level else []
+    is_deep = any(len(path) > MOST_DEPTH for path, _ in places_in(value))
+    return [ArgumentProblem(pointer, f"is nested more than {MOST_DEPTH} levels deep")] if is_deep else []
 
 
 def deep_arguments(arguments: Any) -> list[ArgumentProblem]:
