@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
+from itertools import islice
 from typing import Any
 
 from restgpt.calling.idempotency import key_header
@@ -17,6 +18,7 @@ from restgpt.calling.origin.provenance import MOST_SEARCHED, MOST_TRACED, docume
 from restgpt.calling.record import ApiRecord, FlowRecord, Provenance
 from restgpt.specs import Api, Operation, SpecError
 from restgpt.specs.api import entry_identity
+from restgpt.specs.reading.tree import values_in
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.request.arguments import pointer_part
 
@@ -92,17 +94,10 @@ def _texts_of(body: Any) -> Iterator[str]:
     if isinstance(body, str):
         yield from body.translate(_SEPARATORS).split()
         return
-    stack = [body]
-    for _ in range(MOST_SEARCHED):
-        if not stack:
-            return
-        node = stack.pop()
+    for node in islice(values_in(body), MOST_SEARCHED):
         if isinstance(node, Mapping):
             yield from map(str, node)
-            stack.extend(node.values())
-        elif isinstance(node, list):
-            stack.extend(node)
-        elif node is not None:
+        elif node is not None and not isinstance(node, list):
             yield text_of(node)
 
 
@@ -253,18 +248,10 @@ def _nodes(operation: Operation) -> Iterator[Mapping[str, Any]]:
     """The objects of the schemas of an operation's arguments, at any depth."""
     schemas: list[Any] = [item.schema for item in operation.parameters]
     schemas += [media.schema for media in operation.body.content.values()] if operation.body else []
-    stack: list[Any] = []
+    whole: list[Any] = []
     for schema in schemas:
         try:
-            stack.append(operation.json_schema(schema, request=True))
+            whole.append(operation.json_schema(schema, request=True))
         except SpecError:
             continue
-    for _ in range(MOST_DOCUMENTED):
-        if not stack:
-            return
-        node = stack.pop()
-        if isinstance(node, Mapping):
-            yield node
-            stack.extend(node.values())
-        elif isinstance(node, list):
-            stack.extend(node)
+    yield from (node for node in islice(values_in(whole), MOST_DOCUMENTED) if isinstance(node, Mapping))

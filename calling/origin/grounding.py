@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from restgpt.specs import Operation
 from restgpt.specs.reading.text.nesting import is_too_deep
+from restgpt.specs.reading.tree import values_in
 from restgpt.tools.evidence import Evidence, text_of
 
 _ID_NAME = re.compile(r"(^|[_\-.])(id|ids|uuid|guid|uri|uris|sha)$|[a-z](Id|Ids|ID|IDs|Uri|Uris|Uuid)$")
@@ -103,15 +104,10 @@ class Answers:
 
 
 def _scalar_texts(answers: Iterable[Any]) -> Iterator[str]:
-    stack = list(answers)
-    while stack:
-        node = stack.pop()
+    for node in values_in(list(answers)):
         if isinstance(node, Mapping):
             yield from map(str, node)
-            stack.extend(node.values())
-        elif isinstance(node, list | tuple):
-            stack.extend(node)
-        elif node is not None and not isinstance(node, bool | bytes):
+        elif node is not None and not isinstance(node, list | tuple | bool | bytes):
             yield text_of(node)
             if isinstance(node, float) and node.is_integer():
                 yield str(int(node))

@@ -16,6 +16,7 @@ from restgpt.calling.record import Place, Provenance
 from restgpt.specs import Operation
 from restgpt.specs.effort import within
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
+from restgpt.specs.reading.tree import places_in
 from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.quotation import named
 from restgpt.tools.request.arguments import follow, is_open, properties_of
@@ -23,7 +24,6 @@ from restgpt.tools.request.files import CONTENT_KEYS, FILE_KEYS
 from restgpt.tools.storable import storable_value
 
 _SCALARS = (str, int, float)
-_CONTAINER = object()
 _FIELD_NAME = re.compile(r"[\w$.:-]+")
 _ESCAPED_QUOTE = re.compile(r"\\(['\"])")
 
@@ -252,8 +252,8 @@ def _search(
         if isinstance(response, str):
             found.update({text: _place(handle) for text in wanted - found.keys() if text and text in response})
         else:
-            for path, value in islice(_walked(response), MOST_SEARCHED):
-                if value is _CONTAINER:
+            for path, value in islice(places_in(response), MOST_SEARCHED):
+                if not _is_scalar(value):
                     continue
                 if (text := text_of(value)) in wanted and text not in found:
                     found[text] = _place(handle, _pointer(path))
@@ -270,37 +270,15 @@ def _place(handle: str, pointer: str = "") -> Place:
 
 def _scalars(value: Any) -> Iterator[tuple[str, Any]]:
     """Every scalar in a JSON value with its JSON pointer (RFC 6901)."""
-    for path, node in _walked(value):
-        if node is not _CONTAINER:
-            yield _pointer(path), node
+    return ((_pointer(path), node) for path, node in places_in(value) if _is_scalar(node))
 
 
-def _walked(value: Any) -> Iterator[tuple[list[Any], Any]]:
-    """Every scalar in a JSON value with the names and numbers that lead to it, and a mark for every list and object.
-
-    The path is one list that changes from step to step, because most paths are never needed.
-    """
-    path: list[Any] = []
-    # Iterators, because a list of all children would be as large as the value again.
-    waiting: list[Iterator[tuple[Any, Any]]] = [iter([(None, value)])]
-    while waiting:
-        for key, node in waiting[-1]:
-            path.append(key)
-            if not isinstance(node, _SCALARS) and isinstance(node, Mapping | list):
-                yield path, _CONTAINER
-                waiting.append(iter(node.items() if isinstance(node, Mapping) else enumerate(node)))
-                break
-            if node is not None:
-                yield path, node
-            path.pop()
-        else:
-            waiting.pop()
-            if path:
-                path.pop()
+def _is_scalar(node: Any) -> bool:
+    return isinstance(node, _SCALARS) or not (node is None or isinstance(node, Mapping | list | tuple))
 
 
 def _pointer(path: Sequence[Any]) -> str:
-    return format_pointer(map(str, path[1:]))
+    return format_pointer(map(str, path))
 
 
 def foreign(

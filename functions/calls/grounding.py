@@ -13,6 +13,7 @@ from typing import Any
 from restgpt.functions.calls.call import Call, Variable
 from restgpt.functions.calls.paraphrase import Paraphrase, is_date, words_of
 from restgpt.functions.docs.function import GROUPS, Function, FunctionParameter
+from restgpt.specs.reading.tree import values_in
 from restgpt.specs.search.stemmer import stem
 from restgpt.tools.request.arguments import follow, pointer_part
 
@@ -39,7 +40,7 @@ def ungrounded_values(call: Call, function: Function, texts: Iterable[str]) -> l
     evidence = Paraphrase(*texts)
     found = []
     for pointer, parameter, value in _given(call, function):
-        leaves = list(_leaves(value))
+        leaves = [part for part in values_in(value) if not isinstance(part, Mapping | list | tuple)]
         unsaid = [leaf for leaf in leaves if not _is_grounded(leaf, parameter, evidence)]
         # One odd element of a list may be worked out; most of them may not.
         if leaves and len(unsaid) * 2 > len(leaves):
@@ -81,17 +82,6 @@ def _address_values(
     match = re.match(pattern, value) if isinstance(value, str) and "{" in function.url else None
     for name, text in (match.groupdict() if match else {}).items():
         yield "/url", FunctionParameter(name, parameter.schema, True), text
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, Mapping):
-        for part in value.values():
-            yield from _leaves(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _leaves(part)
-    else:
-        yield value
 
 
 def _is_grounded(value: Any, parameter: FunctionParameter, evidence: Paraphrase) -> bool:

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from restgpt.recipes.arazzo.fault import ArazzoError, Fault
 from restgpt.specs.reading.pointer import format_pointer
+from restgpt.specs.reading.tree import places_in
 
 VERSION = re.compile(r"1\.[01]\.[0-9]+(?:-[0-9A-Za-z.-]+)?")
 DEEPEST = 60
@@ -226,16 +227,7 @@ def _check_name(name: str, reference: str, what: str) -> None:
 
 def _too_deep(value: Any) -> str | None:
     """Return the place where a document is nested too deeply, if one is."""
-    waiting: list[tuple[tuple[str, ...], Any]] = [((), value)]
-    while waiting:
-        place, part = waiting.pop()
-        if len(place) > DEEPEST:
-            return format_pointer(place[:8])
-        if isinstance(part, Mapping):
-            waiting.extend(((*place, str(key)), inner) for key, inner in part.items())
-        elif isinstance(part, list | tuple):
-            waiting.extend(((*place, str(number)), inner) for number, inner in enumerate(part))
-    return None
+    return next((format_pointer(map(str, path[:8])) for path, _ in places_in(value) if len(path) > DEEPEST), None)
 
 
 # Parts of pydantic's places that name a branch of a union or of a model, and no field.

@@ -15,6 +15,7 @@ from restgpt.recipes.guards.closure import find_operation
 from restgpt.recipes.recipe import Recipe, SavedCall, Source, UsedOperation
 from restgpt.specs import Operation
 from restgpt.specs.reading.pointer import parse_pointer
+from restgpt.specs.reading.tree import values_in
 from restgpt.specs.reading.unique_names import UniqueNames
 
 Version = Literal["1.0.1", "1.1.0"]
@@ -263,16 +264,9 @@ class _Exporter:
 
 def _check_literal(value: Any, pointer: str) -> None:
     """Raise _NotLinearError for texts that a runner would read as expressions."""
-    for text in _texts(value):
-        if text.startswith("$") or "{" in text or " $" in text:
+    for text in values_in(value):
+        if isinstance(text, str) and (text.startswith("$") or "{" in text or " $" in text):
             raise _NotLinearError(f"the text at {pointer} would be read as a runtime expression")
-
-
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    return [text for part in parts for text in _texts(part)]
 
 
 def _named(text: str, extra: str = "") -> str:

@@ -10,10 +10,11 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 from restgpt.recipes.arazzo.document import Body
+from restgpt.recipes.arazzo.expression import is_expression
 from restgpt.recipes.arazzo.fault import Fault, unsupported
+from restgpt.recipes.arazzo.values import type_of
 from restgpt.specs import Operation
 from restgpt.tools.request.body import essence
-from restgpt.tools.sandbox.guest.expression import is_expression, type_of
 
 _STRING_OR_EXPRESSION = re.compile(r'"(?:[^"\\]|\\.)*"|\{(\$[^{}"]*)\}', re.DOTALL)
 
@@ -38,7 +39,7 @@ def payload_of(body: Body, operation: Operation) -> Payload | Fault:
         return Fault("/contentType", text)
     replacements = []
     for number, item in enumerate(body.replacements):
-        kind = type_of(item.kind if isinstance(item.kind, str) else item.kind.model_dump())
+        kind = type_of(item.kind)
         if kind not in ("jsonpointer", "jsonpath") or "xml" in wanted:
             text = unsupported("replacements in XML", "Write the whole payload")
             return Fault(f"/replacements/{number}", text)

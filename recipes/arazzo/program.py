@@ -1,4 +1,4 @@
-"""The program of a workflow: its steps as data for the function `arazzo`, with the call of each step in Python.
+"""The program of a workflow: its steps as data, with its calls and values in Python over the functions of `flow.py`.
 
 All text of the document stands in the program as a literal; names of functions and arguments come from the OpenAPI
 documents and are made identifiers.
@@ -7,15 +7,18 @@ documents and are made identifiers.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 from typing import Any
 
-from restgpt.recipes.arazzo.checks import Checks
+from restgpt.recipes.arazzo import flow
+from restgpt.recipes.arazzo.code import Block, Code, laid_out, listed, members
 from restgpt.recipes.arazzo.document import Action, Arazzo, Criterion, Parameter, Step, Workflow
 from restgpt.recipes.arazzo.fault import Fault, unsupported
 from restgpt.recipes.arazzo.inputs import InputsError, inputs_of
-from restgpt.recipes.arazzo.literal import WIDTH, is_plain, laid_out, literal, scalars
 from restgpt.recipes.arazzo.payload import Payload, payload_of
 from restgpt.recipes.arazzo.sources import Sources
+from restgpt.recipes.arazzo.values import Values
 from restgpt.recipes.sent import Sent
 from restgpt.specs import Operation
 from restgpt.specs.docs.words.keyword import Keyword, identifier, keywords
@@ -23,9 +26,16 @@ from restgpt.specs.parameter import IGNORED_HEADERS, RESERVED_HEADERS
 from restgpt.specs.reading.unique_names import UniqueNames
 
 # Names that mean something else in a program.
-TAKEN = frozenset({"arazzo", "inputs", "value", "workflows", "gather", "stop", "headers", "ApiError", "Rejected"})
+TAKEN = frozenset(
+    {
+        *vars(flow),
+        *("at", "here", "root", "inputs", "workflows", "gather", "stop", "headers", "status", "ApiError", "Rejected"),
+        *("bool", "len", "slice"),
+    }
+)
 
 _REFERENCE = re.compile(r"\$components\.([A-Za-z]+)\.([a-zA-Z0-9._-]+)")
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _WORKFLOW = re.compile(r"\$sourceDescriptions\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
 
 
@@ -69,7 +79,7 @@ class _Compiler:
         self._names = UniqueNames(TAKEN)
         self._functions: dict[tuple[int, str], str] = {}
         self._books: dict[str, _Book] = {}
-        self._written: dict[str, list[str]] = {}
+        self._written: dict[str, Code] = {}
         self._edges: dict[str, list[str]] = {}
         self._after: dict[str, list[str]] = {}
 
@@ -81,14 +91,20 @@ class _Compiler:
             key = current.prefix + workflow
             if key not in self._written:
                 waiting.extend(self._workflow(current, workflow, key))
-        if circle := self._circle(name):
-            text = f"the workflows {' → '.join(circle)} wait for one another: remove one of these steps or dependsOn"
+        try:
+            TopologicalSorter(self._edges).prepare()
+        except CycleError as error:
+            circle = " → ".join(reversed(error.args[1]))
+            text = f"the workflows {circle} wait for one another: remove one of these steps or dependsOn"
             self._made.faults.append(Fault("/workflows", text))
         self._made.inputs = {key: self._made.inputs[key] for key in self._first(name) if key in self._made.inputs}
         lines = ["workflows = {}", ""]
         for key, written in self._written.items():
-            lines += [f"workflows[{key!r}] = {{", *written, "}", ""]
-        self._made.code = "\n".join([*lines, f"arazzo(inputs, workflows, {name!r})"])
+            lines += [*laid_out(written, f"workflows[{key!r}] = "), ""]
+        code = "\n".join([*lines, f"Flow(workflows, status, headers, stop).report({name!r}, inputs)"])
+        words = set(_WORD.findall(code))
+        used = [("", word) for word in vars(flow) if word in words]
+        self._made.code = "\n".join([*laid_out(Block(f"from {flow.__name__} import (", used, ")")), "", code])
         return self._made
 
     def _first(self, start: str) -> list[str]:
@@ -98,28 +114,10 @@ class _Compiler:
             found += [other for other in self._after.get(key, ()) if other not in found]
         return found
 
-    def _circle(self, start: str) -> list[str]:
-        """Return workflows that wait for one another, if some do."""
-        done: set[str] = set()
-        way: list[str] = []
-
-        def visit(key: str) -> list[str]:
-            if key in way:
-                return [*way[way.index(key) :], key]
-            if key in done:
-                return []
-            way.append(key)
-            found = next((circle for other in self._edges.get(key, ()) if (circle := visit(other))), [])
-            way.pop()
-            done.add(key)
-            return found
-
-        return visit(start)
-
     def _workflow(self, book: _Book, name: str, key: str) -> list[tuple[_Book, str]]:
         """Write one workflow, and return those that it uses."""
         found = book.document.workflow(name)
-        self._written[key] = []
+        self._written[key] = "{}"
         if found is None:
             return []
         number, workflow = found
@@ -130,13 +128,13 @@ class _Compiler:
             self._made.faults.append(Fault(f"/workflows/{number}/inputs", str(error)))
         self._made.inputs[key] = inputs
         writer = _WorkflowWriter(self, book, workflow, inputs, f"/workflows/{number}")
-        self._written[key] = writer.lines()
+        self._written[key] = writer.code()
         self._edges[key], self._after[key] = writer.waits_for, writer.after
         prefix = f"in {book.prefix.rstrip('.')}: " if book.prefix else ""
-        self._made.faults += [Fault(fault.place, prefix + fault.text) for fault in writer.checks.faults]
+        self._made.faults += [Fault(fault.place, prefix + fault.text) for fault in writer.values.faults]
         return writer.uses
 
-    def other(self, book: _Book, text: str, place: str, checks: Checks) -> tuple[_Book, str] | None:
+    def other(self, book: _Book, text: str, place: str, values: Values) -> tuple[_Book, str] | None:
         """Return the document and the name of a workflow that a document refers to; a fault if there is none."""
         match = _WORKFLOW.fullmatch(text)
         target, name = book, text
@@ -144,15 +142,15 @@ class _Compiler:
             source, name = match.groups()
             kinds = {item.name: item.type for item in book.document.sources}
             if kinds.get(source) != "arazzo":
-                checks.fault(place, f"there is no source {source!r} of the type arazzo")
+                values.fault(place, f"there is no source {source!r} of the type arazzo")
                 return None
             if source not in self._sources.documents:
-                checks.fault(place, f"the Arazzo document of {source!r} is not given: pass it in `documents`")
+                values.fault(place, f"the Arazzo document of {source!r} is not given: pass it in `documents`")
                 return None
             target = self._book(source)
         if target.document.workflow(name) is None:
             names = ", ".join(item.workflow_id for item in target.document.workflows)
-            checks.fault(place, f"there is no workflow {name[:80]!r}; there are {names}")
+            values.fault(place, f"there is no workflow {name[:80]!r}; there are {names}")
             return None
         return target, name
 
@@ -174,11 +172,10 @@ class _Compiler:
         self._made.sent.append(Sent(self._functions[key], arguments))
         return self._functions[key]
 
-    def constant(self, value: Any) -> None:
-        """Keep the scalars of a template: they are values that the document gives, as a user would."""
-        for part in scalars(value):
-            if part not in self._made.constants:
-                self._made.constants.append(part)
+    @property
+    def constants(self) -> list[Any]:
+        """The scalars of the templates."""
+        return self._made.constants
 
     def note(self, text: str) -> None:
         """Keep a sentence about what the import leaves out."""
@@ -187,39 +184,37 @@ class _Compiler:
 
 
 class _WorkflowWriter:
-    """Writes the lines of one workflow."""
+    """Writes one workflow."""
 
     def __init__(
         self, compiler: _Compiler, book: _Book, workflow: Workflow, inputs: Mapping[str, Any], place: str
     ) -> None:
         self._compiler, self._book, self._flow, self._at = compiler, book, workflow, place
-        self.checks = Checks(workflow, inputs["properties"])
+        self.values = Values(workflow, inputs["properties"], compiler.constants)
         self.uses: list[tuple[_Book, str]] = []
         self.waits_for: list[str] = []
         self.after: list[str] = []
 
-    def lines(self) -> list[str]:
-        """Return the members of the workflow."""
-        found = []
+    def code(self) -> Code:
+        """Return the workflow."""
+        found: dict[str, Code] = {}
         for number, name in enumerate(self._flow.depends_on):
             if key := self._use(name, f"{self._at}/dependsOn/{number}", waits=True):
                 self.after.append(key)
         if self.after:
-            found.append(f'    "after": {literal(self.after)},')
-        found.append('    "steps": [')
+            found["after"] = repr(self.after)
         ids = {step.step_id: number for number, step in enumerate(self._flow.steps)}
-        for step in self._ordered(ids):
-            place = f"{self._at}/steps/{ids[step.step_id]}"
-            found += ["        {", *(f"            {line}" for line in self._step(step, place)), "        },"]
-        found.append("    ],")
+        steps = self._ordered(ids)
+        found["steps"] = members(
+            {step.step_id: members(self._step(step, f"{self._at}/steps/{ids[step.step_id]}")) for step in steps}
+        )
         if self._flow.outputs:
-            self.checks.outputs(self._flow.outputs, f"{self._at}/outputs")
-            found += self._member("outputs", self._flow.outputs, f"{self._at}/outputs", 4)
-        return found
+            found["outputs"] = self.values.outputs(self._flow.outputs, f"{self._at}/outputs")
+        return members(found)
 
     def _use(self, text: str, place: str, *, waits: bool = False) -> str:
         """Return the key of another workflow, which the program gets too; empty if there is none."""
-        other = self._compiler.other(self._book, text, place, self.checks)
+        other = self._compiler.other(self._book, text, place, self.values)
         if other is None:
             return ""
         self.uses.append(other)
@@ -228,7 +223,7 @@ class _WorkflowWriter:
             self.waits_for.append(key)
         return key
 
-    def _ordered(self, ids: Mapping[str, int]) -> list[Step]:
+    def _ordered(self, ids: Mapping[str, int]) -> Sequence[Step]:
         """Return the steps in their order, each after those that its `dependsOn` names."""
         needs: dict[str, list[str]] = {}
         for step in self._flow.steps:
@@ -236,85 +231,76 @@ class _WorkflowWriter:
             for number, other in enumerate(step.depends_on):
                 if other.startswith("$"):
                     text = unsupported("a dependency on a step of another workflow", "Use dependsOn of the workflow")
-                    self.checks.fault(f"{place}/{number}", text)
+                    self.values.fault(f"{place}/{number}", text)
                 elif other not in ids:
-                    self.checks.fault(f"{place}/{number}", f"there is no step {other[:80]!r} in this workflow")
+                    self.values.fault(f"{place}/{number}", f"there is no step {other[:80]!r} in this workflow")
                 else:
                     needs.setdefault(step.step_id, []).append(other)
-        left = list(self._flow.steps)
+        sorter = TopologicalSorter({name: needs.get(name, ()) for name in ids})
+        try:
+            sorter.prepare()
+        except CycleError as error:
+            names = ", ".join(dict.fromkeys(reversed(error.args[1])))
+            self.values.fault(f"{self._at}/steps", f"the steps {names} wait for one another: change their dependsOn")
+            return self._flow.steps
+        ready: list[int] = []
         found: list[Step] = []
-        done: set[str] = set()
-        while left:
-            ready = next((step for step in left if done.issuperset(needs.get(step.step_id, ()))), None)
-            if ready is None:
-                names = ", ".join(step.step_id for step in left)
-                self.checks.fault(
-                    f"{self._at}/steps", f"the steps {names} wait for one another: change their dependsOn"
-                )
-                return [*found, *left]
-            left.remove(ready)
-            found.append(ready)
-            done.add(ready.step_id)
+        while sorter.is_active():
+            for name in sorter.get_ready():
+                heappush(ready, ids[name])
+            found.append(self._flow.steps[heappop(ready)])
+            sorter.done(found[-1].step_id)
         return found
 
-    def _step(self, step: Step, place: str) -> Iterator[str]:
-        yield f'"id": {step.step_id!r},'
+    def _step(self, step: Step, place: str) -> dict[str, Code]:
+        found: dict[str, Code] = {}
         if step.depends_on:
-            yield f'"needs": {literal(list(step.depends_on))},'
+            found["needs"] = repr(list(step.depends_on))
         if step.workflow_id:
-            key = self._use(step.workflow_id, f"{place}/workflowId", waits=True)
-            yield f'"workflow": {key!r},'
-            if given := self._inputs([*self._flow.parameters, *step.parameters], f"{place}/parameters"):
-                yield from self._member("inputs", given, f"{place}/parameters")
+            found["workflow"] = repr(self._use(step.workflow_id, f"{place}/workflowId", waits=True))
+            found["inputs"] = self._inputs([*self._flow.parameters, *step.parameters], f"{place}/parameters")
             if step.body is not None:
-                self.checks.fault(f"{place}/requestBody", "a step with a workflowId has no body: use parameters")
+                self.values.fault(f"{place}/requestBody", "a step with a workflowId has no body: use parameters")
         else:
-            yield from self._call(step, place)
+            found["call"] = self._call(step, place)
         if step.timeout is not None:
             self._compiler.note("The timeouts of steps are not kept: the limits of the run hold.")
         if step.success:
-            where = f"{place}/successCriteria"
-            yield from self._member("success", self._criterion_list(step.success, where), where)
-        for key, own, shared, kind in (
-            ("on_success", step.on_success, self._flow.success_actions, "successActions"),
-            ("on_failure", step.on_failure, self._flow.failure_actions, "failureActions"),
+            criteria = zip(step.success, self._criteria(step.success, f"{place}/successCriteria"), strict=True)
+            found["success"] = listed(
+                [Block("(", [("", repr(item.condition)), ("lambda at: ", code)], ")") for item, code in criteria]
+            )
+        for key, name, own, shared, kind in (
+            ("on_success", "onSuccess", step.on_success, self._flow.success_actions, "successActions"),
+            ("on_failure", "onFailure", step.on_failure, self._flow.failure_actions, "failureActions"),
         ):
-            name = "onSuccess" if key == "on_success" else "onFailure"
-            actions = [
-                *self._actions(own, f"{place}/{name}", kind),
-                *self._actions(shared, f"{self._at}/{kind}", kind),
-            ]
-            merged = list({action["name"]: action for action in reversed(actions)}.values())[::-1]
-            if merged:
-                yield from self._member(key, merged, f"{place}/{name}")
+            actions = dict(self._actions(own, f"{place}/{name}", kind))
+            for action_name, action in self._actions(shared, f"{self._at}/{kind}", kind):
+                actions.setdefault(action_name, action)
+            if actions:
+                found[key] = listed([members(action) for action in actions.values()])
         if step.outputs:
-            self.checks.outputs(step.outputs, f"{place}/outputs")
-            yield from self._member("outputs", step.outputs, f"{place}/outputs")
+            found["outputs"] = self.values.outputs(step.outputs, f"{place}/outputs")
+        return found
 
-    def _call(self, step: Step, place: str) -> Iterator[str]:
+    def _call(self, step: Step, place: str) -> Code:
         operation = self._book.sources.operation(step)
         if isinstance(operation, Fault):
-            self.checks.fault(place + operation.place, operation.text)
-            return
+            return self.values.fault(place + operation.place, operation.text)
         places: dict[str, Any] = {}
-        arguments = [[f"{text},"] for text in self._arguments(step, operation, place, places)]
+        arguments = list(self._arguments(step, operation, place, places))
         if step.body is not None:
             payload = payload_of(step.body, operation)
             if isinstance(payload, Fault):
-                self.checks.fault(f"{place}/requestBody{payload.place}", payload.text)
+                self.values.fault(f"{place}/requestBody{payload.place}", payload.text)
             else:
-                arguments.append(self._body(payload, f"{place}/requestBody", step))
+                arguments.append(("body=", self._body(payload, f"{place}/requestBody", step)))
                 places["body"] = payload.template
-        name = self._compiler.function(operation, places)
-        line = f'"call": lambda value: {name}({" ".join(lines[0] for lines in arguments).rstrip(",")}),'
-        if len(line) + 12 <= WIDTH and all(len(lines) == 1 for lines in arguments):
-            yield line
-            return
-        yield f'"call": lambda value: {name}('
-        yield from (f"    {text}" for lines in arguments for text in lines)
-        yield "),"
+        return Block(f"lambda at: {self._compiler.function(operation, places)}(", arguments, ")")
 
-    def _arguments(self, step: Step, operation: Operation, place: str, places: dict[str, Any]) -> Iterator[str]:
+    def _arguments(
+        self, step: Step, operation: Operation, place: str, places: dict[str, Any]
+    ) -> Iterator[tuple[str, Code]]:
         """Yield the arguments of a call, and put their templates into `places`."""
         listed = [(self._at, number, item) for number, item in enumerate(self._flow.parameters)]
         listed += [(place, number, item) for number, item in enumerate(step.parameters)]
@@ -323,7 +309,7 @@ class _WorkflowWriter:
             where = f"{owner}/parameters/{number}"
             parameter = self._parameter(item, where)
             if parameter is not None and not parameter.place:
-                self.checks.fault(
+                self.values.fault(
                     where, f"the parameter {parameter.name!r} has no `in`: write path, query, header or cookie"
                 )
             elif parameter is not None:
@@ -332,10 +318,8 @@ class _WorkflowWriter:
         for where, parameter in given.values():
             keyword = _keyword(parameter, known)
             if keyword is not None:
-                self.checks.template(parameter.value, f"{where}/value", step)
-                self._compiler.constant(parameter.value)
                 places.setdefault(keyword.location, {})[keyword.field] = parameter.value
-                yield f"{keyword.name}={self._value(parameter.value, f'{where}/value')}"
+                yield f"{keyword.name}=", self.values.argument(parameter.value, f"{where}/value", step)
             elif parameter.place == "header" and parameter.name.lower() in RESERVED_HEADERS | IGNORED_HEADERS:
                 self._compiler.note(
                     f"The header {parameter.name} of {step.step_id} is not sent: RestGPT sets it, from the credentials "
@@ -344,12 +328,7 @@ class _WorkflowWriter:
             else:
                 names = ", ".join(f"{item.field} ({item.parameter.location})" for item in known) or "none"
                 text = f"the operation has no parameter {parameter.name!r} in {parameter.place}; it has {names}"
-                self.checks.fault(where, text)
-
-    def _value(self, template: Any, place: str) -> str:
-        """Return the code of an argument; a value without expressions is written as it is."""
-        text = self._literal(template, place)
-        return text if is_plain(template) else f"value({text})"
+                self.values.fault(where, text)
 
     def _parameter(self, item: Parameter, place: str) -> Parameter | None:
         """Return a parameter, or the one that a reference names with its own value."""
@@ -365,58 +344,47 @@ class _WorkflowWriter:
         match = _REFERENCE.fullmatch(reference)
         found = listed.get(match[2]) if match is not None and match[1] == kind else None
         if found is None or found.reference:
-            self.checks.fault(f"{place}/reference", f"{reference[:80]!r} names nothing under /components/{kind}")
+            self.values.fault(f"{place}/reference", f"{reference[:80]!r} names nothing under /components/{kind}")
             return None
         return found
 
-    def _inputs(self, parameters: Sequence[Parameter], place: str) -> dict[str, Any]:
-        """Return the inputs that a step or an action gives to a workflow."""
-        given: dict[str, Any] = {}
+    def _inputs(self, parameters: Sequence[Parameter], place: str) -> Code:
+        """Return the function that finds the inputs that a step or an action gives to a workflow."""
+        given: dict[str, Code] = {}
         for number, item in enumerate(parameters):
             parameter = self._parameter(item, f"{place}/{number}")
             if parameter is not None:
-                self.checks.template(parameter.value, f"{place}/{number}/value")
-                self._compiler.constant(parameter.value)
-                given[parameter.name] = parameter.value
-        return given
+                given[parameter.name] = self.values.template(parameter.value, f"{place}/{number}/value")
+        return members(given, "lambda at: kept({", "})")
 
-    def _body(self, payload: Payload, place: str, step: Step) -> list[str]:
-        """Return the lines of the argument `body`."""
-        self.checks.template(payload.template, f"{place}/payload", step)
-        self._compiler.constant(payload.template)
+    def _body(self, payload: Payload, place: str, step: Step) -> Code:
+        """Return the argument `body`."""
+        body = self.values.argument(payload.template, f"{place}/payload", step, whole=True)
+        changes: list[tuple[str, Code]] = []
         for number, (target, kind, value) in enumerate(payload.replacements):
             where = f"{place}/replacements/{number}"
-            self.checks.template(value, f"{where}/value", step)
-            self.checks.target(target, kind, where)
-            self._compiler.constant(value)
-        parts = [payload.template, *([[list(item) for item in payload.replacements]] if payload.replacements else [])]
-        texts = [self._literal(part, place) for part in parts]
-        if is_plain(payload.template) and not payload.replacements:
-            return laid_out(payload.template, "body=", 16) if texts[0] != "None" else ["body=None,"]
-        line = f"body=value.body({', '.join(texts)}),"
-        if len(line) + 16 <= WIDTH or any(text == "None" for text in texts):
-            return [line]
-        inner = [f"    {text}" for part in parts for text in laid_out(part, "", 20)]
-        return ["body=value.body(", *inner, "),"]
+            parts = [self.values.target(target, kind, where, step), self.values.argument(value, f"{where}/value", step)]
+            changes.append(("", Block("(", [("", part) for part in parts], ")")))
+        return Block("replaced(", [("", body), *changes], ")") if changes else body
 
-    def _criterion_list(self, criteria: Sequence[Criterion], place: str) -> list[dict[str, Any]]:
-        return [self.checks.criterion(item, f"{place}/{number}") for number, item in enumerate(criteria)]
+    def _criteria(self, criteria: Sequence[Criterion], place: str) -> list[str]:
+        return [self.values.criterion(item, f"{place}/{number}") for number, item in enumerate(criteria)]
 
-    def _actions(self, actions: Sequence[Action], place: str, kind: str) -> Iterator[dict[str, Any]]:
+    def _actions(self, actions: Sequence[Action], place: str, kind: str) -> Iterator[tuple[str, dict[str, Code]]]:
         components = self._book.document.components
         shared = components.success_actions if kind == "successActions" else components.failure_actions
         for number, item in enumerate(actions):
             where = f"{place}/{number}"
             action = self._component(item.reference, kind, shared, where) if item.reference else item
             if action is not None:
-                yield self._action(action, where, kind)
+                yield action.name, self._action(action, where, kind)
 
-    def _action(self, action: Action, place: str, kind: str) -> dict[str, Any]:
-        written: dict[str, Any] = {"name": action.name, "type": action.type}
+    def _action(self, action: Action, place: str, kind: str) -> dict[str, Code]:
+        written: dict[str, Code] = {"name": repr(action.name), "type": repr(action.type)}
         if action.type == "retry" and kind == "successActions":
-            self.checks.fault(f"{place}/type", "a success action ends or goes to a step: only failures are retried")
+            self.values.fault(f"{place}/type", "a success action ends or goes to a step: only failures are retried")
         if action.retry_limit is not None:
-            written["limit"] = action.retry_limit
+            written["limit"] = repr(action.retry_limit)
         if action.retry_after:
             self._compiler.note(
                 "The waiting times of retries (retryAfter) are not kept: a program cannot wait, so a retry follows at "
@@ -424,32 +392,16 @@ class _WorkflowWriter:
             )
         if action.step_id:
             if all(step.step_id != action.step_id for step in self._flow.steps):
-                self.checks.fault(f"{place}/stepId", f"there is no step {action.step_id[:80]!r} in this workflow")
-            written["step"] = action.step_id
+                self.values.fault(f"{place}/stepId", f"there is no step {action.step_id[:80]!r} in this workflow")
+            written["step"] = repr(action.step_id)
         if action.workflow_id:
-            written["workflow"] = self._use(action.workflow_id, f"{place}/workflowId", waits=action.type == "retry")
-            inputs = self._inputs(action.parameters, f"{place}/parameters")
-            if inputs:
-                written["inputs"] = inputs
+            written["workflow"] = repr(
+                self._use(action.workflow_id, f"{place}/workflowId", waits=action.type == "retry")
+            )
+            written["inputs"] = self._inputs(action.parameters, f"{place}/parameters")
         if action.criteria:
-            written["criteria"] = self._criterion_list(action.criteria, f"{place}/criteria")
+            written["when"] = f"lambda at: {' and '.join(self._criteria(action.criteria, f'{place}/criteria'))}"
         return written
-
-    def _member(self, name: str, value: Any, place: str, indent: int = 12) -> list[str]:
-        """Return the lines of a member that is a literal."""
-        plain = dict(value) if isinstance(value, Mapping) else value
-        if self._literal(plain, place) == "None":
-            return []
-        lines = laid_out(plain, f'"{name}": ', indent)
-        return [" " * 4 + line for line in lines] if indent == 4 else lines
-
-    def _literal(self, value: Any, place: str) -> str:
-        """Return a JSON value as a Python literal; a fault if it is none."""
-        try:
-            return literal(value)
-        except ValueError as error:
-            self.checks.fault(place, str(error))
-            return "None"
 
 
 def _keyword(parameter: Parameter, known: Sequence[Keyword]) -> Keyword | None:

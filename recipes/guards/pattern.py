@@ -1,9 +1,11 @@
 """Patterns: JSON pointers with `*` for any index of an array and any key of a map, and the places where they match."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
+from restgpt.specs.reading.tree import places_in
 
 MOST_PLACES = 200_000
 """The maximum number of values that a search for one pattern, or for the scalars of one value, looks at."""
@@ -39,18 +41,9 @@ def places(body: Any, pattern: str) -> Iterator[tuple[Path, Any]]:
 
 def scalars(value: Any) -> Iterator[tuple[Path, Any]]:
     """Yield the path and value of every scalar in a JSON value, in its order; null is left out."""
-    waiting: list[Iterator[tuple[Path, Any]]] = [iter([((), value)])]
-    left = MOST_PLACES
-    while waiting and left > 0:
-        path, item = next(waiting[-1], (None, None))
-        if path is None:
-            waiting.pop()
-            continue
-        left -= 1
-        if isinstance(item, Mapping | list):
-            waiting.append(_children(path, item))
-        elif item is not None:
-            yield path, item
+    for path, item in islice(places_in(value), MOST_PLACES):
+        if item is not None and not isinstance(item, Mapping | list | tuple):
+            yield tuple(path), item
 
 
 def _children(path: Path, value: Any) -> Iterator[tuple[Path, Any]]:

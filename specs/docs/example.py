@@ -9,6 +9,7 @@ from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import Parameter
 from restgpt.specs.problem import Problem, TooComplex
 from restgpt.specs.reading.text.coercion import coerce
+from restgpt.specs.reading.tree import values_in
 from restgpt.specs.schemas.json_schema import json_schema
 from restgpt.specs.schemas.pattern import LONGEST, matching_text
 from restgpt.specs.schemas.types import has_type, schema_types
@@ -308,14 +309,11 @@ def _few(least: int) -> int:
 
 def _check_weight(one: Any, count: int) -> None:
     """Raise NoExample if so many copies of a value are too large for an example."""
-    most, weight, waiting = HEAVIEST // count, 0, [one]
-    while waiting:
-        part = waiting.pop()
+    weight = 0
+    for part in values_in(one):
         weight += 1 + (len(part) if isinstance(part, str | dict | list) else 0)
-        if weight > most:
+        if weight > HEAVIEST // count:
             raise NoExample(f"a value needs {count:,} parts, which are too large")
-        if isinstance(part, dict | list):
-            waiting.extend(part.values() if isinstance(part, dict) else part)
 
 
 def _implied_kind(flat: Schema) -> str:

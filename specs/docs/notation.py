@@ -25,6 +25,7 @@ from restgpt.specs.effort import can_spend
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.reading.text.coercion import coerce
+from restgpt.specs.reading.tree import values_in
 from restgpt.specs.reading.unique_names import UniqueNames
 from restgpt.specs.schemas.all_of import merge_all_of
 from restgpt.specs.schemas.types import fit_values, is_true, schema_types
@@ -81,7 +82,8 @@ class Notation:
         self._rest = rest
         self._relevance = Relevance(document, NOTHING) if relevance is None or bare else relevance
         self._focus = frozenset({""}) if bare else self._relevance.focus.stems
-        self._present = None if received is None else names_in(received)
+        objects = (value for value in values_in(received) if isinstance(value, dict))
+        self._present = None if received is None else frozenset(name for value in objects for name in value)
         self._top = frozenset(received) if isinstance(received, dict) else None
         self._names: dict[str, str] = {}
         self._unique = UniqueNames()
@@ -370,20 +372,6 @@ def field_stems(name: str, schema: Any) -> set[str]:
     """Return the stems of a field's name and of the beginning of its description."""
     text = schema.get("description") if isinstance(schema, dict) else None
     return {*stems(name), *(stems(text[:200]) if isinstance(text, str) else ())}
-
-
-def names_in(value: Any) -> frozenset[str]:
-    """Return the names of all fields at any depth of a JSON value."""
-    names: set[str] = set()
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            names.update(item)
-            waiting.extend(item.values())
-        elif isinstance(item, list):
-            waiting.extend(item)
-    return frozenset(names)
 
 
 def _siblings(schema: Schema) -> Schema:

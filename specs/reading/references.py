@@ -18,6 +18,7 @@ from restgpt.specs.reading.download import fetch_url
 from restgpt.specs.reading.pointer import parse_fragment, parse_pointer
 from restgpt.specs.reading.source import read_source
 from restgpt.specs.reading.text.json_text import encode_json, json_bytes
+from restgpt.specs.reading.tree import values_in
 
 # How many references may lead to one another before a schema is reached.
 LONGEST_CHAIN = 64
@@ -95,8 +96,8 @@ def _anchors(document: Document) -> Iterator[tuple[str, Any]]:
         address = ("components", "schemas", schema)
         raw = document.slices.part(address)
         if raw is not None and b"$anchor" in bytes(raw):
-            found = [node for node in _objects(document.get(address)) if isinstance(node.get("$anchor"), str)]
-            yield from ((node["$anchor"], node) for node in reversed(found))
+            found = [node for node in values_in(document.get(address)) if isinstance(node, dict)]
+            yield from ((node["$anchor"], node) for node in reversed(found) if isinstance(node.get("$anchor"), str))
 
 
 def _external(document: Document, target: str, address: str) -> Document:
@@ -142,21 +143,9 @@ def _file_path(address: str) -> Path:
 
 def _absolute(tree: Any, address: str) -> Any:
     """Make every `$ref` of an external document absolute, so that it means the same in the referring document."""
-    for node in _objects(tree):
-        if isinstance(node.get("$ref"), str):
+    for node in values_in(tree):
+        if isinstance(node, dict) and isinstance(node.get("$ref"), str):
             # A `$ref` that is no URL stays: following it reports the fault.
             with contextlib.suppress(ValueError):
                 node["$ref"] = urljoin(address, node["$ref"])
     return tree
-
-
-def _objects(tree: Any) -> Iterator[dict[str, Any]]:
-    """Walk all objects of a decoded tree, outermost first."""
-    stack = [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, dict):
-            yield node
-            stack.extend(node.values())
-        elif isinstance(node, list):
-            stack.extend(node)

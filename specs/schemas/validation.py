@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from restgpt.specs.effort import spend, within
 from restgpt.specs.problem import TooComplex
+from restgpt.specs.reading.tree import values_in
 from restgpt.specs.schemas.pattern import is_found
 
 if TYPE_CHECKING:
@@ -78,12 +79,7 @@ def _validator_class() -> Any:
 
 def allowed_steps(value: Any) -> int:
     """Return how many steps the validation of a value may take."""
-    most, parts, waiting = VALIDATED_MOST // VALIDATED_PART, 0, [value]
-    while waiting and parts < most:
-        part = waiting.pop()
-        parts += 1
-        if isinstance(part, dict | list):
-            waiting.extend(part.values() if isinstance(part, dict) else part)
+    parts = sum(1 for _ in islice(values_in(value), VALIDATED_MOST // VALIDATED_PART))
     return min(VALIDATED_MOST, VALIDATED_LEAST + VALIDATED_PART * parts)
 
 

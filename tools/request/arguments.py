@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from restgpt.specs.problem import TooComplex
 from restgpt.specs.reading.text.nesting import is_too_deep
+from restgpt.specs.reading.tree import places_in
 from restgpt.specs.schemas.validation import errors_of
 from restgpt.tools.errors import ArgumentProblem
 from restgpt.tools.request.files import Blob, BlobText
@@ -170,15 +171,8 @@ def without_nulls(value: Any, schema: Schema) -> Any:
 
 def too_deep(value: Any, pointer: str = "") -> list[ArgumentProblem]:
     """The problem of a value that is nested more than `MOST_DEPTH` levels deep, which would end in a RecursionError."""
-    level = [value]
-    for _ in range(MOST_DEPTH + 1):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, Mapping | list | tuple)
-            for inner in (outer.values() if isinstance(outer, Mapping) else outer)
-        ]
-    return [ArgumentProblem(pointer, f"is nested more than {MOST_DEPTH} levels deep")] if level else []
+    is_deep = any(len(path) > MOST_DEPTH for path, _ in places_in(value))
+    return [ArgumentProblem(pointer, f"is nested more than {MOST_DEPTH} levels deep")] if is_deep else []
 
 
 def deep_arguments(arguments: Any) -> list[ArgumentProblem]:
@@ -193,18 +187,16 @@ def deep_arguments(arguments: Any) -> list[ArgumentProblem]:
 
 def unencodable(value: Any, pointer: str = "") -> list[ArgumentProblem]:
     """Problems for values that no encoding can represent: lone surrogates, infinity and NaN."""
-    found, stack = [], [(value, pointer)]
-    while stack:
-        node, place = stack.pop()
-        if isinstance(node, Mapping):
-            stack += [(item, f"{place}/{pointer_part(str(key))}") for key, item in node.items()]
-            stack += [(key, f"{place}/{pointer_part(key)}") for key in node if isinstance(key, str)]
-        elif isinstance(node, list | tuple):
-            stack += [(item, f"{place}/{number}") for number, item in enumerate(node)]
-        elif isinstance(node, str) and _SURROGATE.search(node):
-            found.append(ArgumentProblem(place, "text holds half of a surrogate pair"))
+    found = []
+    for path, node in places_in(value):
+        said = ""
+        if any(isinstance(text, str) and _SURROGATE.search(text) for text in (node, *path[-1:])):
+            said = "text holds half of a surrogate pair"
         elif isinstance(node, float) and not math.isfinite(node):
-            found.append(ArgumentProblem(place, f"{node} is no number in JSON"))
+            said = f"{node} is no number in JSON"
+        if said:
+            place = "".join(f"/{pointer_part(str(key))}" for key in path)
+            found.append(ArgumentProblem(pointer + place, said))
     return found
 
 

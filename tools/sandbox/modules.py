@@ -17,9 +17,11 @@ from restgpt.tools.sandbox.result import Media
 _PACKAGE = "restgpt.tools.sandbox.guest"
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
+LIBRARIES = ("restgpt.recipes.arazzo.flow",)
+"""The modules of other rooms that a program may import; they import standard modules and the driver only."""
+
 # In an order in which each module comes after those that it imports.
 _ALWAYS = ("digest", "determinism", "replay")
-_FOR_ARAZZO = ("jsonpath", "expression", "arazzo")
 _FOR_TRACE = ("trace",)
 _TRACED, _CHECKED = frozenset({"traced program", "traced replay"}), frozenset({"program", "traced program"})
 _FOR_CHECK = ("gather", "problem", "syntax", "calls", "shapes", "check")
@@ -46,18 +48,22 @@ def given_modules(code: str, media: Media, *, compiled: bool) -> dict[str, bytes
     words = set(_WORD.findall(code))
     names = list(_ALWAYS)
     if media == "rewriting":
-        names, words = ["rewriting"], set()
+        names, words, code = ["rewriting"], set(), ""
     if words.intersection(LIBRARY):
         names.append("library")
-    if "arazzo" in words:
-        names.extend(_FOR_ARAZZO)
     if media in _TRACED:
         names.extend(_FOR_TRACE)
     if media in _CHECKED:
         names.extend(_FOR_CHECK)
     elif "gather" in words:
         names.append("gather")
-    return {f"{_PACKAGE}.{name}": _module(f"{_PACKAGE}.{name}", compiled) for name in names}
+    given = [*(f"{_PACKAGE}.{name}" for name in names), *libraries(code)]
+    return {name: _module(name, compiled) for name in given}
+
+
+def libraries(code: str) -> tuple[str, ...]:
+    """Return the modules of other rooms that a program may mean to import."""
+    return tuple(name for name in LIBRARIES if name in code)
 
 
 def needed_modules(code: str, media: Media) -> tuple[str, ...]:

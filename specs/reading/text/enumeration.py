@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from restgpt.specs.reading.tree import values_in
+
 ENUM_MOST = 10_000
 """The maximum number of values of one `enum`."""
 
@@ -24,13 +26,5 @@ def enum_fault(raw: "bytes | msgspec.Raw") -> str:
 
 
 def _longest_enum(tree: Any) -> int:
-    longest, waiting = 0, [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict):
-            values = node.get("enum")
-            longest = max(longest, len(values) if isinstance(values, list) else 0)
-            waiting.extend(node.values())
-        elif isinstance(node, list):
-            waiting.extend(node)
-    return longest
+    listed = (node.get("enum") for node in values_in(tree) if isinstance(node, dict))
+    return max((len(values) for values in listed if isinstance(values, list)), default=0)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from arazzorun import Json, carried_out, document, imported, inputs
 
+from restgpt.recipes.arazzo import flow
 from restgpt.recipes.arazzo.document import read_document
 from restgpt.recipes.arazzo.fault import ArazzoError
 from restgpt.recipes.arazzo.importing import from_arazzo
@@ -97,7 +98,7 @@ def test_a_fault_of_form_is_told_with_its_place(data: Any, said: str) -> None:
         ),
         (
             {"outputs": {"x": {"context": "$response.body", "selector": "$[", "type": "jsonpath"}}},
-            "/outputs/x/selector: the JSONPath expression '$[' needs a name in quotes",
+            "/outputs/x/selector: the JSONPath expression '$[' is not understood: unexpected end of query",
         ),
         (
             {"successCriteria": [{"condition": "$statusCode = 200"}]},
@@ -152,8 +153,8 @@ def test_a_fault_of_a_step_is_told_with_its_place(step: Json, said: str) -> None
             {"payload": {}, "replacements": [{"target": "/a", "value": 1, "targetSelectorType": "xpath"}]},
             "/replacements/0: not supported: replacements in XML",
         ),
-        ({"payload": {"name": float("nan")}}, ": 'nan' is no value of JSON"),
-        ({"payload": {1: 2}}, ": a key is no text: write it in quotes"),
+        ({"payload": {"name": float("nan")}}, "/payload/name: 'nan' is no value of JSON"),
+        ({"payload": {1: 2}}, "/payload: a key is no text: write it in quotes"),
     ],
 )
 def test_a_fault_of_a_body_is_told_with_its_place(body: Json, said: str) -> None:
@@ -249,17 +250,17 @@ def test_no_text_of_a_document_becomes_code(text: str) -> None:
         summary=text,
     )
     try:
-        code = imported(data).program
+        program = imported(data).program
     except ArazzoError:
         return  # it was understood as a broken expression
-    called = {
-        node.func.id
-        for node in ast.walk(ast.parse(code))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    }
-    assert called <= {"create_project", "value", "arazzo"}
-    assert not any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(ast.parse(code)))
-    assert "\u202e" not in code
+    [imports, *body] = ast.parse(program).body
+    assert isinstance(imports, ast.ImportFrom)
+    assert {item.name for item in imports.names} <= vars(flow).keys()
+    code = ast.Module(body, [])
+    called = {node.func.id for node in ast.walk(code) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    assert called <= {"create_project", "kept", "get", "text", "whole", "given", "Flow"}
+    assert not any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(code))
+    assert "\u202e" not in program
 
 
 def test_a_pattern_that_takes_for_ever_ends_the_program_and_not_the_host() -> None:

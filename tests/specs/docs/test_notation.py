@@ -6,7 +6,6 @@ import pytest
 from paths import read_paths
 
 from restgpt.specs.docs.documentation import described_status, documentation, response_documentation
-from restgpt.specs.docs.notation import names_in
 
 OPERATION = """
 /pets/{id}:
@@ -191,15 +190,6 @@ def test_words_that_most_fields_hold_make_none_of_them_worth_showing() -> None:
     text = response_documentation(api.operations[0], 200, focus="the URI of the first track", budget=300)
     assert "track: track" in text
     assert "kind_3: " not in text
-
-
-def test_the_names_of_a_value_are_those_of_all_its_objects() -> None:
-    assert names_in([{"a": [{"b": None}, {"c": {"a": 1}}]}, "d", 2]) == {"a", "b", "c"}
-    assert names_in("text") == frozenset()
-    deep: object = 0
-    for _ in range(100_000):
-        deep = {"more": [deep]}
-    assert names_in(deep) == {"more"}
 
 
 def test_fields_of_the_whole_body_are_those_it_has_itself() -> None:

@@ -119,6 +119,15 @@ def test_headers_are_those_of_the_answer_or_of_the_last_call() -> None:
     assert run.result.output == "0 1 1\n"
 
 
+def test_the_status_is_that_of_the_last_answer() -> None:
+    [call] = once("get()").calls
+    given = Entry(call.position, "k", call.digest, "error", 404, {}, "empty")
+    code = "print(status())\ntry:\n    get()\nexcept ApiError:\n    print(status())"
+    assert once(code, given).result.output == "0\n404\n"
+    assert once(code, given, check="names", names=["get"]).result.output == "0\n404\n"
+    assert once("print(status())", functions=["status"]).kind == "calls"
+
+
 def test_headers_of_megabytes_are_cut() -> None:
     [call] = once("get()").calls
     given = Entry(call.position, "k", call.digest, "answer", 200, {"small": "1", "big": "x" * 10**6}, "empty")

@@ -400,9 +400,7 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
     if library is not None:
         library.stop = driver.stop  # type: ignore[attr-defined]
         names.update({name: getattr(library, name) for name in LIBRARY})
-    arazzo = sys.modules.get("restgpt.tools.sandbox.guest.arazzo")
-    if arazzo is not None:
-        names.setdefault("arazzo", arazzo.bound(driver))
+    names.setdefault("status", lambda: driver.status)
     if reads is not None:
         sys.modules[TRACE].adapt(library)
     if job["inputs"] is not None:
@@ -444,7 +442,7 @@ def _compiled(job: Mapping[str, Any], code: str, leave: Callable[..., Any]) -> A
     tree = ast.parse(code, FILENAME)
     if check is not None:
         stubs = {stub["name"]: stub for stub in job["stubs"]}
-        given = {*GIVEN, *LIBRARY, "arazzo", *(["inputs"] if job["inputs"] is not None else [])}
+        given = {*GIVEN, *LIBRARY, "status", *(["inputs"] if job["inputs"] is not None else [])}
         found = check.problems(tree, stubs, job["names"], given, job["modules"], fields=job["check"] == "fields")
         if found:
             leave("refused", {"problems": found})

@@ -1,0 +1,38 @@
+"""Guards the walks over JSON values: everything is found, in order, at any depth, with its path."""
+
+from typing import Any
+
+from restgpt.specs.reading.tree import places_in, values_in
+
+TREE: Any = {"a": [1, {"b": None}], "c": "x"}
+
+
+def test_every_place_is_found_in_the_order_of_the_value() -> None:
+    assert [(tuple(path), value) for path, value in places_in(TREE)] == [
+        ((), TREE),
+        (("a",), TREE["a"]),
+        (("a", 0), 1),
+        (("a", 1), {"b": None}),
+        (("a", 1, "b"), None),
+        (("c",), "x"),
+    ]
+
+
+def test_every_value_is_found_behind_the_one_that_holds_it() -> None:
+    found = list(values_in(TREE))
+    assert found[0] is TREE
+    assert len(found) == 6
+    assert found.index(TREE["a"]) < found.index(1)
+
+
+def test_a_scalar_is_its_only_value() -> None:
+    assert [*values_in("abc")] == ["abc"]
+    assert [*places_in(5)] == [([], 5)]
+
+
+def test_deep_nesting_is_walked() -> None:
+    tree: Any = 1
+    for _ in range(100_000):
+        tree = [tree]
+    assert sum(1 for _ in values_in(tree)) == 100_001
+    assert max(len(path) for path, _ in places_in(tree)) == 100_000
