@@ -109,6 +109,7 @@ def test_a_change_can_wait_while_another_thread_is_decided(tab: Tab, platform: P
     question(page, "POST create_project").get_by_role("button", name="Approve").click()
     expect(page.get_by_text("1 change waits for your decision.")).to_be_visible()
     expect(later.get_by_role("button", name="Later")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("navigation").get_by_text("done")).to_be_visible()
     assert platform.changes() == ["POST 201"]
 
 
