@@ -24,6 +24,7 @@ from restgpt.commands.recipes.app import recipe
 from restgpt.commands.serving.mcp import mcp
 from restgpt.commands.serving.studio import studio
 from restgpt.commands.serving.world import world
+from restgpt.commands.ui.app import ui
 from restgpt.tools.errors import SettingsError, name_and_place
 from restgpt.tools.exits import RedactingFormatter
 
@@ -93,6 +94,7 @@ app.command()(call)
 app.add_typer(recipe)
 app.command()(mcp)
 app.add_typer(world)
+app.command()(ui)
 app.command()(studio)
 app.command()(login)
 app.command()(demo)

@@ -19,7 +19,7 @@ from restgpt.calling.execution import carry_out
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.question import present
 from restgpt.calling.record import CallRecord
-from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals, undo_thread
+from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals, undo_thread, undone_by
 from restgpt.earlier import MOST_EARLIER, Earlier
 from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
@@ -327,7 +327,7 @@ class Client:
         one = {"type": decision} if isinstance(decision, str) else decision
         listed = [one] * len(pending.actions) if isinstance(one, Mapping) else list(one)
         answer: Any = Command(resume={pending.id: {"decisions": [dict(item) for item in listed]}})
-        self._graph_of(pending.thread).invoke(answer, _config(pending.thread), context=self._context(pending.thread))
+        self.graph_of(pending.thread).invoke(answer, _config(pending.thread), context=self._context(pending.thread))
         return self._noted(self._outcome(pending.thread))
 
     def standing(self, thread: str) -> Any:
@@ -338,12 +338,12 @@ class Client:
         """
         snapshot = self._snapshot(thread)
         if snapshot.tasks and not snapshot.interrupts:
-            self._graph_of(thread).invoke(None, _config(thread), context=self._context(thread))
+            self.graph_of(thread).invoke(None, _config(thread), context=self._context(thread))
         return self._noted(self._outcome(thread))
 
     def is_unfinished(self, thread: str) -> bool:
         """Return whether calls of a thread wait for a person, or were interrupted on the way."""
-        return bool(self._graph_of(thread).get_state(_config(thread)).tasks)
+        return bool(self.graph_of(thread).get_state(_config(thread)).tasks)
 
     def reversals(self, thread: str, *, steps: int | None = None) -> list[Reversal]:
         """Return the reversals of the last `steps` changes of a thread, or of all, without sending anything."""
@@ -366,21 +366,21 @@ class Client:
         return cast("Pending | Undone", self._outcome(place))
 
     def _snapshot(self, thread: str) -> StateSnapshot:
-        snapshot: StateSnapshot = self._graph_of(thread).get_state(_config(thread))
+        snapshot: StateSnapshot = self.graph_of(thread).get_state(_config(thread))
         if not snapshot.values and not snapshot.tasks:
             raise UnknownThreadError(thread)
         return snapshot
 
-    def _graph_of(self, thread: str) -> Any:
+    def graph_of(self, thread: str) -> Any:
         """Return the graph of a thread: that of programs for theirs, that of calls for all others and for each undo."""
-        return self._programs if thread.startswith(PROGRAM) and _undone(thread) is None else self._graph
+        return self._programs if thread.startswith(PROGRAM) and undone_by(thread) is None else self._graph
 
     def _outcome(self, thread: str) -> Pending | Called | Ran | Undone:
         snapshot = self._snapshot(thread)
         if snapshot.interrupts:
             return Pending.of(snapshot.interrupts[0], thread=thread)
         body = self._run(thread).session.responses.open
-        if self._graph_of(thread) is self._programs:
+        if self.graph_of(thread) is self._programs:
             found = ended(snapshot.values)
             if found is None:
                 raise UnfinishedProgramError(thread)
@@ -388,7 +388,7 @@ class Client:
             return Ran(thread, found.end, found.text, calls, f"{REPORT}{found.round}-{thread}")
         records = cast("Sequence[CallRecord]", snapshot.values["requests"])
         calls = tuple(Called(record, thread, body) for record in records)
-        undone = _undone(thread)
+        undone = undone_by(thread)
         if undone is None:
             return calls[0]
         settle_reversals(Journal(self._store, undone), records)
@@ -408,7 +408,7 @@ class Client:
     def _context(self, thread: str) -> Context:
         """Return the settings of a thread: an undo asks about every call, whatever the settings of this client are."""
         defaults = self.resources.defaults
-        return defaults if _undone(thread) is None else defaults.model_copy(update={"writes": "ask"})
+        return defaults if undone_by(thread) is None else defaults.model_copy(update={"writes": "ask"})
 
 
 def new_program() -> str:
@@ -419,12 +419,6 @@ def new_program() -> str:
 def new_thread() -> str:
     """Return the id of a new thread for one change."""
     return f"call-{uuid4().hex}"
-
-
-def _undone(thread: str) -> str | None:
-    """Return the thread that a thread undoes; None for any other thread."""
-    whole = thread.removesuffix("/undo")
-    return whole if undo_thread(whole) == thread else None
 
 
 def _config(thread: str) -> Any:

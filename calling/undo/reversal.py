@@ -18,6 +18,12 @@ def undo_thread(thread: str) -> str:
     return f"{thread}/undo"
 
 
+def undone_by(thread: str) -> str | None:
+    """Return the thread whose undo a thread saves; None for any other thread."""
+    whole = thread.removesuffix("/undo")
+    return whole if undo_thread(whole) == thread else None
+
+
 def undo_thread_id(thread: str) -> str:
     """Return the id of the thread that saves the undo of a thread of a LangGraph server, whose ids are UUIDs."""
     return str(uuid5(NAMESPACE_URL, f"restgpt:{undo_thread(thread)}"))

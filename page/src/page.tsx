@@ -7,7 +7,7 @@ import { Inbox } from "./inbox";
 import { addressOf, place } from "./place";
 import { isLoaded, listError, nameOf, refresh, stateOf, threads, waitingCount, watch } from "./threads";
 import { ThreadPage } from "./threadpage";
-import { tokenWanted, useToken } from "./token";
+import { exchange, tokenWanted, useToken } from "./token";
 import { Visible } from "./visible";
 
 function Page() {
@@ -110,6 +110,9 @@ function Gate() {
 effect(() => {
   const count = waitingCount.value;
   document.title = count > 0 ? `(${count}) RestGPT` : "RestGPT";
+});
+await exchange().catch(() => {
+  // The list of threads says that the server cannot be reached.
 });
 watch();
 const root = document.getElementById("page")!;

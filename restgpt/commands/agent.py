@@ -13,6 +13,7 @@ from restgpt.trace import Trace
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.runnables import RunnableConfig
+    from langgraph.types import StreamMode
 
     from restgpt.graph.build import Graph
     from restgpt.graph.persistence import Persistence
@@ -165,22 +166,29 @@ class Agent:
             given = Command(resume=answers)
 
     def _stream(self, thread: str, given: Any, trace: Trace, terminal: Terminal) -> None:
-        """Stream the run until it ends or pauses, and print each update on the trace.
-
-        `durability="sync"` writes each checkpoint to disk before the next node starts. So if a node is killed, the
-        rerun has the same request ids, and the write journal has entries for them.
-        """
+        """Stream the run until it ends or pauses, and print each update on the trace."""
         is_live = terminal.console.is_terminal and not terminal.quiet
-        modes: list[Literal["updates", "tasks"]] = ["updates", "tasks"] if is_live else ["updates"]
+        modes: list[StreamMode] = ["updates", "tasks"] if is_live else ["updates"]
         with terminal.console.status("…", spinner="dots") as status:
-            parts: Iterator[Any] = self.graph.stream(
-                given, self.config(thread), context=self._context, stream_mode=modes, durability="sync"
-            )
-            for mode, chunk in parts:
+            for mode, chunk in self.parts(thread, given, modes):
                 if mode == "updates":
                     trace.show(chunk)
                 elif "triggers" in chunk:
                     status.update(f"{chunk['name']} …")
+
+    def parts(self, thread: str, given: Any, modes: "Sequence[StreamMode]", *, checkpoint: str = "") -> Iterator[Any]:
+        """Run the thread until it ends or pauses, from a checkpoint if one is given; yield mode and data of each part.
+
+        `durability="sync"` writes each checkpoint to disk before the next node starts. So if a node is killed, the
+        rerun has the same request ids, and the write journal has entries for them.
+        """
+        config = self.config(thread)
+        if checkpoint:
+            config["configurable"]["checkpoint_id"] = checkpoint
+        parts: Iterator[Any] = self.graph.stream(
+            given, config, context=self._context, stream_mode=list(modes), durability="sync"
+        )
+        return parts
 
     def outcome(self, thread: str, *, error: str = "") -> Outcome:
         """Return the outcome of the thread, read from its newest checkpoint."""

@@ -1,6 +1,6 @@
 """`restgpt ask`: run the agent with an instruction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import uuid4
@@ -12,6 +12,7 @@ from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs, Th
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
+    from restgpt.commands.agent import Agent
     from restgpt.commands.history.thread import ThreadRecord, Threads
     from restgpt.commands.sources import Sources
 
@@ -74,13 +75,11 @@ def _ask(
     context: dict[str, Any],
     thread: str | None,
 ) -> None:
-    from restgpt.commands.agent import Agent
+    from restgpt.commands.history.resume import open_agent
     from restgpt.commands.history.thread import Threads, checked_name
     from restgpt.commands.run import run_thread
     from restgpt.commands.sources import Sources
     from restgpt.graph.persistence import open_persistence
-    from restgpt.nodes.run.context import Context
-    from restgpt.tools.run_settings import checked_settings
     from restgpt.tools.settings import Settings
 
     if not text.strip():
@@ -90,24 +89,25 @@ def _ask(
     name = uuid4().hex[:12] if thread is None else checked_name(thread)
     with open_persistence(settings) as persistence, persistence.lock(name):
         threads = Threads(persistence.store)
-        record = _record(threads, name, text, Sources.given(*named), context)
+        record = record_of_turn(threads, name, text, Sources.given(*named), context)
         record = replace(record, sources=record.sources.or_all(settings))
-        agent = Agent.over(
-            record.sources.load(settings),
-            context=checked_settings(Context, record.context),
-            settings=settings,
-            persistence=persistence,
-        )
-        if agent.is_unfinished(name):
-            raise UsageError(
-                f"Thread {name} has not finished its last instruction. Resume it with: restgpt resume {name}"
-            )
-        record = replace(record, turn=agent.turn(name) + 1)
+        agent = open_agent(record, settings, persistence)
+        record = numbered(record, agent)
         run_thread(agent, record, {"messages": [("user", text)]}, threads=threads, terminal=terminal)
 
 
-def _record(threads: "Threads", thread: str, text: str, sources: "Sources", context: dict[str, Any]) -> "ThreadRecord":
-    """Return the record of this run; a known thread keeps its APIs and settings unless the command gives new ones."""
+def numbered(record: "ThreadRecord", agent: "Agent") -> "ThreadRecord":
+    """Return the record with the number of the turn that begins; raises `UsageError` if the last one has not ended."""
+    name = record.thread
+    if agent.is_unfinished(name):
+        raise UsageError(f"Thread {name} has not finished its last instruction. Resume it with: restgpt resume {name}")
+    return replace(record, turn=agent.turn(name) + 1)
+
+
+def record_of_turn(
+    threads: "Threads", thread: str, text: str, sources: "Sources", context: Mapping[str, Any]
+) -> "ThreadRecord":
+    """Return the record of a run; a known thread keeps its APIs and settings unless new ones are given."""
     from restgpt.commands.history.thread import ThreadRecord
 
     earlier = threads.find(thread)

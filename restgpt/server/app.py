@@ -53,14 +53,19 @@ class GuardedApp(Starlette):
 
 
 # One for all routes, so that each document is read once; made when a route first needs it.
-_resources = cache(Resources)
+_opened = cache(Resources)
+
+
+def _resources(thread: str) -> Resources:
+    return _opened()
+
 
 app = GuardedApp(
     routes=[
         *schema_routes(),
-        *wire_routes(resources=_resources),
-        *undo_routes(resources=_resources),
-        *recipe_routes(resources=_resources),
+        *wire_routes(_resources),
+        *undo_routes(_resources),
+        *recipe_routes(_resources),
         *page_routes(),
     ]
 )

@@ -20,15 +20,16 @@ from restgpt.tools.errors import RestgptError
 PATH = "/debug/schema"
 
 
-def schema_routes(catalogue: Callable[[], Catalogue] | None = None) -> list[Route]:
-    """Return the route `GET /debug/schema?operation=NAME`; the operations are those of the configured APIs."""
-    opened = catalogue or cache(_configured)
+def schema_routes(lookup: Callable[[str], Operation | None] | None = None) -> list[Route]:
+    """Return the route `GET /debug/schema?operation=NAME`; `lookup` finds one, by default of the configured APIs."""
+    configured = cache(_configured)
+    found = lookup or (lambda name: configured().lookup(name))
 
     # Not a coroutine, because it may read a document: Starlette runs it in a thread.
     def serve(request: Request) -> Response:
         name = request.query_params.get("operation", "")
         try:
-            operation = opened().lookup(name)
+            operation = found(name)
             if operation is None:
                 return JSONResponse({"detail": "No configured API has this operation."}, 404)
             return JSONResponse(arguments_schema(operation), headers={"Cache-Control": "no-store"})

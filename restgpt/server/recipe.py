@@ -1,7 +1,6 @@
 """The newest run of a thread as a recipe, for the page: it is made and returned, and written nowhere."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 from langgraph.store.base import BaseStore
@@ -23,10 +22,9 @@ PATH = "/debug/recipe"
 WRONG_NAME = "Use 1 to 64 lower-case letters, digits and hyphens for the name of a recipe."
 
 
-def recipe_routes(kept: Kept | None = None, resources: Callable[[], Resources] | None = None) -> list[Route]:
+def recipe_routes(resources: Callable[[str], Resources], kept: Kept | None = None) -> list[Route]:
     """Return the route `GET /debug/recipe?thread=ID&name=NAME`."""
     store = kept or ServerKept()
-    opened = resources or cache(Resources)
 
     async def serve(request: Request) -> Response:
         thread, name = request.query_params.get("thread", ""), request.query_params.get("name", "")
@@ -35,7 +33,7 @@ def recipe_routes(kept: Kept | None = None, resources: Callable[[], Resources] |
         try:
             values = await store.values(thread)
             bodies = await kept_bodies(store, handles_in(values))
-            made = await run_in_threadpool(_made, values, opened(), name, bodies, thread)
+            made = await run_in_threadpool(_made, values, resources(thread), name, bodies, thread)
         except (RestgptError, SpecError, UnknownOperationError) as error:
             return JSONResponse({"detail": str(error)}, 404)
         return JSONResponse(made, headers={"Cache-Control": "no-store"})

@@ -27,10 +27,15 @@ class TokenCheck:
     A request is from this machine if its connection ends at a loopback address or a socket file. If a token is set, its
     `Host` has to be a loopback name too, so that a proxy or a tunnel on this machine opens nothing. `open_paths` need
     no token for a GET: the files of the page, in which the user types it.
+
+    With a `refusal` requests from this machine need the token too; those without it are answered 403 and this sentence.
     """
 
-    def __init__(self, app: ASGIApp, access: ServerAccess, *, open_paths: Collection[str] = ()) -> None:
+    def __init__(
+        self, app: ASGIApp, access: ServerAccess, *, open_paths: Collection[str] = (), refusal: str = ""
+    ) -> None:
         self._app = app
+        self._refusal = refusal
         self._token = access.token
         self._open = frozenset(open_paths)
 
@@ -39,8 +44,8 @@ class TokenCheck:
         is_request = scope["type"] in ("http", "websocket") and scope.get("root_path") != IN_PROCESS
         if not is_request or self._is_open(scope) or self._is_local(scope) or self._has_token(scope):
             await self._app(scope, receive, send)
-        elif self._token is None:
-            await refuse(scope, send, 403, NO_TOKEN)
+        elif self._token is None or self._refusal:
+            await refuse(scope, send, 403, self._refusal or NO_TOKEN)
         else:
             await refuse(scope, send, 401, WRONG_TOKEN, [(b"www-authenticate", b"Bearer")])
 
@@ -48,6 +53,8 @@ class TokenCheck:
         return scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and scope["path"] in self._open
 
     def _is_local(self, scope: Scope) -> bool:
+        if self._refusal:
+            return False
         server = scope.get("server")
         if server is not None and server[1] is not None:
             address = address_of(server[0])

@@ -1,7 +1,6 @@
 """What an undo of a thread would do, for the page: each change, and the request that would reverse it."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -19,20 +18,23 @@ from restgpt.tools.errors import RestgptError
 PATH = "/debug/undo"
 
 
-def undo_routes(kept: Kept | None = None, resources: Callable[[], Resources] | None = None) -> list[Route]:
-    """Return the route `GET /debug/undo?thread=ID`."""
+def undo_routes(
+    resources: Callable[[str], Resources],
+    kept: Kept | None = None,
+    undone_in: Callable[[str], str] = undo_thread_id,
+) -> list[Route]:
+    """Return the route `GET /debug/undo?thread=ID`; the changes of a thread are undone in the thread `undone_in`."""
     store = kept or ServerKept()
-    opened = resources or cache(Resources)
 
     async def serve(request: Request) -> Response:
         thread = request.query_params.get("thread", "")
         try:
             await store.values(thread)
             journal = await kept_journal(store, thread)
-            changes = await run_in_threadpool(_preview, journal, opened())
+            changes = await run_in_threadpool(_preview, journal, resources(thread))
         except (RestgptError, SpecError) as error:
             return JSONResponse({"detail": str(error)}, 404)
-        shown = {"thread": undo_thread_id(thread), "changes": changes}
+        shown = {"thread": undone_in(thread), "changes": changes}
         return JSONResponse(shown, headers={"Cache-Control": "no-store"})
 
     return [Route(PATH, serve, include_in_schema=False)]

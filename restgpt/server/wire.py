@@ -4,7 +4,6 @@ The requests of changes are those of the journal. Others are built again from th
 """
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -34,18 +33,21 @@ class UnknownCallError(RestgptError):
     """The thread has no such call, or the call has no such body."""
 
 
-def wire_routes(kept: Kept | None = None, resources: Callable[[], Resources] | None = None) -> list[Route]:
-    """Return the routes `GET /debug/wire?thread=ID`, and `GET /debug/wire/body` for a piece of a body."""
+def wire_routes(resources: Callable[[str], Resources], kept: Kept | None = None) -> list[Route]:
+    """Return the routes `GET /debug/wire?thread=ID`, and `GET /debug/wire/body` for a piece of a body.
+
+    `resources` gives those of a thread.
+    """
     store = kept or ServerKept()
-    opened = resources or cache(Resources)
-    # Who reads one piece of a body reads the next; a handle is a hash of the content.
+    # Who reads one piece of a body reads the next.
     hidden = BodyCache()
 
-    async def answer(handle: str) -> Body:
-        body = hidden.get(handle)
+    async def answer(thread: str, handle: str) -> Body:
+        key = f"{thread} {handle}"
+        body = hidden.get(key)
         if body is None:
-            body = await run_in_threadpool(_hidden, await kept_body(store, handle), opened())
-            hidden.put(handle, body)
+            body = await run_in_threadpool(_hidden, await kept_body(store, handle), resources(thread))
+            hidden.put(key, body)
         return body
 
     async def serve(request: Request) -> Response:
@@ -53,19 +55,20 @@ def wire_routes(kept: Kept | None = None, resources: Callable[[], Resources] | N
         try:
             values = await store.values(thread)
             changes = {entry["id"]: entry for entry in (await kept_journal(store, thread)).entries()}
-            calls = await run_in_threadpool(_shown_calls, values, changes, opened())
+            calls = await run_in_threadpool(_shown_calls, values, changes, resources(thread))
         except (RestgptError, SpecError) as error:
             return JSONResponse({"detail": str(error)}, 404)
         return JSONResponse({"calls": calls}, headers={"Cache-Control": "no-store"})
 
     async def serve_body(request: Request) -> Response:
         given = request.query_params
+        thread = given.get("thread", "")
         try:
-            call = _call(await store.values(given.get("thread", "")), given.get("call", ""))
+            call = _call(await store.values(thread), given.get("call", ""))
             if given.get("side") == "request":
-                body = await run_in_threadpool(_request_body, call, opened())
+                body = await run_in_threadpool(_request_body, call, resources(thread))
             else:
-                body = await answer(_handle(call))
+                body = await answer(thread, _handle(call))
             page = await run_in_threadpool(_piece, body, given.get("pointer", ""), given.get("page", "1"))
         except (RestgptError, SpecError, UnknownOperationError) as error:
             return JSONResponse({"detail": str(error)}, 404)

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the page: a real LangGraph server over the toy board, and a real browser."""
+"""Fixtures of the tests of the page: a real LangGraph server or `restgpt ui` over the toy board, and a real browser."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +10,7 @@ from langgraphserver import Platform, running_server
 from pagescript import READ, PageScript
 from planted import planted_document
 from playwright.sync_api import Browser
+from uiserver import KEY, UiPlatform, running_ui
 
 from restgpt.specs.bundled import bundled_document
 from restgpt.tools.settings import SERVER_HOSTS, SERVER_TOKEN
@@ -31,9 +32,11 @@ def script() -> PageScript:
     return made
 
 
-@pytest.fixture(scope="session")
-def running(tmp_path_factory: pytest.TempPathFactory, script: PageScript) -> Iterator[Platform]:
-    """A LangGraph server over the toy board, for all tests of the page."""
+@pytest.fixture(scope="session", params=["langgraph", "ui"])
+def running(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, script: PageScript
+) -> Iterator[Platform]:
+    """A LangGraph server, or `restgpt ui`, over the toy board, for all tests of the page."""
     executable()
     folder = tmp_path_factory.mktemp("server")
     with serve(open_world("toy")) as world, ChatServer(script) as chat:
@@ -44,7 +47,9 @@ def running(tmp_path_factory: pytest.TempPathFactory, script: PageScript) -> Ite
         lines = [f"{name}: {{spec: {spec}, base_url: {world.url}, auth: {auth}}}" for name, spec in apis.items()]
         (folder / "apis.yaml").write_text("\n".join(lines))
         named = {SERVER_HOSTS: AGENT, SERVER_TOKEN: TOKEN}
-        with running_server(folder, chat.url, variables=named) as platform:
+        is_own = request.param == "ui"
+        server = running_ui(folder, chat.url) if is_own else running_server(folder, chat.url, variables=named)
+        with server as platform:
             platform.world = world.world
             # The first run of a server opens documents and models, which no test should wait for.
             platform.run(platform.new_thread(), input={"instruction": READ})
@@ -52,8 +57,11 @@ def running(tmp_path_factory: pytest.TempPathFactory, script: PageScript) -> Ite
 
 
 @pytest.fixture
-def platform(running: Platform) -> Platform:
+def platform(running: Platform, request: pytest.FixtureRequest) -> Platform:
     """The server over a world as it was at the start, without threads."""
+    marker = request.node.get_closest_marker("langgraph_only")
+    if marker is not None and isinstance(running, UiPlatform):
+        pytest.skip(marker.kwargs["reason"])
     running.world.reset()
     for thread in running.client.threads.search(limit=100):
         running.client.threads.delete(thread["thread_id"])
@@ -71,6 +79,8 @@ def browser() -> Iterator[Browser]:
 def tab(browser: Browser, platform: Platform) -> Iterator[Tab]:
     """A tab that, at the end of the test, has asked no other server for anything, and broken no policy."""
     opened = new_tab(browser, platform.url)
+    if isinstance(platform, UiPlatform):
+        opened.context.add_init_script(f"localStorage.setItem({KEY!r}, {platform.token!r})")
     yield opened
     opened.context.close()
     assert opened.foreign == []

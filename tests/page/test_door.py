@@ -27,6 +27,7 @@ def outside(browser: Browser, platform: Platform) -> Iterator[Tab]:
     assert opened.foreign == []
 
 
+@pytest.mark.langgraph_only(reason="`restgpt ui` is served to this machine only")
 def test_elsewhere_the_page_asks_for_the_token_once_and_sends_it_as_a_header(outside: Tab, platform: Platform) -> None:
     page = outside.open()
     field = page.get_by_label("Token of this server")

@@ -37,8 +37,9 @@ EXTRA_OF = {
     "restgpt/commands/api.py": "lint",
     "restgpt/commands/serving/mcp.py": "mcp",
     "restgpt/mcp/": "mcp",
-    # Only LangGraph's server loads it, which brings the package.
-    "restgpt/server/": "dev",
+    "restgpt/commands/ui/": "ui",
+    # LangGraph's server brings the package.
+    "restgpt/server/": "ui",
     "specs/search/vectors.py": "embeddings",
     "tools/sandbox/extras/monty.py": "sandbox-monty",
     "tools/sandbox/extras/wasi.py": "sandbox-wasi",

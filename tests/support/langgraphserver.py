@@ -33,6 +33,8 @@ class Platform:
     log: Path
     process: "subprocess.Popen[bytes]"
     world: Any = None
+    stops_at_once: bool = True
+    """Whether a stop does not wait for the model call that goes on."""
     client: SyncLangGraphClient = field(init=False)
 
     def __post_init__(self) -> None:

@@ -28,14 +28,14 @@ def delete_threads(
     A thread that a process uses is never deleted; one with a change of unknown outcome only with `force`. If there is
     such a thread, `all_or_none` raises `UsageError`; otherwise the other threads are deleted.
     """
-    left = _left(persistence, records, force=force)
+    left = left_alone(persistence, records, force=force)
     if left and all_or_none:
         raise UsageError("\n".join(["Nothing was deleted.", *left.values()]))
     free = [record for record in records if record.thread not in left]
     if free and not yes and not _is_wanted(terminal, free):
         terminal.answer("Nothing was deleted.")
         return
-    left |= _delete(persistence, free)
+    left |= remove(persistence, free)
     gone = [record.thread for record in free if record.thread not in left]
     shrunk = not gone or persistence.shrink()
     terminal.document({"deleted": gone, "left": [{"thread": name, "reason": why} for name, why in left.items()]})
@@ -44,7 +44,8 @@ def delete_threads(
         terminal.say("The database file was not made smaller, because another process uses it or the disk is full.")
 
 
-def _left(persistence: "Persistence", records: Sequence[ThreadRecord], *, force: bool) -> Left:
+def left_alone(persistence: "Persistence", records: Sequence[ThreadRecord], *, force: bool) -> Left:
+    """Return the threads that are not to be deleted: a process uses them, or a change has an unknown outcome."""
     from restgpt.graph.persistence import ThreadBusyError
     from restgpt.graph.removal import is_unsettled
 
@@ -70,7 +71,7 @@ def _is_wanted(terminal: Terminal, records: Sequence[ThreadRecord]) -> bool:
     return terminal.ask(f"{_counted('Delete', len(records))[:-1]} for good? [y/N] ").lower() in ("y", "yes")
 
 
-def _delete(persistence: "Persistence", records: Sequence[ThreadRecord]) -> Left:
+def remove(persistence: "Persistence", records: Sequence[ThreadRecord]) -> Left:
     """Lock and delete each thread, then delete unreferenced bodies; returns the threads that another process locked."""
     from restgpt.graph.persistence import ThreadBusyError
     from restgpt.graph.removal import remove_bodies, remove_thread

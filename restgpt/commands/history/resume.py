@@ -12,6 +12,8 @@ from restgpt.commands.screen.terminal import Terminal
 if TYPE_CHECKING:
     from restgpt.commands.agent import Agent, Outcome
     from restgpt.commands.history.thread import ThreadRecord
+    from restgpt.graph.persistence import Persistence
+    from restgpt.tools.settings import Settings
 
 
 def resume(
@@ -50,14 +52,11 @@ def resume(
 
 
 def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None) -> None:
-    from restgpt.commands.agent import Agent
     from restgpt.commands.history.client_thread import ClientThread
     from restgpt.commands.history.thread import Threads
-    from restgpt.commands.recipes.run import Settling, agent_of
+    from restgpt.commands.recipes.run import Settling
     from restgpt.commands.run import report, run_thread
     from restgpt.graph.persistence import open_persistence
-    from restgpt.nodes.run.context import Context
-    from restgpt.tools.run_settings import checked_settings
     from restgpt.tools.settings import Settings
 
     settings = Settings.from_env()
@@ -68,20 +67,14 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
         with persistence.lock(thread):
             if record.turn == 0:
                 ClientThread(terminal, record, settings, persistence).resume(verdict)
-            context = checked_settings(Context, {**record.context, **({"model": model} if model else {})})
-            apis = record.sources.load(settings)
-            opened: Any = {"context": context, "settings": settings, "persistence": persistence}
-            if record.recipe is None:
-                agent, settle = Agent.over(apis, **opened), None
-            else:
-                agent = agent_of(record.recipe, apis, **opened)
-                settle = Settling(record.recipe, record, agent, persistence, terminal)
+            agent = open_agent(record, settings, persistence, model=model)
+            settle = Settling(record.recipe, record, agent, persistence, terminal) if record.recipe else None
             standing = agent.outcome(thread)
             if is_decided and not standing.pending:
                 raise UsageError(
                     f"No request waits for a decision in thread {thread}. Resume it with `restgpt resume {thread}`."
                 )
-            if _is_over(agent, record):
+            if is_over(agent, record):
                 report(standing, terminal)
             given = _given(agent, record, standing, verdict if is_decided else None, terminal)
             if given is WAITING:
@@ -90,11 +83,27 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
             run_thread(agent, record, given, threads=threads, terminal=terminal, settle=settle)
 
 
+def open_agent(
+    record: "ThreadRecord", settings: "Settings", persistence: "Persistence", *, model: str | None = None
+) -> "Agent":
+    """Return the agent of a thread, or the graph of its recipe, over the APIs of its record."""
+    from restgpt.commands.agent import Agent
+    from restgpt.commands.recipes.run import agent_of
+    from restgpt.nodes.run.context import Context
+    from restgpt.tools.run_settings import checked_settings
+
+    context = checked_settings(Context, {**record.context, **({"model": model} if model else {})})
+    apis = record.sources.load(settings)
+    opened: Any = {"context": context, "settings": settings, "persistence": persistence}
+    return Agent.over(apis, **opened) if record.recipe is None else agent_of(record.recipe, apis, **opened)
+
+
 WAITING = object()
 """Returned instead of an input for the graph if no decision was given."""
 
 
-def _is_over(agent: "Agent", record: "ThreadRecord") -> bool:
+def is_over(agent: "Agent", record: "ThreadRecord") -> bool:
+    """Return whether a thread has nothing left to run: its last turn has begun, and has ended."""
     return agent.turn(record.thread) >= record.turn and not agent.is_unfinished(record.thread)
 
 
@@ -104,8 +113,6 @@ def _given(
     """Return the input of the graph: the decisions, None after a kill, or the beginning without a checkpoint."""
     from langgraph.types import Command
 
-    from restgpt.commands.history.thread import instruction_message
-    from restgpt.commands.recipes.run import graph_input
     from restgpt.commands.run import decide_here
 
     if standing.pending:
@@ -113,6 +120,14 @@ def _given(
             return Command(resume=verdict.answers(standing.pending))
         answers = decide_here(terminal, standing.pending)
         return WAITING if answers is None else Command(resume=answers)
+    return rest_of(agent, record)
+
+
+def rest_of(agent: "Agent", record: "ThreadRecord") -> Any:
+    """Return the input of the graph that goes on with a thread: None, or the beginning without a checkpoint."""
+    from restgpt.commands.history.thread import instruction_message
+    from restgpt.commands.recipes.run import graph_input
+
     if agent.is_unfinished(record.thread):
         return None
     if record.recipe is not None:

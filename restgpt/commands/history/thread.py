@@ -44,6 +44,7 @@ class ThreadRecord:
     the number of the turn that `instruction` opens. If the graph has fewer turns, the run was killed before its first
     checkpoint, and `resume` starts it again. `turn` is 0 for calls without a model: a change sent by `restgpt call`,
     and calls and programs of MCP clients. With `is_relayed` a model of such a client wrote the instruction or inputs.
+    `written` gives the order in which records were written.
     """
 
     thread: str
@@ -56,6 +57,7 @@ class ThreadRecord:
     updated: str = ""
     recipe: RecipeOfThread | None = None
     is_relayed: bool = False
+    written: int = 0
 
 
 def checked_name(thread: str) -> str:
@@ -117,10 +119,9 @@ class Threads:
 
     def newest(self) -> list[ThreadRecord]:
         """Return all records, the most recently updated first."""
-        items = self._store.search(NAMESPACE, limit=MOST_LISTED)
+        records = map(_record, self._store.search(NAMESPACE, limit=MOST_LISTED))
         # Records of earlier versions have no number; they are older than those that have one.
-        ordered = sorted(items, key=lambda item: (item.value.get("written", 0), item.updated_at), reverse=True)
-        return [_record(item) for item in ordered]
+        return sorted(records, key=lambda record: (record.written, record.updated), reverse=True)
 
 
 def is_older(record: ThreadRecord, days: float, *, now: datetime) -> bool:
@@ -144,4 +145,5 @@ def _record(item: "Item") -> ThreadRecord:
         updated=item.updated_at.isoformat(timespec="seconds"),
         recipe=value.get("recipe"),
         is_relayed=value.get("is_relayed", False),
+        written=value.get("written", 0),
     )

@@ -146,7 +146,7 @@ def _shown(record: "ThreadRecord", status: str) -> dict[str, Any]:
     from restgpt.commands.recipes.run import short
 
     values = asdict(record)
-    del values["recipe"]
+    del values["recipe"], values["written"]
     return {**values, "status": status, **short(record.recipe)}
 
 

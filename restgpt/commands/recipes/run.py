@@ -1,6 +1,6 @@
 """A run of a recipe by a command: its graph, the input of the graph, and what is done with its outcome."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,7 +80,7 @@ def run_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Sett
     from restgpt.commands.run import run_thread
     from restgpt.graph.persistence import open_persistence
     from restgpt.nodes.run.context import Context
-    from restgpt.nodes.state.recipe_run import filled, instruction_of, recipe_record
+    from restgpt.nodes.state.recipe_run import filled
     from restgpt.recipes.given import given_inputs
     from restgpt.tools.run_settings import checked_settings
 
@@ -88,14 +88,8 @@ def run_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Sett
     check_apis(found.recipe, found.apis, terminal)
     name = uuid4().hex[:12] if wanted.thread is None else checked_name(wanted.thread)
     said = {pair.partition("=")[0].strip() for pair in wanted.inputs}
-    run: RecipeOfThread = {
-        "recipe": found.recipe.to_json(),
-        "inputs": inputs,
-        "file": found.file,
-        "heals": wanted.heals,
-        "defaults": [key for key in inputs if key not in said],
-    }
-    instruction = instruction_of(recipe_record(found.recipe, _given(run)))
+    run = recipe_of_thread(found.recipe, inputs, said, file=found.file, heals=wanted.heals)
+    instruction = instruction_of_run(run)
     with open_persistence(settings) as persistence, persistence.lock(name):
         threads = Threads(persistence.store)
         earlier = threads.find(name)
@@ -113,6 +107,26 @@ def run_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Sett
         terminal.note(f"recipe {recipe_line(run)}")
         settle = Settling(run, record, agent, persistence, terminal)
         run_thread(agent, record, graph_input(run), threads=threads, terminal=terminal, settle=settle)
+
+
+def recipe_of_thread(
+    recipe: Recipe, inputs: Mapping[str, Any], said: Collection[str], *, file: str = "", heals: bool = False
+) -> RecipeOfThread:
+    """Return the run of a recipe for the record of a thread; the user has given the inputs `said`."""
+    return {
+        "recipe": recipe.to_json(),
+        "inputs": inputs,
+        "file": file,
+        "heals": heals,
+        "defaults": [key for key in inputs if key not in said],
+    }
+
+
+def instruction_of_run(run: RecipeOfThread) -> str:
+    """Return the run of a recipe in words."""
+    from restgpt.nodes.state.recipe_run import instruction_of, recipe_record
+
+    return instruction_of(recipe_record(recipe_in(run), _given(run)))
 
 
 def _check_continuable(earlier: ThreadRecord, persistence: "Persistence") -> None:

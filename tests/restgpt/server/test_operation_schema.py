@@ -41,8 +41,8 @@ components:
 """
 
 
-def asked(operation: str, catalogue: Any = None) -> Response:
-    made = catalogue or (lambda: Catalogue([load_api(DOCUMENT)]))
+def asked(operation: str, lookup: Any = None) -> Response:
+    made = lookup or Catalogue([load_api(DOCUMENT)]).lookup
 
     async def run() -> Response:
         transport = ASGITransport(Starlette(routes=schema_routes(made)))
@@ -74,7 +74,7 @@ def test_an_unknown_operation_and_settings_that_cannot_be_read_are_sentences() -
     unknown = asked("no_such")
     assert (unknown.status_code, unknown.json()["detail"]) == (404, "No configured API has this operation.")
 
-    def broken() -> Catalogue:
+    def broken(name: str) -> None:
         raise SettingsError("apis.yaml cannot be read.")
 
     assert (asked("x", broken).status_code, asked("x", broken).json()["detail"]) == (404, "apis.yaml cannot be read.")

@@ -69,7 +69,7 @@ def asked(kept: FakeKept, path: str, **given: str) -> Response:
     resources = Resources([api])
 
     async def run() -> Response:
-        transport = ASGITransport(Starlette(routes=wire_routes(kept, lambda: resources)))
+        transport = ASGITransport(Starlette(routes=wire_routes(lambda thread: resources, kept)))
         async with AsyncClient(transport=transport, base_url="http://127.0.0.1:2024") as client:
             return await client.get(path, params=given)
 

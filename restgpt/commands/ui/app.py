@@ -1,0 +1,85 @@
+"""`restgpt ui`: serve the page over the threads of the command line on this machine, until Ctrl-C."""
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from restgpt.commands.failure import UsageError, reported
+from restgpt.commands.options import ApiNames, BaseUrl, Specs, Writes
+from restgpt.commands.screen.terminal import Terminal
+
+if TYPE_CHECKING:
+    from restgpt.commands.sources import Sources
+    from restgpt.tools.settings import Settings
+
+HOST = "127.0.0.1"
+
+
+def ui(
+    names: ApiNames = None,
+    specs: Specs = None,
+    base_url: BaseUrl = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="The chat model of new threads. Default: RESTGPT_MODEL.", metavar="PROVIDER:NAME"),
+    ] = None,
+    writes: Writes = None,
+    port: Annotated[
+        int, typer.Option(help="The port on 127.0.0.1; 0 takes a free one.", min=0, max=65535, show_default=True)
+    ] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+) -> None:
+    """Open the page over the threads of this command line: chat, approvals, timeline, wire, undo.
+
+    The APIs are those of new threads; a thread that was begun before keeps its own. Ctrl-C ends the page.
+    """
+    terminal = Terminal()
+    with reported(terminal):
+        if find_spec("starlette") is None or find_spec("uvicorn") is None:
+            raise UsageError("The packages of the page are not installed. Install them: pip install 'restgpt[ui]'")
+        from restgpt.commands.model_server import say_address_of_dotenv
+        from restgpt.commands.sources import Sources
+        from restgpt.server.page import FOLDER, INDEX
+        from restgpt.tools.settings import Settings
+
+        if not (FOLDER / INDEX).is_file():
+            raise UsageError("The page is not built. Run `make page` in the folder of RestGPT's sources.")
+        settings = Settings.from_env()
+        sources = Sources.given(names, specs, base_url)
+        # Errors in them are told now, not at the first instruction.
+        sources.load(settings)
+        say_address_of_dotenv(terminal)
+        context = {name: value for name, value in (("model", model), ("writes", writes)) if value is not None}
+        _serve(terminal, settings, sources, context, port=port, opens=not no_browser)
+
+
+def _serve(
+    terminal: Terminal, settings: "Settings", sources: "Sources", context: dict[str, Any], *, port: int, opens: bool
+) -> None:
+    import secrets
+    import socket
+
+    from restgpt.commands.ui.routes import make_app
+    from restgpt.commands.ui.runs import Runs
+    from restgpt.commands.ui.server import serve
+    from restgpt.commands.ui.threads import PageThreads
+    from restgpt.graph.persistence import open_persistence
+    from restgpt.server.page import PATH
+    from restgpt.tools.settings import Secret
+
+    once, token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+    with open_persistence(settings) as kept, socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, port))
+            listening.listen()
+        except OSError as error:
+            raise UsageError(f"Port {port} cannot be used: {error.strerror}. Give another --port.") from None
+        runs = Runs()
+        threads = PageThreads(kept, settings, sources=sources, context=context, terminal=terminal, runs=runs)
+        app = make_app(threads, runs, kept, once=Secret(once), token=Secret(token))
+        # In the fragment, which a browser sends to nobody, so that no log has it.
+        address = f"http://{HOST}:{listening.getsockname()[1]}{PATH}#/once/{once}"
+        terminal.say(f"The page is at {address}\nThe address works once. Ctrl-C ends the page.")
+        serve(app, listening, runs, terminal, opened=address if opens else "")

@@ -1,0 +1,187 @@
+"""The part of the Agent Protocol that the page uses, over the threads of the command line, and the door before it."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp
+
+from restgpt.calling.undo.reversal import undo_thread
+from restgpt.client import OutdatedDecisionError
+from restgpt.commands.failure import UsageError, expected_errors, explain
+from restgpt.commands.ui.runs import Run, Runs, text_of
+from restgpt.commands.ui.threads import AGENT, MOST_LISTED, PageThreads
+from restgpt.graph.persistence import Persistence, ThreadBusyError
+from restgpt.server.access import AccessCheck
+from restgpt.server.exchange import exchange_route
+from restgpt.server.operation_schema import schema_routes
+from restgpt.server.page import OPEN_PATHS, page_routes
+from restgpt.server.recipe import recipe_routes
+from restgpt.server.token import TokenCheck
+from restgpt.server.undo import undo_routes
+from restgpt.server.wire import wire_routes
+from restgpt.tools.settings import Secret, ServerAccess
+
+RECIPES = ("restgpt", "page", "recipes")
+"""The namespace of the store that the page may use."""
+MOST_RECIPES = 100
+REFUSED = (
+    "This page needs the address that `restgpt ui` prints, which works once. Go on in the tab that was opened with it, "
+    "or start the command again."
+)
+CONFLICTS = (ThreadBusyError, OutdatedDecisionError)
+
+Body = Mapping[str, Any]
+Answer = Callable[[Mapping[str, str], Body], Any]
+
+
+class StoredThreads:
+    """Reads what the database keeps, for the routes of the page."""
+
+    def __init__(self, threads: PageThreads, kept: Persistence) -> None:
+        self._threads = threads
+        self._store = kept.store
+
+    async def values(self, thread: str) -> Mapping[str, Any]:
+        """Return the state of a thread; raises `UnreadableThreadError`."""
+        return await run_in_threadpool(self._threads.values, thread)
+
+    async def item(self, namespace: tuple[str, ...], key: str) -> Mapping[str, Any] | None:
+        """Return an item of the store; None if there is none."""
+        found = await run_in_threadpool(self._store.get, namespace, key)
+        return None if found is None else found.value
+
+    async def items(self, namespace: tuple[str, ...]) -> Mapping[str, Mapping[str, Any]]:
+        """Return all items of a namespace of the store by their keys."""
+        found = await run_in_threadpool(self._store.search, namespace, limit=1_000_000)
+        return {item.key: item.value for item in found if item.namespace == namespace}
+
+
+def make_app(threads: PageThreads, runs: Runs, kept: Persistence, *, once: Secret, token: Secret) -> ASGIApp:
+    """Return the app: to this machine only, and only to who has the token, which is given once for `once`."""
+    access = ServerAccess(token=token)
+    stored = StoredThreads(threads, kept)
+    inside = Starlette(
+        routes=[
+            *schema_routes(threads.lookup),
+            *wire_routes(threads.resources, stored),
+            *undo_routes(threads.resources, stored, undo_thread),
+            *recipe_routes(threads.resources, stored),
+            *page_routes(),
+            *protocol_routes(threads, runs),
+            *recipe_store_routes(kept),
+        ]
+    )
+    guarded = TokenCheck(inside, access, open_paths=OPEN_PATHS, refusal=REFUSED)
+    outside = Starlette(routes=[exchange_route(once, token, refusal=REFUSED), Mount("/", guarded)])
+    return AccessCheck(outside, access)
+
+
+def protocol_routes(threads: PageThreads, runs: Runs) -> list[Route]:
+    """Return the routes about threads and runs; paths, bodies and answers are those of LangGraph's server."""
+
+    def search(path: Mapping[str, str], body: Body) -> Any:
+        graph = (body.get("metadata") or {}).get("graph_id", AGENT)
+        return threads.search(graph, int(body.get("limit", MOST_LISTED)))
+
+    def make(path: Mapping[str, str], body: Body) -> Any:
+        about = body.get("metadata") or {}
+        return threads.make(about.get("graph_id", AGENT), str(about.get("name", "")), body.get("thread_id"))
+
+    def delete(path: Mapping[str, str], body: Body) -> Any:
+        threads.delete(path["thread"])
+
+    def edit(path: Mapping[str, str], body: Body) -> Any:
+        checkpoint = str(body.get("checkpoint_id") or "")
+        return threads.edit(path["thread"], body["values"], node=body.get("as_node"), checkpoint=checkpoint)
+
+    def history(path: Mapping[str, str], body: Body) -> Any:
+        before = ((body.get("before") or {}).get("configurable") or {}).get("checkpoint_id", "")
+        return threads.history(path["thread"], limit=int(body.get("limit", 10)), before=before)
+
+    def begin(path: Mapping[str, str], body: Body) -> Any:
+        answers = (body.get("command") or {}).get("resume")
+        checkpoint = str(body.get("checkpoint_id") or "")
+        work = threads.begin(path["thread"], body.get("input") or {}, answers=answers, checkpoint=checkpoint)
+        return runs.start(path["thread"], work).to_json()
+
+    def cancel(path: Mapping[str, str], body: Body) -> Any:
+        run = runs.get(path["thread"], path["run"])
+        run.stopping.set()
+        run.ended.wait()
+
+    async def join(request: Request) -> Response:
+        try:
+            run = runs.get(request.path_params["thread"], request.path_params["run"])
+        except UsageError as error:
+            return _refused(error)
+        after = request.headers.get("last-event-id", "-1")
+        told = _server_sent(run, int(after) if after.isdecimal() else -1)
+        return StreamingResponse(told, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    # The undo of the thread `garden` is the thread `garden/undo`.
+    thread = "/threads/{thread:path}"
+    return [
+        _route("/threads/search", search, "POST"),
+        _route("/threads", make, "POST"),
+        _route(f"{thread}/state", lambda path, body: threads.state(path["thread"])),
+        _route(f"{thread}/state", edit, "POST"),
+        _route(f"{thread}/history", history, "POST"),
+        _route(f"{thread}/runs", lambda path, body: [run.to_json() for run in runs.of(path["thread"])]),
+        _route(f"{thread}/runs", begin, "POST"),
+        _route(f"{thread}/runs/{{run}}/cancel", cancel, "POST"),
+        Route(f"{thread}/runs/{{run}}/stream", join),
+        _route(thread, lambda path, body: threads.get(path["thread"])),
+        _route(thread, delete, "DELETE"),
+        _route("/assistants/{graph}/graph", lambda path, body: threads.picture(path["graph"])),
+    ]
+
+
+def recipe_store_routes(kept: Persistence) -> list[Route]:
+    """Return the routes by which the page keeps its recipes in the store, and nothing else."""
+
+    def search(path: Mapping[str, str], body: Body) -> Any:
+        return {
+            "items": [{"key": item.key, "value": item.value} for item in kept.store.search(RECIPES, limit=MOST_RECIPES)]
+        }
+
+    def put(path: Mapping[str, str], body: Body) -> Any:
+        if tuple(body.get("namespace", ())) != RECIPES:
+            raise UsageError("Only the recipes of the page can be written.")
+        kept.store.put(RECIPES, str(body["key"]), dict(body["value"]), index=False)
+
+    return [_route("/store/items/search", search, "POST"), _route("/store/items", put, "PUT")]
+
+
+def _route(path: str, answer: Answer, method: str = "GET") -> Route:
+    """Return a route that answers in a thread, with JSON, and with a sentence where a command would print one."""
+
+    async def serve(request: Request) -> Response:
+        try:
+            body = await request.json() if await request.body() else {}
+        except ValueError:
+            body = None
+        if not isinstance(body, dict):
+            return _refused(UsageError("The body is no JSON object."))
+        try:
+            found = await run_in_threadpool(answer, request.path_params, body)
+        except expected_errors() as error:
+            return _refused(error)
+        return Response(text_of(found), media_type="application/json", headers={"Cache-Control": "no-store"})
+
+    return Route(path, serve, methods=[method])
+
+
+def _refused(error: BaseException) -> Response:
+    status = 409 if isinstance(error, CONFLICTS) else 422
+    return Response(text_of({"detail": explain(error)[0]}), status, media_type="application/json")
+
+
+async def _server_sent(run: Run, after: int) -> AsyncIterator[str]:
+    """Write the events of a run as a stream of server-sent events (HTML standard, section 9.2)."""
+    async for number, event, data in run.follow(after):
+        yield f"id: {number}\nevent: {event}\ndata: {data}\n\n"

@@ -1,0 +1,503 @@
+"""The threads of the command line as the page sees and runs them: each run is the one that a command would make."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import chain
+from threading import RLock
+from typing import Any
+from uuid import uuid4
+
+from langgraph.errors import InvalidUpdateError
+from langgraph.types import Command, StateSnapshot
+from pydantic import ValidationError
+
+from restgpt.calling.undo.reversal import undo_thread, undone_by
+from restgpt.client import Client, OutdatedDecisionError
+from restgpt.commands.agent import Agent
+from restgpt.commands.ask import numbered, record_of_turn
+from restgpt.commands.failure import UsageError, expected_errors, refuse_bytes
+from restgpt.commands.history.delete import left_alone, remove
+from restgpt.commands.history.resume import is_over, open_agent, rest_of
+from restgpt.commands.history.thread import Status, ThreadRecord, Threads, checked_name
+from restgpt.commands.recipes.run import (
+    Settling,
+    check_apis,
+    graph_input,
+    instruction_of_run,
+    recipe_in,
+    recipe_of_thread,
+    sources_of,
+)
+from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.sources import Sources
+from restgpt.commands.ui.runs import Part, Runs, Work
+from restgpt.graph.build import build_graph
+from restgpt.graph.channels import StateError
+from restgpt.graph.persistence import Persistence
+from restgpt.graph.program import ended
+from restgpt.graph.recipes.build import build_recipe
+from restgpt.graph.undo import told
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.recipe_run import filled
+from restgpt.outcome import Pending
+from restgpt.recipes.recipe import Recipe
+from restgpt.server.kept import UnreadableThreadError
+from restgpt.specs import Operation
+from restgpt.tools.run_settings import checked_settings
+from restgpt.tools.settings import Settings
+
+AGENT, UNDO = "restgpt", "undo"
+"""The graphs of the page."""
+MOST_LISTED = 50
+STATUS = {"running": "busy", "paused": "interrupted", "stopped": "interrupted", "failed": "error", "done": "idle"}
+"""The status of a thread in LangGraph's words."""
+SHOWN = ("messages", "answer", "usage")
+"""The keys of the state that the page gets while a run goes on."""
+
+
+class PageThreads:
+    """The threads of the database of the command line; new ones get `sources` and the settings `context`.
+
+    All methods may be used from several threads at once.
+    """
+
+    def __init__(
+        self,
+        kept: Persistence,
+        settings: Settings,
+        *,
+        sources: Sources,
+        context: Mapping[str, Any],
+        terminal: Terminal,
+        runs: Runs,
+    ) -> None:
+        self._kept = kept
+        self._settings = settings
+        self._sources = sources
+        self._context = context
+        self._terminal = terminal
+        self._runs = runs
+        self._records = Threads(kept.store)
+        self._saved: Any = {"checkpointer": kept.checkpointer, "store": kept.store}
+        self._lock = RLock()
+        self._opened: dict[tuple[str, str], Any] = {}
+        # Threads in which nothing has run yet, which have no record.
+        self._made: dict[str, dict[str, Any]] = {}
+        # Records of killed runs, which need no look at their locks again.
+        self._killed: dict[str, int] = {}
+
+    # What there is.
+
+    def search(self, graph: str, limit: int = MOST_LISTED) -> list[dict[str, Any]]:
+        """Return the threads of a graph, the last used first."""
+        records = self._records.newest()[:limit]
+        if graph == UNDO:
+            undos = [self._undo_shown(record) for record in records]
+            return [undo for undo in undos if undo is not None]
+        new = sorted(self._made.values(), key=lambda made: str(made["updated_at"]), reverse=True)
+        return [*new, *map(self._shown, records)][:limit]
+
+    def make(self, graph: str, name: str, thread: str | None = None) -> dict[str, Any]:
+        """Make a thread, or return it if there is one; it is kept from its first run on."""
+        base = None if thread is None else undone_by(thread)
+        if graph == UNDO or base is not None:
+            return {"thread_id": undo_thread(self._records.get(base or "").thread)}
+        named = uuid4().hex[:12] if thread is None else checked_name(thread)
+        if self._records.find(named) is None:
+            about = {"graph_id": AGENT, "name": name}
+            made = {"thread_id": named, "status": "idle", "metadata": about, "interrupts": {}}
+            self._made.setdefault(named, {**made, "updated_at": _at(datetime.now(UTC).isoformat(), 0)})
+        return self.get(named)
+
+    def get(self, thread: str) -> dict[str, Any]:
+        """Return a thread as it is listed; raises `UsageError`."""
+        base = undone_by(thread)
+        if base is not None:
+            shown = self._undo_shown(self._records.get(base))
+            return shown or {"thread_id": thread, "status": "idle", "metadata": {"graph_id": UNDO}}
+        if (record := self._records.find(thread)) is not None:
+            return self._shown(record)
+        return self._made.get(thread) or self._shown(self._records.get(thread))
+
+    def _shown(self, record: ThreadRecord) -> dict[str, Any]:
+        status = STATUS[record.status]
+        if record.status == "running" and not self._is_busy(record):
+            status = "interrupted"
+        waits = record.status == "paused" and not self._runs.is_running(record.thread)
+        return {
+            "thread_id": record.thread,
+            "status": "busy" if self._runs.is_running(record.thread) else status,
+            "updated_at": _at(record.updated, record.written),
+            "metadata": {"graph_id": AGENT, "name": record.instruction},
+            "interrupts": _interrupts(self._snapshot(record.thread)) if waits else {},
+        }
+
+    def _is_busy(self, record: ThreadRecord) -> bool:
+        if self._killed.get(record.thread) == record.written:
+            return False
+        is_busy = self._runs.is_running(record.thread) or self._kept.is_busy(record.thread)
+        if not is_busy:
+            self._killed[record.thread] = record.written
+        return is_busy
+
+    def _undo_shown(self, record: ThreadRecord) -> dict[str, Any] | None:
+        thread = undo_thread(record.thread)
+        is_running = self._runs.is_running(thread)
+        snapshot = self._snapshot(thread)
+        if not snapshot.values and not snapshot.tasks and not is_running:
+            return None
+        failed = any(task.error for task in snapshot.tasks)
+        status = "error" if failed else "interrupted" if snapshot.tasks else "idle"
+        return {
+            "thread_id": thread,
+            "status": "busy" if is_running else status,
+            "updated_at": _at(snapshot.created_at or record.updated, len(self._runs.of(thread))),
+            "metadata": {"graph_id": UNDO, "name": f"Undo: {record.instruction}"},
+            "interrupts": {} if is_running else _interrupts(snapshot),
+        }
+
+    def state(self, thread: str) -> dict[str, Any]:
+        """Return the newest state of a thread; raises `UsageError`."""
+        if thread in self._made and self._records.find(thread) is None:
+            return {"values": {}, "next": [], "tasks": [], "checkpoint": None, "parent_checkpoint": None}
+        base = undone_by(thread)
+        record = self._records.get(base or thread)
+        snapshot = self._snapshot(thread)
+        # Also a task that has ended, but not its step; `snapshot.next` omits it.
+        shown = _state(snapshot) | {"next": [task.name for task in snapshot.tasks]}
+        if base is not None or record.turn == 0:
+            shown["values"] = {**snapshot.values, "messages": _said(snapshot, record, thread)}
+        elif record.status != "done" and not self._runs.is_running(thread) and self._is_unbegun(snapshot, record):
+            # It was killed before its first checkpoint; what comes next is its beginning.
+            said = [*snapshot.values.get("messages", ()), {"id": "", "type": "human", "content": record.instruction}]
+            shown |= {"values": {**snapshot.values, "messages": said}, "next": ["__start__"]}
+        return shown
+
+    def _is_unbegun(self, snapshot: StateSnapshot, record: ThreadRecord) -> bool:
+        return not snapshot.tasks and int(snapshot.values.get("turn", 0)) < record.turn and not self._is_busy(record)
+
+    def values(self, thread: str) -> Mapping[str, Any]:
+        """Return the values of the newest state of a thread; raises `UnreadableThreadError`."""
+        try:
+            found: Mapping[str, Any] = self.state(thread)["values"]
+        except UsageError as error:
+            raise UnreadableThreadError(str(error)) from None
+        return found
+
+    def history(self, thread: str, *, limit: int, before: str = "") -> list[dict[str, Any]]:
+        """Return the saved states of a thread, the newest first, from those before a checkpoint on."""
+        config = _config(thread)
+        earlier = _config(thread, before) if before else None
+        return [_state(item) for item in self._reader(thread).get_state_history(config, before=earlier, limit=limit)]
+
+    def picture(self, graph: str) -> dict[str, Any]:
+        """Return the nodes and edges of a graph."""
+        drawn: Any = self._agent_reader if graph == AGENT else self._client_reader.graph_of("")
+        found: dict[str, Any] = drawn.get_graph().to_json()
+        return found
+
+    def _snapshot(self, thread: str) -> StateSnapshot:
+        found: StateSnapshot = self._reader(thread).get_state(_config(thread))
+        return found
+
+    def _reader(self, thread: str) -> Any:
+        """Return the graph of a thread, which reads its states without any document."""
+        record = None if undone_by(thread) else self._records.find(thread)
+        if undone_by(thread) or (record is not None and record.turn == 0):
+            return self._client_reader.graph_of(thread)
+        if record is None or record.recipe is None or record.recipe["heals"]:
+            return self._agent_reader
+        run = record.recipe
+        key = f"reader {json.dumps(run['recipe'], sort_keys=True)}"
+        return self._kept_open(key, record, lambda: build_recipe(recipe_in(run), [], **self._saved))
+
+    @cached_property
+    def _agent_reader(self) -> Any:
+        return build_graph([], **self._saved)
+
+    @cached_property
+    def _client_reader(self) -> Client:
+        return Client(resources=Resources([]), **self._saved)
+
+    # What belongs to a thread.
+
+    def resources(self, thread: str) -> Resources:
+        """Return the APIs of a thread, for what is shown of it; raises `UsageError`, `SpecError`."""
+        return self._resources(self._records.get(undone_by(thread) or thread))
+
+    def _resources(self, record: ThreadRecord) -> Resources:
+        def load() -> Resources:
+            context = checked_settings(Context, dict(record.context))
+            apis = record.sources.load(self._settings)
+            return Resources(apis, defaults=context, settings=self._settings, store=self._kept.store)
+
+        found: Resources = self._kept_open("resources", record, load)
+        return found
+
+    def lookup(self, operation: str) -> Operation | None:
+        """Find an operation of the threads that were opened last, or of those that wait for a decision."""
+        opened = [found for (kind, _), found in reversed(list(self._opened.items())) if kind == "resources"]
+        waiting = (self._resources(record) for record in self._records.newest() if record.status == "paused")
+        for resources in chain(opened, waiting):
+            found: Operation | None = resources.catalogue(()).lookup(operation)
+            if found is not None:
+                return found
+        return None
+
+    def _agent(self, record: ThreadRecord) -> Agent:
+        key = f"agent {json.dumps(record.recipe, sort_keys=True)}"
+        found: Agent = self._kept_open(key, record, lambda: open_agent(record, self._settings, self._kept))
+        return found
+
+    def _client(self, record: ThreadRecord) -> Client:
+        made = self._resources(record)
+        found: Client = self._kept_open("client", record, lambda: Client(resources=made, **self._saved))
+        return found
+
+    def _kept_open(self, kind: str, record: ThreadRecord, make: Callable[[], Any]) -> Any:
+        """Return what was opened for threads with these APIs and settings, with connections and waiting programs."""
+        key = (kind, json.dumps([repr(record.sources), dict(record.context)], sort_keys=True))
+        with self._lock:
+            # The last used one comes last.
+            self._opened[key] = self._opened.pop(key, None) or make()
+            return self._opened[key]
+
+    # What changes it.
+
+    def edit(self, thread: str, values: Mapping[str, Any], *, node: str | None, checkpoint: str) -> dict[str, Any]:
+        """Save an edited state after a checkpoint, and return the checkpoint that has it."""
+        record = self._records.get(thread)
+        if record.turn == 0:
+            raise UsageError("The state of calls without a model cannot be edited.")
+        with self._kept.lock(thread):
+            try:
+                made = self._reader(thread).update_state(_config(thread, checkpoint), dict(values), as_node=node)
+            except (StateError, InvalidUpdateError) as error:
+                raise UsageError(str(error)) from None
+        return {"checkpoint": made["configurable"]}
+
+    def delete(self, thread: str) -> None:
+        """Delete a thread for good; raises `UsageError` for one that is in use or has a change of unknown outcome."""
+        if self._made.pop(thread, None) is None or self._records.find(thread) is not None:
+            record = self._records.get(thread)
+            if left := left_alone(self._kept, [record], force=False) or remove(self._kept, [record]):
+                raise UsageError(left[thread])
+        self._runs.forget(thread)
+
+    def begin(self, thread: str, given: Mapping[str, Any], *, answers: Any = None, checkpoint: str = "") -> Work:
+        """Lock a thread for a run with an input, with answers by interrupt, or from a checkpoint on.
+
+        Raises `ThreadBusyError`, `UsageError`, `ModelError` and what else the command for it raises, before it runs.
+        """
+        base = undone_by(thread)
+        if self._runs.is_running(thread):
+            raise UsageError("A run of this thread goes on. Wait for its end, or stop it.")
+        if answers is not None:
+            self._check_open(thread, answers)
+        with ExitStack() as stack:
+            stack.enter_context(self._kept.lock(base or thread))
+            record = self._records.find(base or thread)
+            if base is not None:
+                parts = self._undo(self._records.get(base), given, answers)
+            elif record is not None and record.turn == 0 and not given:
+                parts = self._calls(record, answers)
+            elif "recipe" in given:
+                parts = self._recipe(thread, given["recipe"])
+            elif given:
+                parts = self._turn(thread, _text(given))
+            else:
+                parts = self._rest(self._records.get(thread), answers, checkpoint)
+            return Work(parts, stack.pop_all().close)
+
+    def _check_open(self, thread: str, answers: Any) -> None:
+        """Raise `OutdatedDecisionError` unless each answer is for a question that is open, by its id."""
+        opened = {pause.id for pause in self._snapshot(thread).interrupts}
+        if not isinstance(answers, Mapping) or not answers or not set(answers) <= opened:
+            raise OutdatedDecisionError(thread)
+
+    def _turn(self, thread: str, text: str) -> Iterator[Part]:
+        """Begin a turn, as `restgpt ask` does."""
+        if not text.strip():
+            raise UsageError("The instruction is empty.")
+        refuse_bytes(text)
+        is_new = self._records.find(thread) is None
+        sources, context = (self._sources, self._context) if is_new else (Sources(), {})
+        record = record_of_turn(self._records, checked_name(thread), text, sources, context)
+        record = replace(record, sources=record.sources.or_all(self._settings))
+        agent = self._agent(record)
+        return self._driven(agent, numbered(record, agent), {"messages": [("user", text)]})
+
+    def _recipe(self, thread: str, given: Any) -> Iterator[Part]:
+        """Run a recipe in a new thread, as `restgpt recipe run` does."""
+        try:
+            recipe = Recipe.model_validate(given["recipe"])
+        except (ValidationError, KeyError, TypeError):
+            raise UsageError("This is no recipe.") from None
+        inputs = given.get("inputs") or {}
+        run = recipe_of_thread(recipe, filled(recipe, inputs), inputs)
+        sources = sources_of(recipe, self._sources, self._settings)
+        check_apis(recipe, sources.load(self._settings), self._terminal)
+        record = ThreadRecord(checked_name(thread), instruction_of_run(run), sources, self._context, recipe=run)
+        agent = self._agent(record)
+        return self._driven(agent, numbered(record, agent), graph_input(run))
+
+    def _rest(self, record: ThreadRecord, answers: Any, checkpoint: str) -> Iterator[Part]:
+        """Go on with a thread as `restgpt resume` does, or from an earlier checkpoint."""
+        agent = self._agent(record)
+        if checkpoint:
+            values = self._reader(record.thread).get_state(_config(record.thread, checkpoint)).values
+            # The thread is then in the turn of the checkpoint, which a later `resume` goes on with.
+            turn, said = int(values.get("turn", record.turn)), values.get("instruction") or record.instruction
+            return self._driven(agent, replace(record, turn=turn, instruction=str(said)), None, checkpoint)
+        if answers is not None:
+            return self._driven(agent, record, Command(resume=dict(answers)))
+        if agent.outcome(record.thread).pending:
+            raise UsageError("A change waits for a decision.")
+        if is_over(agent, record):
+            raise UsageError("The thread has nothing left to run.")
+        return self._driven(agent, record, rest_of(agent, record))
+
+    def _driven(self, agent: Agent, record: ThreadRecord, given: Any, checkpoint: str = "") -> Iterator[Part]:
+        """Run a thread of the agent, and note in its record how it ended, as the commands do."""
+        record = self._begun(record)
+        settle = Settling(record.recipe, record, agent, self._kept, self._terminal) if record.recipe else None
+
+        def parts() -> Iterator[Part]:
+            with self._noting(record) as note:
+                stream = agent.parts(record.thread, given, ("custom", "messages", "values"), checkpoint=checkpoint)
+                with closing(stream):  # type: ignore[type-var]
+                    for mode, data in stream:
+                        yield mode, _streamed(mode, data)
+                outcome = agent.outcome(record.thread)
+                note(outcome.status if settle is None else settle(outcome).status)
+
+        return parts()
+
+    def _calls(self, record: ThreadRecord, answers: Any) -> Iterator[Part]:
+        """Finish and decide calls without a model, as `restgpt resume` does."""
+        client = self._client(record)
+        record = self._begun(record)
+
+        def parts() -> Iterator[Part]:
+            with self._noting(record) as note:
+                standing = self._decided(client, record.thread, answers)
+                note("paused" if isinstance(standing, Pending) else "done" if standing.ok else "failed")
+                yield "values", {}
+
+        return parts()
+
+    def _undo(self, record: ThreadRecord, given: Mapping[str, Any], answers: Any) -> Iterator[Part]:
+        """Undo the changes of a thread, or decide about it, as `restgpt undo` does."""
+        client, changes = self._client(record), given.get("changes")
+        steps = changes if isinstance(changes, int) and changes > 0 else None
+
+        def parts() -> Iterator[Part]:
+            if answers is None:
+                client.undo(record.thread, steps=steps)
+            else:
+                self._decided(client, undo_thread(record.thread), answers)
+            yield "values", {}
+
+        return parts()
+
+    @staticmethod
+    def _decided(client: Client, thread: str, answers: Any) -> Any:
+        standing = client.standing(thread)
+        if answers is None or not isinstance(standing, Pending):
+            return standing
+        return client.decide(standing, answers[standing.id]["decisions"])
+
+    def _begun(self, record: ThreadRecord) -> ThreadRecord:
+        self._made.pop(record.thread, None)
+        return self._records.mark(record, "running")
+
+    def _noting(self, record: ThreadRecord) -> "_Noting":
+        return _Noting(self._records, record)
+
+
+class _Noting:
+    """Notes in the record of a thread how its run ended."""
+
+    def __init__(self, records: Threads, record: ThreadRecord) -> None:
+        self._records = records
+        self._record = record
+
+    def __enter__(self) -> Callable[[Status], None]:
+        return self._note
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, GeneratorExit):
+            self._note("stopped")
+        elif isinstance(error, expected_errors()):
+            self._note("failed")
+
+    def _note(self, status: Status) -> None:
+        self._records.mark(self._record, status)
+
+
+def _text(given: Mapping[str, Any]) -> str:
+    """Return the instruction in the input of a run."""
+    try:
+        return str(given["messages"][-1]["content"])
+    except (LookupError, TypeError):
+        raise UsageError("The input has no instruction.") from None
+
+
+def _config(thread: str, checkpoint: str = "") -> Any:
+    named = {"checkpoint_id": checkpoint, "checkpoint_ns": ""} if checkpoint else {}
+    return {"configurable": {"thread_id": thread, **named}}
+
+
+def _at(time: str, number: int) -> str:
+    """Return a time with a number behind its second, because databases note whole seconds only."""
+    return f"{time[:19]}.{number % 10**9:09}Z"
+
+
+def _interrupts(snapshot: StateSnapshot) -> dict[str, Any]:
+    tasks = {task.id: [{"id": pause.id, "value": pause.value} for pause in task.interrupts] for task in snapshot.tasks}
+    return {task: pauses for task, pauses in tasks.items() if pauses}
+
+
+def _state(snapshot: StateSnapshot) -> dict[str, Any]:
+    """Return a saved state as LangGraph's server writes it."""
+    waiting = _interrupts(snapshot)
+    parent = snapshot.parent_config
+    return {
+        "values": snapshot.values,
+        "next": list(snapshot.next),
+        "tasks": [
+            {"id": task.id, "name": task.name, "error": task.error, "interrupts": waiting.get(task.id, [])}
+            for task in snapshot.tasks
+        ],
+        "metadata": snapshot.metadata,
+        "created_at": snapshot.created_at,
+        "checkpoint": snapshot.config["configurable"],
+        "parent_checkpoint": None if parent is None else parent["configurable"],
+        "interrupts": [pause for pauses in waiting.values() for pause in pauses],
+    }
+
+
+def _said(snapshot: StateSnapshot, record: ThreadRecord, thread: str) -> list[dict[str, str]]:
+    """Return what was said in a thread without a model: what was wanted, and in the end what became of it."""
+    is_undo = undone_by(thread) is not None
+    wanted = f"Undo the changes of the thread {record.thread}." if is_undo else record.instruction
+    said = [{"id": "wanted", "type": "human", "content": wanted}]
+    values = snapshot.values
+    if snapshot.tasks or not values:
+        return said
+    if values.get("program"):
+        found = ended(values)
+        return said if found is None else [*said, {"id": "told", "type": "ai", "content": found.text}]
+    records = [item for item in values.get("requests", ()) if item["round"] == values.get("round")]
+    return [*said, {"id": "told", "type": "ai", "content": told(records)}]
+
+
+def _streamed(mode: str, data: Any) -> Any:
+    if mode == "values":
+        return {name: data[name] for name in SHOWN if name in data}
+    return [data[0], {}] if mode == "messages" else data

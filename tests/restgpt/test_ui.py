@@ -1,0 +1,385 @@
+"""Guards `restgpt ui`: the page and the commands have the same threads, locks and journal; only the token opens it."""
+
+import asyncio
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+import requests
+from chatserver import ChatServer
+from cli import Cli
+from httpx2 import ASGITransport, AsyncClient, Response
+from roles import program
+from uiserver import running_ui, started
+
+from restgpt.commands.history.thread import ThreadRecord, Threads
+from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.sources import Sources
+from restgpt.commands.ui.routes import REFUSED, make_app
+from restgpt.commands.ui.runs import Runs
+from restgpt.commands.ui.threads import PageThreads
+from restgpt.graph.persistence import Persistence, open_persistence
+from restgpt.specs.bundled import bundled_document
+from restgpt.tools.settings import Secret, Settings
+from restgpt.worlds import CREDENTIAL
+from restgpt.worlds.server import WorldServer
+
+ONCE, TOKEN, ORIGIN = "the-token-of-the-address", "the-token-of-the-server", "http://127.0.0.1:3000"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+CREATE = program('create_project(body={"name": "Moss"})\nprint("It is created.")')
+COUNT = program("print('There are', find_tasks()['total'], 'tasks.')")
+PATIENCE_S = 120
+
+
+class Page:
+    """The app of `restgpt ui` in this process, and what the page does with it."""
+
+    def __init__(self, kept: Persistence) -> None:
+        self.kept = kept
+        self.runs = Runs()
+        threads = PageThreads(
+            kept, Settings.from_env(), sources=Sources(), context={}, terminal=Terminal(quiet=True), runs=self.runs
+        )
+        self.app = make_app(threads, self.runs, kept, once=Secret(ONCE), token=Secret(TOKEN))
+
+    def send(self, method: str, path: str, body: Any = None, headers: dict[str, str] = BEARER) -> Response:
+        """Send one request."""
+
+        async def run() -> Response:
+            async with AsyncClient(transport=ASGITransport(self.app), base_url=ORIGIN) as client:
+                return await client.request(method, path, headers=headers, **({} if body is None else {"json": body}))
+
+        return asyncio.run(run())
+
+    def get(self, path: str) -> Any:
+        """Return the answer to a GET that succeeds."""
+        answer = self.send("GET", path)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def listed(self, graph: str = "restgpt") -> list[Any]:
+        """Return the list of threads."""
+        found: list[Any] = self.send("POST", "/threads/search", {"metadata": {"graph_id": graph}}).json()
+        return found
+
+    def run(self, thread: str, **given: Any) -> Response:
+        """Begin a run and wait for its end; return the answer to its beginning."""
+        answer = self.send("POST", f"/threads/{thread}/runs", given)
+        if answer.is_success:
+            assert self.runs.get(thread, answer.json()["run_id"]).ended.wait(PATIENCE_S)
+        return answer
+
+    def say(self, text: str) -> str:
+        """Begin a thread with an instruction, and return it."""
+        thread = str(
+            self.send("POST", "/threads", {"metadata": {"graph_id": "restgpt", "name": text}}).json()["thread_id"]
+        )
+        assert self.run(thread, input={"messages": [{"type": "human", "content": text}]}).is_success
+        return thread
+
+    def approve(self, thread: str) -> Response:
+        """Approve the question of a thread."""
+        [waiting] = self.get(f"/threads/{thread}/state")["interrupts"]
+        return self.run(thread, command={"resume": {waiting["id"]: {"decisions": [{"type": "approve"}]}}})
+
+
+@pytest.fixture
+def configured(cli: Cli, toy: WorldServer, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> WorldServer:
+    """The toy board, as the entry `board` of the `apis.yaml` in the working folder, and a model."""
+    monkeypatch.setenv("OPENAI_BASE_URL", chat.url)
+    monkeypatch.setenv("RESTGPT_MODEL", "openai:scripted")
+    entry = f"board: {{spec: {bundled_document('toy')}, base_url: {toy.url}, auth: {{key: {CREDENTIAL}}}}}\n"
+    Path("apis.yaml").write_text(entry, encoding="utf-8")
+    return toy
+
+
+@pytest.fixture
+def page(cli: Cli, configured: WorldServer) -> Iterator[Page]:
+    with open_persistence(Settings.from_env()) as kept:
+        yield Page(kept)
+
+
+def changes(toy: WorldServer) -> list[str]:
+    return [f"{entry.method} {entry.status}" for entry in toy.world.log if entry.method != "GET"]
+
+
+Write = Callable[..., ChatServer]
+
+
+# The door.
+
+
+def test_the_address_opens_the_door_once(page: Page) -> None:
+    assert page.send("POST", "/debug/token", {"once": "wrong"}, {}).status_code == 403
+    assert page.send("POST", "/debug/token", {"once": ONCE}, {}).json() == {"token": TOKEN}
+    again = page.send("POST", "/debug/token", {"once": ONCE}, {})
+    assert (again.status_code, again.json()["detail"]) == (403, REFUSED)
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Bearer {ONCE}"}])
+def test_nothing_but_the_files_of_the_page_is_served_without_the_token(page: Page, headers: dict[str, str]) -> None:
+    for method, path in (("POST", "/threads/search"), ("GET", "/debug/wire?thread=x"), ("GET", "/threads/x/state")):
+        refused = page.send(method, path, {} if method == "POST" else None, headers)
+        assert (refused.status_code, refused.json()["detail"]) == (403, REFUSED)
+    assert page.send("GET", "/debug", None, headers).status_code in (200, 503)
+
+
+@pytest.mark.parametrize(
+    "foreign", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}]
+)
+def test_no_foreign_page_gets_in_even_with_the_token(page: Page, foreign: dict[str, str]) -> None:
+    assert page.send("POST", "/threads/search", {}, BEARER | foreign).status_code == 403
+    assert page.send("POST", "/debug/token", {"once": ONCE}, foreign).status_code == 403
+
+
+def test_only_the_recipes_of_the_page_are_written_into_the_store(page: Page) -> None:
+    given = {"namespace": ["restgpt", "threads"], "key": "x", "value": {}}
+    assert page.send("PUT", "/store/items", given).status_code == 422
+    assert page.send("PUT", "/store/items", given | {"namespace": ["restgpt", "page", "recipes"]}).is_success
+    assert page.send("POST", "/store/items/search", {}).json() == {"items": [{"key": "x", "value": {}}]}
+
+
+# The same threads.
+
+
+def test_what_a_command_began_is_decided_in_the_page(
+    page: Page, cli: Cli, configured: WorldServer, write: Write
+) -> None:
+    write(CREATE)
+    assert cli("ask", "Create Moss", "--thread", "mine").code == 3
+    [listed] = page.listed()
+    assert (listed["thread_id"], listed["status"], listed["metadata"]["name"]) == ("mine", "interrupted", "Create Moss")
+    [[question]] = listed["interrupts"].values()
+    assert question["value"]["action_requests"][0]["request"]["body"] == {"name": "Moss"}
+    assert page.approve("mine").is_success
+    assert page.get("/threads/mine")["status"] == "idle"
+    assert page.get("/threads/mine/state")["values"]["answer"] == "It is created."
+    shown = cli("threads", "mine")
+    assert "mine (done)" in shown.out
+    assert "It is created." in shown.out
+    assert changes(configured) == ["POST 201"]
+
+
+def test_what_the_page_began_is_decided_by_a_command(
+    page: Page, cli: Cli, configured: WorldServer, write: Write
+) -> None:
+    write(CREATE, COUNT)
+    thread = page.say("Create Moss")
+    before = page.get(f"/threads/{thread}")
+    assert before["status"] == "interrupted"
+    resumed = cli("resume", thread, "--approve")
+    assert (resumed.code, resumed.out) == (0, "It is created.\n")
+    after = page.get(f"/threads/{thread}")
+    assert (after["status"], after["interrupts"]) == ("idle", {})
+    # The page reads the open thread again when this changes, also within one second.
+    assert after["updated_at"] > before["updated_at"]
+    assert changes(configured) == ["POST 201"]
+    # The conversation goes on at the command line, with the APIs of the thread.
+    assert cli("ask", "Count the tasks", "--thread", thread).out == "There are 24 tasks.\n"
+    assert [message["type"] for message in page.get(f"/threads/{thread}/state")["values"]["messages"]] == [
+        *("human", "ai"),
+        *("human", "ai"),
+    ]
+
+
+def test_a_thread_that_another_process_uses_is_refused_with_the_words_of_the_commands(
+    page: Page, cli: Cli, write: Write
+) -> None:
+    write(CREATE)
+    cli("ask", "Create Moss", "--thread", "mine")
+    with open_persistence(Settings.from_env()) as other, other.lock("mine"):
+        refused = page.approve("mine")
+        assert (refused.status_code, "in use by another process" in refused.json()["detail"]) == (409, True)
+        edited = page.send("POST", "/threads/mine/state", {"values": {"plan": "x"}})
+        assert edited.status_code == 409
+        assert "in use by another process" in page.send("DELETE", "/threads/mine").json()["detail"]
+
+
+def test_an_answer_without_the_id_of_an_open_question_sends_nothing(
+    page: Page, cli: Cli, configured: WorldServer, write: Write
+) -> None:
+    write(CREATE)
+    cli("ask", "Create Moss", "--thread", "mine")
+    for resume in ({"decisions": [{"type": "approve"}]}, {"another": {"decisions": [{"type": "approve"}]}}, {}, "yes"):
+        refused = page.run("mine", command={"resume": resume})
+        assert (refused.status_code, "no longer open" in refused.json()["detail"]) == (409, True)
+    assert changes(configured) == []
+
+
+def test_what_a_command_refuses_is_a_sentence_in_the_page(page: Page, cli: Cli, write: Write) -> None:
+    write(CREATE)
+    cli("ask", "Create Moss", "--thread", "mine")
+    told = [
+        page.run("mine", input={"messages": [{"type": "human", "content": "And now?"}]}),
+        page.run("mine", input=None),
+        page.run("mine", input={"messages": []}),
+        page.send("GET", "/threads/no-such/state"),
+        page.send("GET", "/debug/undo?thread=no-such"),
+        page.send("POST", "/threads/mine/state", {"values": {"program": {"code": 7}}}),
+    ]
+    assert [answer.json()["detail"] for answer in told] == [
+        "Thread mine has not finished its last instruction. Resume it with: restgpt resume mine.",
+        "A change waits for a decision.",
+        "The input has no instruction.",
+        "There is no thread no-such. List the threads with `restgpt threads`.",
+        "There is no thread no-such. List the threads with `restgpt threads`.",
+        told[-1].json()["detail"],
+    ]
+    assert "'program' was not changed" in told[-1].json()["detail"]
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_goes_on_in_the_page(page: Page, write: Write) -> None:
+    write(COUNT)
+    killed = ThreadRecord("mine", "Count the tasks", Sources(("board",)))
+    Threads(page.kept.store).keep(killed)
+    state = page.get("/threads/mine/state")
+    assert page.get("/threads/mine")["status"] == "interrupted"
+    assert (state["next"], [message["content"] for message in state["values"]["messages"]]) == (
+        ["__start__"],
+        ["Count the tasks"],
+    )
+    assert page.run("mine", input=None).is_success
+    assert page.get("/threads/mine/state")["values"]["answer"] == "There are 24 tasks."
+
+
+def test_a_fork_into_an_earlier_turn_is_what_resume_goes_on_with(
+    page: Page, cli: Cli, configured: WorldServer, write: Write
+) -> None:
+    write(CREATE, COUNT)
+    cli("ask", "Create Moss", "--thread", "mine")
+    cli("resume", "mine", "--approve")
+    cli("ask", "Count the tasks", "--thread", "mine")
+    history = page.send("POST", "/threads/mine/history", {"limit": 100}).json()
+    parser = [item for item in history if item["next"] == ["parser"] and item["values"]["turn"] == 1][-1]
+    assert page.run("mine", input=None, checkpoint_id=parser["checkpoint"]["checkpoint_id"]).is_success
+    assert page.get("/threads/mine")["status"] == "interrupted"
+    resumed = cli("resume", "mine", "--reject", "It is there already.")
+    assert "Traceback" not in resumed.err
+    assert page.get("/threads/mine/state")["values"]["turn"] == 1
+    assert changes(configured) == ["POST 201"]
+
+
+# Calls and undos.
+
+
+def test_an_undo_begun_in_the_page_is_the_undo_of_the_commands(page: Page, cli: Cli, configured: WorldServer) -> None:
+    ran = cli("call", "create_project", "--args", '{"body": {"name": "Moss"}}', "--approve", "--json")
+    thread = ran.document["thread"]
+    preview = page.get(f"/debug/undo?thread={thread}")
+    assert (preview["thread"], len(preview["changes"])) == (f"{thread}/undo", 1)
+    undo = preview["thread"]
+    page.send("POST", "/threads", {"thread_id": undo, "metadata": {"graph_id": "undo"}, "if_exists": "do_nothing"})
+    assert page.run(undo, input={"thread": thread, "changes": None}).is_success
+    [listed] = page.listed("undo")
+    assert (listed["thread_id"], listed["status"]) == (undo, "interrupted")
+    assert changes(configured) == ["POST 201"]
+    # The command finds its question, and the page what the command did.
+    assert cli("undo", thread, "--yes").code == 0
+    assert changes(configured) == ["POST 201", "DELETE 204"]
+    [human, ai] = page.get(f"/threads/{undo}/state")["values"]["messages"]
+    assert (human["type"], "Done." in ai["content"]) == ("human", True)
+    assert page.get(f"/debug/undo?thread={thread}")["changes"] == []
+
+
+def test_an_undo_begun_by_a_command_is_decided_in_the_page(page: Page, cli: Cli, configured: WorldServer) -> None:
+    call = ("call", "create_project", "--args", '{"body": {"name": "Moss"}}', "--approve", "--json")
+    thread = cli(*call).document["thread"]
+    assert cli("undo", thread).code == 3
+    [listed] = page.listed("undo")
+    assert page.approve(listed["thread_id"]).is_success
+    assert changes(configured) == ["POST 201", "DELETE 204"]
+    assert "nothing to undo" in cli("undo", thread).out
+    told = page.run(thread, input={"messages": [{"type": "human", "content": "More"}]})
+    assert "is a single call" in told.json()["detail"]
+
+
+def test_a_deleted_thread_is_gone_for_the_commands(page: Page, cli: Cli, write: Write) -> None:
+    write(COUNT)
+    thread = page.say("Count the tasks")
+    assert page.send("DELETE", f"/threads/{thread}").is_success
+    assert (page.listed(), cli("threads").out) == ([], "There are no threads.\n")
+
+
+# The process.
+
+
+def children(process: "subprocess.Popen[Any]") -> str:
+    return Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii")
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_the_run_after_its_model_call_and_leaves_nothing(
+    cli: Cli, configured: WorldServer, tmp_path: Path, chat: ChatServer
+) -> None:
+    asked, noticed = Event(), Event()
+
+    def slow(request: Any) -> Any:
+        asked.set()
+        assert noticed.wait(PATIENCE_S)
+        return CREATE
+
+    chat.use(slow)
+    with running_ui(tmp_path, chat.url) as platform:
+        thread = platform.client.threads.create(graph_id="restgpt")["thread_id"]
+        platform.client.runs.create(thread, "restgpt", input={"messages": [{"type": "human", "content": "Create"}]})
+        assert asked.wait(PATIENCE_S)
+        platform.process.send_signal(signal.SIGINT)
+        while "Stopping after" not in platform.log.read_text():
+            assert platform.process.poll() is None
+            noticed.wait(0.05)
+        noticed.set()
+        assert platform.process.wait(PATIENCE_S) == 0, platform.log.read_text()
+        told = platform.log.read_text()
+        assert platform.token not in told
+    assert "Traceback" not in told
+    assert cli("threads").out.split()[:2] == [thread, "stopped"]
+    with open_persistence(Settings.from_env()) as kept:
+        assert not kept.is_busy(thread)
+    assert changes(configured) == []
+
+
+@pytest.mark.slow
+def test_a_second_ctrl_c_ends_the_process_at_once(
+    cli: Cli, configured: WorldServer, tmp_path: Path, chat: ChatServer
+) -> None:
+    asked, over = Event(), Event()
+
+    def slow(request: Any) -> Any:
+        asked.set()
+        over.wait(PATIENCE_S)
+        return COUNT
+
+    chat.use(slow)
+    with running_ui(tmp_path, chat.url) as platform:
+        thread = platform.client.threads.create(graph_id="restgpt")["thread_id"]
+        platform.client.runs.create(thread, "restgpt", input={"messages": [{"type": "human", "content": "Count"}]})
+        assert asked.wait(PATIENCE_S)
+        platform.process.send_signal(signal.SIGINT)
+        while "Stopping after" not in platform.log.read_text():
+            assert platform.process.poll() is None
+            asked.wait(0.05)
+        platform.process.send_signal(signal.SIGINT)
+        assert platform.process.wait(PATIENCE_S) == 130
+    over.set()
+    assert cli("threads").out.split()[:2] == [thread, "killed"]
+    chat.use([COUNT])
+    assert cli("resume", thread).code in (0, 2)
+
+
+@pytest.mark.slow
+def test_wrong_options_are_sentences_before_anything_is_served(
+    cli: Cli, configured: WorldServer, tmp_path: Path, chat: ChatServer
+) -> None:
+    assert "has no entry nowhere" in cli("ui", "--api", "nowhere").err
+    with started(tmp_path, chat.url) as (process, address, _):
+        port = address.split(":")[2].split("/")[0]
+        taken = cli("ui", "--no-browser", "--port", port)
+        assert (taken.code, f"Port {port} cannot be used" in taken.err) == (2, True)
+        assert requests.get(f"http://127.0.0.1:{port}/threads", timeout=PATIENCE_S).status_code == 403
+        assert children(process) == ""
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE_S) == 0

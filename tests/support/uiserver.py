@@ -1,0 +1,90 @@
+"""A running page of the command line in a test: `restgpt ui` in a child process, in a folder of its own."""
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from langgraph_sdk import get_sync_client
+from langgraph_sdk.errors import ConflictError
+from langgraphserver import PATIENCE_S, Platform, environment
+
+KEY = "restgpt-server-token"
+"""Where the page keeps the token."""
+
+
+@dataclass
+class UiPlatform(Platform):
+    """A running `restgpt ui`, whose requests need the token that it gives once."""
+
+    token: str = ""
+    stops_at_once: bool = False
+
+    def __post_init__(self) -> None:
+        self.client = get_sync_client(url=self.url, headers={"Authorization": f"Bearer {self.token}"})
+
+    def run(self, thread: str, *, graph: str = "restgpt", **given: Any) -> dict[str, Any]:
+        """Run a thread as the page does, up to its end or its next pause; an outdated answer does nothing."""
+        if "instruction" in (given.get("input") or {}):
+            given["input"] = {"messages": [{"type": "human", "content": given["input"]["instruction"]}]}
+        if "decisions" in (given.get("command") or {}).get("resume", {}):
+            [waiting] = self.client.threads.get_state(thread)["interrupts"]
+            given["command"] = {"resume": {waiting["id"]: given["command"]["resume"]}}
+        try:
+            made = self.client.runs.create(thread, graph, **given)
+        except ConflictError:
+            return {}
+        for _ in self.client.runs.join_stream(thread, made["run_id"]):
+            pass
+        state: Any = self.client.threads.get_state(thread)
+        return {**state["values"], **({"__interrupt__": state["interrupts"]} if state["interrupts"] else {})}
+
+
+@contextmanager
+def started(folder: Path, model_url: str, *options: str) -> Iterator["tuple[subprocess.Popen[bytes], str, Path]"]:
+    """Run `restgpt ui` with these options in `folder`; give the process, the address that it prints, and its log."""
+    log = folder / "ui.log"
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "restgpt", "ui", "--no-browser", *options],
+            cwd=folder,
+            env=environment(folder, model_url),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            yield process, _address(process, log), log
+        finally:
+            process.terminate()
+            try:
+                process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@contextmanager
+def running_ui(folder: Path, model_url: str, *options: str) -> Iterator[UiPlatform]:
+    """Run `restgpt ui`, and exchange the token of its address."""
+    with started(folder, model_url, *options) as (process, address, log):
+        url, _, once = address.partition("/debug#/once/")
+        answer = requests.post(f"{url}/debug/token", json={"once": once}, timeout=PATIENCE_S)
+        yield UiPlatform(url, log, process, token=answer.json()["token"])
+
+
+def _address(process: "subprocess.Popen[bytes]", log: Path) -> str:
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        if found := re.search(r"http://\S+", log.read_text()):
+            return found[0]
+        assert process.poll() is None, log.read_text()
+        time.sleep(0.05)
+    pytest.fail(log.read_text())
