@@ -52,13 +52,16 @@ export interface Piece {
 }
 
 export const calls = signal<WireCall[] | null>(null);
+/** How many requests were sent for the calls, as the cost counts them. */
+export const requestCount = signal(0);
 export const callsError = signal("");
 
 async function readCalls(id: string): Promise<void> {
   try {
-    const found = await call<{ calls: WireCall[] }>("GET", `/debug/wire?thread=${encodeURIComponent(id)}`);
+    const found = await call<{ calls: WireCall[]; requests: number }>("GET", `/debug/wire?thread=${encodeURIComponent(id)}`);
     if (id !== threadId.value) return;
     calls.value = found.calls;
+    requestCount.value = found.requests;
     callsError.value = "";
   } catch (error) {
     callsError.value = readSentence(error);

@@ -74,6 +74,7 @@ function Code({ written }: { written: Written }) {
   const { program, turn, task } = written;
   const made = madeBy(written);
   const name = `Program ${program.number} of task ${task} in turn ${turn}`;
+  const failed = program.end === "failed" ? Number(/(?:failed on line|^Line) (\d+)/m.exec(written.result)?.[1] ?? 0) : 0;
   const strays = made.filter(({ line }) => line < 1);
   return (
     <section class="section" aria-label={name}>
@@ -88,7 +89,10 @@ function Code({ written }: { written: Written }) {
             <code>
               <Visible text={line} />
             </code>
-            <CallList made={made.filter((item) => item.line === index + 1)} />
+            <div class="made">
+              {index + 1 === failed && <span class="badge refused">failed here</span>}
+              <CallList made={made.filter((item) => item.line === index + 1)} />
+            </div>
           </li>
         ))}
       </ol>

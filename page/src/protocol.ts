@@ -43,8 +43,11 @@ export interface Thread {
   updated_at: string;
   metadata?: { name?: string; graph_id?: string };
   interrupts?: Record<string, Interrupt[]>;
-  extracted?: { first?: unknown };
+  extracted?: Extracted;
 }
+
+/** What the list of threads reads of their states; `status`, `answered` and `safe` are of the last calls, 0 the last one. */
+export type Extracted = Partial<Record<"first" | "fulfilled" | "end" | `${"status" | "answered" | "safe"}${0 | 1}`, unknown>>;
 
 export interface Call {
   operation: string;

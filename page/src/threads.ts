@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 
 import { isUnreachable, wake } from "./connection";
-import { questionsOf, type Thread } from "./protocol";
+import { questionsOf, type Extracted, type Thread } from "./protocol";
 import { ASSISTANT, call, readSentence, UNDO } from "./server";
 import { tokenWanted } from "./token";
 
@@ -14,6 +14,14 @@ const PATIENCE_MS = 10_000;
 /** A page that has not looked for so long was asleep, and its streams may be dead without an end. */
 const ASLEEP_MS = 15_000;
 const MOST = 50;
+
+const EXTRACT = {
+  first: "values.messages[0].content",
+  fulfilled: "values.decision.fulfilled",
+  end: "values.steps[-1].program.end",
+  ...ofLastCall(0),
+  ...ofLastCall(1),
+};
 
 export const threads = signal<Thread[]>([]);
 export const isLoaded = signal(false);
@@ -48,7 +56,7 @@ function search(graph: string): Promise<Thread[]> {
     sort_order: "desc",
     metadata: { graph_id: graph },
     select: ["thread_id", "status", "updated_at", "metadata", "interrupts"],
-    extract: { first: "values.messages[0].content" },
+    extract: EXTRACT,
   };
   return call<Thread[]>("POST", "/threads/search", wanted, PATIENCE_MS);
 }
@@ -96,5 +104,20 @@ export function stateOf(thread: Thread): { label: string; kind: string } {
   if (count > 0) return { label: count === 1 ? "1 change waits" : `${count} changes wait`, kind: "waiting" };
   if (thread.status === "interrupted") return { label: "stopped", kind: "stopped" };
   if (thread.status === "error") return { label: "error", kind: "error" };
-  return { label: "done", kind: "idle" };
+  return thread.metadata?.graph_id === UNDO ? { label: "done", kind: "idle" } : endOf(thread.extracted ?? {});
+}
+
+function ofLastCall(number: 0 | 1): Record<string, string> {
+  const call = `values.steps[-1].requests[-${number + 1}]`;
+  return { [`status${number}`]: `${call}.status`, [`answered${number}`]: `${call}.response.status`, [`safe${number}`]: `${call}.safe` };
+}
+
+/** How an instruction ended: a server counts it as done whatever came out. */
+function endOf(found: Extracted): { label: string; kind: string } {
+  if (found.fulfilled === false) return { label: "not fulfilled", kind: "error" };
+  const hasFailed = ([0, 1] as const).some(
+    (number) => found[`safe${number}`] === false && (found[`status${number}`] === "failed" || Number(found[`answered${number}`] ?? 0) >= 400),
+  );
+  if (hasFailed) return { label: "a change failed", kind: "error" };
+  return found.end === "failed" ? { label: "the program failed", kind: "error" } : { label: "done", kind: "idle" };
 }

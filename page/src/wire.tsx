@@ -2,8 +2,8 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
-import { answeredBy, calls, callsError, nameOf, outcomeOf, readPiece, type Origin, type Piece, type WireCall } from "./calls";
-import { writeExact } from "./exact";
+import { answeredBy, calls, callsError, requestCount, nameOf, outcomeOf, readPiece, type Origin, type Piece, type WireCall } from "./calls";
+import { indented, writeExact } from "./exact";
 import { useFew } from "./few";
 import { parentOf, tokensOf, valueAt } from "./pointer";
 import { sentence } from "./server";
@@ -31,6 +31,11 @@ export function Wire() {
       <p class="own" role="status">
         {calls.value.length === 0 ? "Nothing was called." : calls.value.length === 1 ? "1 call" : `${calls.value.length} calls`}
       </p>
+      {requestCount.value > calls.value.length && (
+        <p class="own">
+          The cost counts {requestCount.value} requests: the others looked at what a change would change, or tried again.
+        </p>
+      )}
       <CallList all={calls.value} />
     </>
   );
@@ -214,6 +219,9 @@ function Answer({ made }: { made: WireCall }) {
   );
 }
 
+/** Kinds of pieces whose content is JSON. */
+const READ_AS_JSON = ["list", "object"];
+
 interface Read {
   piece?: Piece;
   value?: string;
@@ -269,7 +277,7 @@ function BodyView({ made, side }: { made: WireCall; side: "request" | "answer" }
       {shown?.piece && (
         <>
           <pre tabIndex={0} aria-label={`Piece of the ${side}`}>
-            <Visible text={shown.piece.content} />
+            <Visible text={READ_AS_JSON.includes(shown.piece.kind) ? indented(shown.piece.content) : shown.piece.content} />
           </pre>
           <Around piece={shown.piece} go={go} />
         </>

@@ -56,9 +56,11 @@ def wire_routes(resources: Callable[[str], Resources], kept: Kept | None = None)
             values = await store.values(thread)
             changes = {entry["id"]: entry for entry in (await kept_journal(store, thread)).entries()}
             calls = await run_in_threadpool(_shown_calls, values, changes, resources(thread))
+            # Looks at the targets of changes count, too, and so does what was tried again.
+            sent = (values.get("usage") or {}).get("requests", 0)
         except (RestgptError, SpecError) as error:
             return JSONResponse({"detail": str(error)}, 404)
-        return JSONResponse({"calls": calls}, headers={"Cache-Control": "no-store"})
+        return JSONResponse({"calls": calls, "requests": sent}, headers={"Cache-Control": "no-store"})
 
     async def serve_body(request: Request) -> Response:
         given = request.query_params

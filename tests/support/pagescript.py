@@ -23,6 +23,9 @@ BIG = "How long are the notes of task 101?"
 BROKEN = "Ask a model that is out of order"
 UNWELL = "Ask a model that refuses with markup"
 PLANT = "Plant this:"
+UNABLE = "Paint the fence"
+ASTRAY = "Move task 101 to project 999"
+UNFIT = "Give task 101 many hours"
 
 STRANGE = "pay\u202ealice\u202c \u200bp\u0430ypal \x1b[31mred\x07 <img src=x onerror=alert(1)>"
 """A name with reordering marks, an invisible character, a Cyrillic letter, terminal escapes and HTML."""
@@ -57,6 +60,8 @@ made = create_project(body={"name": "Shed"})
 print("Its number is", made["id"] // (made["id"] - made["id"]))
 """,
     SLOW: "stop(find_tasks()['total'])",
+    ASTRAY: 'update_task(task_id=101, body={"project_id": 999})',
+    UNFIT: 'find_tasks()\nupdate_task(task_id=101, body={"hours": "many"})',
     PLANT: f"""
 # {PLANTED}
 title = find_tasks()["items"][0]["title"]
@@ -83,7 +88,13 @@ class PageScript:
     def __call__(self, request: ChatRequest) -> Reply:
         """Reply with the program of the instruction, and after a stop or a refusal with an answer."""
         text = request.texts[-1]
-        asked = max([*CODES, BROKEN, UNWELL], key=lambda instruction: request.text.rfind(f"Instruction: {instruction}"))
+        asked = max(
+            [*CODES, BROKEN, UNWELL, UNABLE], key=lambda instruction: request.text.rfind(f"Instruction: {instruction}")
+        )
+        if asked == UNABLE or (asked == UNFIT and "Line 2:" in text):
+            return end("That cannot be done here.", fulfilled=False)
+        if asked == ASTRAY and "422" in text:
+            return end("There is no such project.")
         if asked == UNWELL:
             return Refusal(400, PLANTED)
         if asked == BROKEN:

@@ -1,0 +1,47 @@
+"""Guards that the page says how an instruction ended, what was decided, and every request that the cost counts."""
+
+import re
+
+import pytest
+from browser import Tab
+from langgraphserver import APPROVE, Platform
+from pagescript import ASTRAY, COPY, READ, UNABLE, UNFIT
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_list_says_which_instruction_was_not_carried_out(tab: Tab, platform: Platform) -> None:
+    for instruction in (READ, UNABLE, ASTRAY):
+        thread = platform.new_thread()
+        platform.run(thread, input={"instruction": instruction})
+        if instruction == ASTRAY:
+            platform.run(thread, command=APPROVE)
+    assert platform.changes() == ["PATCH 422"]
+    page = tab.open()
+    listed = page.get_by_role("navigation", name="Threads").get_by_role("listitem")
+    for instruction, state in ((READ, "done"), (UNABLE, "not fulfilled"), (ASTRAY, "a change failed")):
+        expect(listed.filter(has_text=instruction).locator(".state")).to_have_text(state)
+
+
+def test_a_call_that_was_refused_is_marked_at_its_line(tab: Tab, platform: Platform) -> None:
+    thread = platform.new_thread()
+    platform.run(thread, input={"instruction": UNFIT})
+    page = tab.open(f"#/thread/{thread}/program")
+    line = page.get_by_role("region", name="Program 1 of task 1").locator("ol.code > li").nth(1)
+    expect(line).to_contain_text("update_task")
+    expect(line.locator(".badge")).to_have_text("failed here")
+
+
+def test_the_wire_indents_json_and_tells_of_the_requests_beside_its_calls(tab: Tab, platform: Platform) -> None:
+    thread = platform.new_thread()
+    platform.run(thread, input={"instruction": COPY})
+    platform.run(thread, command=APPROVE)
+    page = tab.open(f"#/thread/{thread}/wire")
+    expect(
+        page.get_by_text("The cost counts 4 requests: the others looked at what a change would change")
+    ).to_be_visible()
+    changed = page.get_by_role("list", name="Calls").locator("> li").last
+    changed.locator("summary").first.click()
+    body = changed.get_by_label("Piece of the answer")
+    expect(body).to_contain_text(re.compile(r'^\{\n  "id": 102,\n'))
