@@ -1,6 +1,8 @@
 """Fixtures of the tests of the page: a real LangGraph server or `restgpt ui` over the toy board, and a real browser."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,13 +34,10 @@ def script() -> PageScript:
     return made
 
 
-@pytest.fixture(scope="session", params=["langgraph", "ui"])
-def running(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, script: PageScript
-) -> Iterator[Platform]:
-    """A LangGraph server, or `restgpt ui`, over the toy board, for all tests of the page."""
+@contextmanager
+def on_the_board(folder: Path, script: PageScript, open_server: Callable[[str], Any]) -> Iterator[Platform]:
+    """Open a server over a toy board and the scripted model, whose address it is given."""
     executable()
-    folder = tmp_path_factory.mktemp("server")
     with serve(open_world("toy")) as world, ChatServer(script) as chat:
         document = bundled_document("toy")
         auth = f"{{key: {CREDENTIAL}}}"
@@ -46,25 +45,40 @@ def running(
         apis = {"board": document, "planted": folder / "planted.yaml"}
         lines = [f"{name}: {{spec: {spec}, base_url: {world.url}, auth: {auth}}}" for name, spec in apis.items()]
         (folder / "apis.yaml").write_text("\n".join(lines))
-        named = {SERVER_HOSTS: AGENT, SERVER_TOKEN: TOKEN}
-        is_own = request.param == "ui"
-        server = running_ui(folder, chat.url) if is_own else running_server(folder, chat.url, variables=named)
-        with server as platform:
+        with open_server(chat.url) as platform:
             platform.world = world.world
             # The first run of a server opens documents and models, which no test should wait for.
             platform.run(platform.new_thread(), input={"instruction": READ})
             yield platform
 
 
-@pytest.fixture
-def platform(running: Platform, request: pytest.FixtureRequest) -> Platform:
-    """The server over a world as it was at the start, without threads."""
+@pytest.fixture(scope="session")
+def langgraph(tmp_path_factory: pytest.TempPathFactory, script: PageScript) -> Iterator[Platform]:
+    """A LangGraph server."""
+    folder = tmp_path_factory.mktemp("server")
+    named = {SERVER_HOSTS: AGENT, SERVER_TOKEN: TOKEN}
+    with on_the_board(folder, script, lambda url: running_server(folder, url, variables=named)) as platform:
+        yield platform
+
+
+@pytest.fixture(scope="session")
+def ui(tmp_path_factory: pytest.TempPathFactory, script: PageScript) -> Iterator[Platform]:
+    """A running `restgpt ui`."""
+    folder = tmp_path_factory.mktemp("ui")
+    with on_the_board(folder, script, lambda url: running_ui(folder, url)) as platform:
+        yield platform
+
+
+# Not one fixture of the session with two values: then each file would start both servers again.
+@pytest.fixture(params=["langgraph", "ui"])
+def platform(request: pytest.FixtureRequest) -> Platform:
+    """A server over a world as it was at the start, without threads."""
     marker = request.node.get_closest_marker("langgraph_only")
-    if marker is not None and isinstance(running, UiPlatform):
+    if marker is not None and request.param == "ui":
         pytest.skip(marker.kwargs["reason"])
+    running: Platform = request.getfixturevalue(request.param)
     running.world.reset()
-    for thread in running.client.threads.search(limit=100):
-        running.client.threads.delete(thread["thread_id"])
+    running.clear()
     return running
 
 

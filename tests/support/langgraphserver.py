@@ -56,6 +56,11 @@ class Platform:
         """Make a thread."""
         return str(self.client.threads.create()["thread_id"])
 
+    def clear(self) -> None:
+        """Delete all threads."""
+        for thread in self.client.threads.search(limit=100):
+            self.client.threads.delete(thread["thread_id"])
+
     def schemas(self, graph: str = "restgpt") -> Any:
         """Return the schemas of the assistant of a graph."""
         [assistant] = self.client.assistants.search(graph_id=graph)

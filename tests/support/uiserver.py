@@ -46,6 +46,13 @@ class UiPlatform(Platform):
         state: Any = self.client.threads.get_state(thread)
         return {**state["values"], **({"__interrupt__": state["interrupts"]} if state["interrupts"] else {})}
 
+    def clear(self) -> None:
+        """Delete all threads, after the runs that a test has left."""
+        for name in [thread["thread_id"] for thread in self.client.threads.search(limit=100)]:
+            for run in self.client.runs.list(name):
+                self.client.runs.cancel(name, run["run_id"], wait=True)
+            self.client.threads.delete(name)
+
 
 @contextmanager
 def started(folder: Path, model_url: str, *options: str) -> Iterator["tuple[subprocess.Popen[bytes], str, Path]"]:

@@ -285,6 +285,7 @@ class PageThreads:
         """Delete a thread for good; raises `UsageError` for one that is in use or has a change of unknown outcome."""
         if self._made.pop(thread, None) is None or self._records.find(thread) is not None:
             record = self._records.get(thread)
+            self._check_idle(thread)
             if left := left_alone(self._kept, [record], force=False) or remove(self._kept, [record]):
                 raise UsageError(left[thread])
         self._runs.forget(thread)
@@ -295,8 +296,7 @@ class PageThreads:
         Raises `ThreadBusyError`, `UsageError`, `ModelError` and what else the command for it raises, before it runs.
         """
         base = undone_by(thread)
-        if self._runs.is_running(thread):
-            raise UsageError("A run of this thread goes on. Wait for its end, or stop it.")
+        self._check_idle(thread)
         if answers is not None:
             self._check_open(thread, answers)
         with ExitStack() as stack:
@@ -313,6 +313,10 @@ class PageThreads:
             else:
                 parts = self._rest(self._records.get(thread), answers, checkpoint)
             return Work(parts, stack.pop_all().close)
+
+    def _check_idle(self, thread: str) -> None:
+        if self._runs.is_running(thread):
+            raise UsageError("A run of this thread goes on. Wait for its end, or stop it.")
 
     def _check_open(self, thread: str, answers: Any) -> None:
         """Raise `OutdatedDecisionError` unless each answer is for a question that is open, by its id."""

@@ -3,12 +3,16 @@
 import json
 import os
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
 import yaml
+from chatserver import ChatServer
+from pagescript import CREATE, PageScript
 
 from restgpt.lab.kills.instances import PACKAGES, Instance, NoAegraError
 from restgpt.lab.kills.lots import CHANGES, lot, lot_of_change, lot_of_prompt
@@ -16,7 +20,9 @@ from restgpt.lab.kills.postgres import NoPostgresError, postgres_server
 from restgpt.lab.kills.scale import Change, Plan, Verdict, arrivals, judge, scale
 from restgpt.lab.kit.port import held_port
 from restgpt.server.app import STUDIO
-from restgpt.worlds import open_world
+from restgpt.specs.bundled import bundled_document
+from restgpt.worlds import CREDENTIAL, World, open_world
+from restgpt.worlds.server import serve
 
 ROOT = Path(__file__).parents[3]
 COMPOSE = ROOT / "docs" / "examples" / "scale" / "compose.yaml"
@@ -35,34 +41,86 @@ def test_runs_on_two_servers_of_which_one_is_killed_and_one_stopped_lose_and_dou
     assert verdict.stops >= 1
 
 
-@pytest.mark.slow
-def test_aegra_refuses_foreign_pages_and_serves_studio_and_programs(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def aegra(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, World[Any]]]:
+    """A running aegra with the configuration of the repository: its address, and the world of its API."""
     pytest.importorskip("psycopg", reason="PostgreSQL's packages are not installed")
     if not (PACKAGES / "aegra_api").exists():
         pytest.skip("Aegra is not installed. Install it with: make aegra")
+    folder = tmp_path_factory.mktemp("aegra")
+    script = PageScript()
+    script.gate.set()
     with ExitStack() as stack:
         try:
             database = stack.enter_context(postgres_server())
         except NoPostgresError as error:
             pytest.skip(str(error))
+        world = stack.enter_context(serve(open_world("toy")))
+        chat = stack.enter_context(ChatServer(script))
+        entry = {"spec": str(bundled_document("toy")), "base_url": world.url, "auth": {"key": CREDENTIAL}}
+        (folder / "apis.yaml").write_text(json.dumps({"board": entry}), encoding="utf-8")
         given = {"DATABASE_URL": database, "PYTHONPATH": str(PACKAGES), "AEGRA_CONFIG": str(ROOT / "aegra.json")}
-        instance = Instance(ROOT, stack.enter_context(held_port()), {**os.environ, **given, "ENV_MODE": "PRODUCTION"})
-        instance.log = tmp_path / "aegra.log"
+        used = {"OPENAI_BASE_URL": chat.url, "RESTGPT_MODEL": "openai:scripted"}
+        kept = {"RESTGPT_APIS": str(folder / "apis.yaml"), "RESTGPT_HOME": str(folder / "home")}
+        environment = {**os.environ, **given, **used, **kept, "ENV_MODE": "PRODUCTION"}
+        instance = Instance(ROOT, stack.enter_context(held_port()), environment)
+        instance.log = folder / "aegra.log"
         stack.callback(instance.end)
         instance.start()
         instance.wait()
+        yield instance.url, world.world
 
-        def search(headers: dict[str, str]) -> requests.Response:
-            return requests.post(f"{instance.url}/assistants/search", data="{}", headers=headers, timeout=60)
 
-        text, evil = {"Content-Type": "text/plain"}, {"Origin": "http://evil.example"}
-        for headers in (evil, evil | text, text, {"Host": "evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
-            refused = search(headers)
-            assert (headers, refused.status_code, list(refused.json())) == (headers, 403, ["detail"])
-            assert "Access-Control-Allow-Origin" not in refused.headers
-        assert search({"Content-Type": "application/json"}).status_code == 200
-        studio = search(text | {"Origin": STUDIO, "Sec-Fetch-Site": "cross-site"})
-        assert (studio.status_code, studio.headers["Access-Control-Allow-Origin"]) == (200, STUDIO)
+@pytest.mark.slow
+def test_aegra_refuses_foreign_pages_and_serves_studio_and_programs(aegra: tuple[str, World[Any]]) -> None:
+    url, _ = aegra
+
+    def search(headers: dict[str, str]) -> requests.Response:
+        return requests.post(f"{url}/assistants/search", data="{}", headers=headers, timeout=60)
+
+    text, evil = {"Content-Type": "text/plain"}, {"Origin": "http://evil.example"}
+    for headers in (evil, evil | text, text, {"Host": "evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+        refused = search(headers)
+        assert (headers, refused.status_code, list(refused.json())) == (headers, 403, ["detail"])
+        assert "Access-Control-Allow-Origin" not in refused.headers
+    assert search({"Content-Type": "application/json"}).status_code == 200
+    studio = search(text | {"Origin": STUDIO, "Sec-Fetch-Site": "cross-site"})
+    assert (studio.status_code, studio.headers["Access-Control-Allow-Origin"]) == (200, STUDIO)
+
+
+@pytest.mark.slow
+def test_aegra_streams_and_resumes_as_the_page_does_and_lacks_what_its_docs_name(
+    aegra: tuple[str, World[Any]],
+) -> None:
+    url, world = aegra
+
+    def send(method: str, path: str, body: Any = None) -> requests.Response:
+        return requests.request(method, url + path, json=body, timeout=60)
+
+    def followed(path: str) -> set[str]:
+        lines = requests.get(f"{url}{path}/stream", headers={"Last-Event-ID": "-1"}, timeout=60).text.splitlines()
+        return {line.removeprefix("event: ") for line in lines if line.startswith("event: ")}
+
+    asked = {"messages": [{"type": "human", "content": CREATE}]}
+    run = {"assistant_id": "restgpt", "stream_mode": ["custom", "messages-tuple", "values"]}
+    thread = send("POST", "/threads", {"metadata": {"graph_id": "restgpt"}}).json()["thread_id"]
+    begun = send("POST", f"/threads/{thread}/runs", {**run, "input": asked}).json()["run_id"]
+    assert {"custom", "values"} <= followed(f"/threads/{thread}/runs/{begun}")
+    state = send("GET", f"/threads/{thread}/state").json()
+    [question] = state["tasks"][0]["interrupts"]
+    answers = {"resume": {question["id"]: {"decisions": [{"type": "approve"}]}}}
+    resumed = send("POST", f"/threads/{thread}/runs", {**run, "command": answers}).json()["run_id"]
+    assert send("GET", f"/threads/{thread}/runs/{resumed}/join").json()["answer"] == "It is created."
+    assert [entry.method for entry in world.log if entry.method != "GET"] == ["POST"]
+
+    # What docs/servers.md says that the page would need, so that it is not served there.
+    assert send("GET", "/debug").status_code == 404
+    [listed] = send("POST", "/threads/search", {"select": ["interrupts"], "metadata": {"graph_id": "restgpt"}}).json()
+    assert "interrupts" not in listed
+    checkpoint = {"configurable": {"checkpoint_id": state["checkpoint"]["checkpoint_id"]}}
+    assert send("POST", f"/threads/{thread}/history", {"before": checkpoint}).status_code == 422
+    assert send("POST", f"/threads/{thread}/runs", {**run, "input": None}).status_code == 422
+    assert send("GET", "/assistants/restgpt/graph").status_code == 404
 
 
 def test_the_judge_tells_lost_changes_from_doubled_ones_and_from_those_a_person_repeated() -> None:
