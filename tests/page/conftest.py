@@ -12,7 +12,7 @@ from langgraphserver import Platform, running_server
 from pagescript import READ, PageScript
 from planted import planted_document
 from playwright.sync_api import Browser
-from uiserver import KEY, UiPlatform, running_ui
+from uiserver import admit, running_ui
 
 from restgpt.specs.bundled import bundled_document
 from restgpt.tools.settings import SERVER_HOSTS, SERVER_TOKEN
@@ -93,8 +93,7 @@ def browser() -> Iterator[Browser]:
 def tab(browser: Browser, platform: Platform) -> Iterator[Tab]:
     """A tab that, at the end of the test, has asked no other server for anything, and broken no policy."""
     opened = new_tab(browser, platform.url)
-    if isinstance(platform, UiPlatform):
-        opened.context.add_init_script(f"localStorage.setItem({KEY!r}, {platform.token!r})")
+    admit(opened, platform)
     yield opened
     opened.context.close()
     assert opened.foreign == []

@@ -8,6 +8,7 @@ from browser import Tab, new_tab
 from langgraphserver import Platform
 from pagescript import CREATE, EXACT, THREE
 from playwright.sync_api import Browser, Page, Route, expect
+from uiserver import admit
 
 pytestmark = pytest.mark.slow
 
@@ -18,6 +19,7 @@ AT_ONCE_MS = 5_000
 def person(browser: Browser, platform: Platform) -> Iterator[Tab]:
     """The tab of another person, in a browser of their own."""
     opened = new_tab(browser, platform.url)
+    admit(opened, platform)
     yield opened
     opened.context.close()
 

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from restgpt.lab.kit.port import held_port
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.langgraph_only(reason="what a page does without its server is the same")]
 
 SOON_MS = 5_000
 """Three seconds, and what a busy machine needs beside."""
@@ -108,9 +108,9 @@ def test_a_page_that_was_asleep_says_so_and_reads_again(tab: Tab, platform: Plat
 
 
 def test_a_server_that_starts_again_without_its_threads_says_that_the_thread_is_gone(
-    browser: Browser, running: Platform, tmp_path: Path
+    browser: Browser, langgraph: Platform, tmp_path: Path
 ) -> None:
-    shutil.copy(running.log.parent / "apis.yaml", tmp_path)
+    shutil.copy(langgraph.log.parent / "apis.yaml", tmp_path)
     model = "http://127.0.0.1:9/none"
     with held_port() as port:
         with running_server(tmp_path, model, port=port) as platform:

@@ -8,7 +8,7 @@ from langgraphserver import Platform
 from pagescript import ANSWER, SLOW, PageScript
 from playwright.sync_api import Page, expect
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.langgraph_only(reason="tabs share streams by themselves")]
 
 TABS = 8
 
@@ -26,7 +26,7 @@ def streams(tab: Tab) -> list[Page]:
 
 def started(platform: Platform) -> str:
     thread = platform.new_thread()
-    given: Any = {"instruction": SLOW}
+    given: Any = {"messages": [{"type": "human", "content": SLOW}]}
     platform.client.runs.create(thread, "restgpt", input=given, stream_mode=["custom", "values"], stream_resumable=True)
     return thread
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import requests
+from browser import Tab
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.errors import ConflictError
 from langgraphserver import PATIENCE_S, Platform, environment
@@ -52,6 +53,12 @@ class UiPlatform(Platform):
             for run in self.client.runs.list(name):
                 self.client.runs.cancel(name, run["run_id"], wait=True)
             self.client.threads.delete(name)
+
+
+def admit(tab: Tab, platform: Platform) -> None:
+    """Let a tab use the server: give it the token of `restgpt ui`, which LangGraph's server does not want here."""
+    if isinstance(platform, UiPlatform):
+        tab.context.add_init_script(f"localStorage.setItem({KEY!r}, {platform.token!r})")
 
 
 @contextmanager

@@ -133,6 +133,7 @@ def protocol_routes(threads: PageThreads, runs: Runs) -> list[Route]:
         _route(f"{thread}/history", history, "POST"),
         _route(f"{thread}/runs", lambda path, body: [run.to_json() for run in runs.of(path["thread"])]),
         _route(f"{thread}/runs", begin, "POST"),
+        _route(f"{thread}/runs/{{run}}", lambda path, body: runs.get(path["thread"], path["run"]).to_json()),
         _route(f"{thread}/runs/{{run}}/cancel", cancel, "POST"),
         Route(f"{thread}/runs/{{run}}/stream", join),
         _route(thread, lambda path, body: threads.get(path["thread"])),
