@@ -14,6 +14,8 @@ from starlette.routing import Route
 from restgpt.tools.settings import Secret
 
 PATH = "/debug/token"
+BYTES_MOST = 300
+"""The most bytes of a request; a longer one is not read as JSON, so that nobody can nest it deeply."""
 
 
 def exchange_route(once: Secret, token: Secret, *, refusal: str) -> Route:
@@ -22,8 +24,9 @@ def exchange_route(once: Secret, token: Secret, *, refusal: str) -> Route:
     lock = Lock()
 
     async def serve(request: Request) -> Response:
+        raw = await request.body()
         try:
-            body = json.loads(await request.body())
+            body = json.loads(raw) if len(raw) <= BYTES_MOST else None
         except ValueError:
             body = None
         given = str(body.get("once", "")) if isinstance(body, dict) else ""

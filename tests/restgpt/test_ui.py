@@ -46,12 +46,18 @@ class Page:
         )
         self.app = make_app(threads, self.runs, kept, once=Secret(ONCE), token=Secret(TOKEN))
 
-    def send(self, method: str, path: str, body: Any = None, headers: dict[str, str] = BEARER) -> Response:
-        """Send one request."""
+    def send(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] = BEARER, *, text: str = ""
+    ) -> Response:
+        """Send one request, with JSON or with a text that is declared as JSON."""
+        given: dict[str, Any] = {} if body is None else {"json": body}
+        if text:
+            headers = {**headers, "Content-Type": "application/json"}
+            given = {"content": text}
 
         async def run() -> Response:
             async with AsyncClient(transport=ASGITransport(self.app), base_url=ORIGIN) as client:
-                return await client.request(method, path, headers=headers, **({} if body is None else {"json": body}))
+                return await client.request(method, path, headers=headers, **given)
 
         return asyncio.run(run())
 
@@ -134,6 +140,12 @@ def test_nothing_but_the_files_of_the_page_is_served_without_the_token(page: Pag
 def test_no_foreign_page_gets_in_even_with_the_token(page: Page, foreign: dict[str, str]) -> None:
     assert page.send("POST", "/threads/search", {}, BEARER | foreign).status_code == 403
     assert page.send("POST", "/debug/token", {"once": ONCE}, foreign).status_code == 403
+
+
+@pytest.mark.parametrize(("path", "status"), [("/debug/token", 403), ("/threads/search", 422)])
+@pytest.mark.parametrize("text", ["[" * 200_000, "{", "[]", '"text"', '{"once": ' + "[" * 200 + "]" * 200 + "}"])
+def test_a_body_that_is_no_plain_object_is_refused(page: Page, path: str, status: int, text: str) -> None:
+    assert page.send("POST", path, text=text).status_code == status
 
 
 def test_only_the_recipes_of_the_page_are_written_into_the_store(page: Page) -> None:

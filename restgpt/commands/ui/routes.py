@@ -1,5 +1,6 @@
 """The part of the Agent Protocol that the page uses, over the threads of the command line, and the door before it."""
 
+import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
@@ -24,6 +25,7 @@ from restgpt.server.recipe import recipe_routes
 from restgpt.server.token import TokenCheck
 from restgpt.server.undo import undo_routes
 from restgpt.server.wire import wire_routes
+from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.tools.settings import Secret, ServerAccess
 
 RECIPES = ("restgpt", "page", "recipes")
@@ -162,8 +164,9 @@ def _route(path: str, answer: Answer, method: str = "GET") -> Route:
     """Return a route that answers in a thread, with JSON, and with a sentence where a command would print one."""
 
     async def serve(request: Request) -> Response:
+        raw = await request.body()
         try:
-            body = await request.json() if await request.body() else {}
+            body = None if is_too_deep(raw) else json.loads(raw or b"{}")
         except ValueError:
             body = None
         if not isinstance(body, dict):
