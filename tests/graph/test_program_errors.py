@@ -160,14 +160,9 @@ def test_a_program_that_takes_too_long_is_told_so(board: Board) -> None:
     assert "took too long" in feedback(agent)
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "find_tasks(text=str(id(object())))\nget_project(project_id=1)\nprint('done')",
-        "import threading\nfind_tasks(text=str(threading.get_ident()))\nget_project(project_id=1)\nprint('done')",
-    ],
-)
-def test_a_program_that_is_another_one_in_every_run_is_told_so(board: Board, code: str) -> None:
+def test_a_program_that_is_another_one_in_every_run_is_told_so(board: Board) -> None:
+    # An address in memory would not do: the processes of one sandbox have the same ones.
+    code = "import threading\nfind_tasks(text=str(threading.get_native_id()))\nget_project(project_id=1)\nprint('done')"
     agent = worker(board, code, "print('fine')")
     agent.ask("Find something in project 1")
     assert "other arguments than when the program ran before" in feedback(agent)

@@ -376,6 +376,7 @@ def test_a_value_is_the_same_in_every_run(name: str) -> None:
         "repr(object())",
         "hash(object())",
         "__import__('_random').Random().random()",
+        "__import__('threading').get_native_id()",
         "__import__('threading').get_ident()",
     ],
 )
