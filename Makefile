@@ -128,7 +128,8 @@ $(PACKAGES): page/package-lock.json page/.npmrc | $(READY)
 
 .PHONY: test-page
 test-page: $(READY) $(PAGE) ## test the page in a browser (Debian: apt-get install chromium-headless-shell)
-	$(PYTEST) --dist loadfile tests/page
+	@# More workers than cores: these tests wait for browser and server most of the time.
+	$(PYTEST) -n 3 --dist loadfile tests/page
 
 .PHONY: page-pictures
 page-pictures: $(READY) $(PAGE) ## draw the pictures of the page in docs/pictures
