@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import AGENT, TOKEN, Tab, executable, new_tab, running_browser
+from browser import AGENT, TOKEN, Tab, executable, running_browser
 from chatserver import ChatServer
 from langgraphserver import Platform, running_server
 from pagescript import READ, PageScript
 from planted import planted_document
 from playwright.sync_api import Browser
-from uiserver import admit, running_ui
+from uiserver import admitted, running_ui
 
 from restgpt.specs.bundled import bundled_document
 from restgpt.tools.settings import SERVER_HOSTS, SERVER_TOKEN
@@ -92,8 +92,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def tab(browser: Browser, platform: Platform) -> Iterator[Tab]:
     """A tab that, at the end of the test, has asked no other server for anything, and broken no policy."""
-    opened = new_tab(browser, platform.url)
-    admit(opened, platform)
+    opened = admitted(browser, platform)
     yield opened
     opened.context.close()
     assert opened.foreign == []

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from browser import Tab, new_tab
+from browser import Tab
 from langgraphserver import Platform
 from pagescript import CREATE, EXACT, THREE
 from playwright.sync_api import Browser, Page, Route, expect
-from uiserver import admit
+from uiserver import admitted
 
 pytestmark = pytest.mark.slow
 
@@ -18,8 +18,7 @@ AT_ONCE_MS = 5_000
 @pytest.fixture
 def person(browser: Browser, platform: Platform) -> Iterator[Tab]:
     """The tab of another person, in a browser of their own."""
-    opened = new_tab(browser, platform.url)
-    admit(opened, platform)
+    opened = admitted(browser, platform)
     yield opened
     opened.context.close()
 

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event
@@ -14,7 +15,7 @@ from chatserver import ChatServer
 from cli import Cli
 from httpx2 import ASGITransport, AsyncClient, Response
 from roles import program
-from uiserver import running_ui, started
+from uiserver import UiPlatform, running_ui, started
 
 from restgpt.commands.history.thread import ThreadRecord, Threads
 from restgpt.commands.screen.terminal import Terminal
@@ -323,6 +324,19 @@ def children(process: "subprocess.Popen[Any]") -> str:
     return Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii")
 
 
+def interrupted(platform: UiPlatform, instruction: str, asked: Event) -> str:
+    """Begin a run, and press Ctrl-C once its model is asked; return the thread when that is told."""
+    thread = str(platform.client.threads.create(graph_id="restgpt")["thread_id"])
+    given: Any = {"messages": [{"type": "human", "content": instruction}]}
+    platform.client.runs.create(thread, "restgpt", input=given)
+    assert asked.wait(PATIENCE_S)
+    platform.process.send_signal(signal.SIGINT)
+    while "Stopping after" not in platform.log.read_text():
+        assert platform.process.poll() is None
+        time.sleep(0.05)
+    return thread
+
+
 @pytest.mark.slow
 def test_ctrl_c_stops_the_run_after_its_model_call_and_leaves_nothing(
     cli: Cli, configured: WorldServer, tmp_path: Path, chat: ChatServer
@@ -336,13 +350,7 @@ def test_ctrl_c_stops_the_run_after_its_model_call_and_leaves_nothing(
 
     chat.use(slow)
     with running_ui(tmp_path, chat.url) as platform:
-        thread = platform.client.threads.create(graph_id="restgpt")["thread_id"]
-        platform.client.runs.create(thread, "restgpt", input={"messages": [{"type": "human", "content": "Create"}]})
-        assert asked.wait(PATIENCE_S)
-        platform.process.send_signal(signal.SIGINT)
-        while "Stopping after" not in platform.log.read_text():
-            assert platform.process.poll() is None
-            noticed.wait(0.05)
+        thread = interrupted(platform, "Create", asked)
         noticed.set()
         assert platform.process.wait(PATIENCE_S) == 0, platform.log.read_text()
         told = platform.log.read_text()
@@ -367,13 +375,7 @@ def test_a_second_ctrl_c_ends_the_process_at_once(
 
     chat.use(slow)
     with running_ui(tmp_path, chat.url) as platform:
-        thread = platform.client.threads.create(graph_id="restgpt")["thread_id"]
-        platform.client.runs.create(thread, "restgpt", input={"messages": [{"type": "human", "content": "Count"}]})
-        assert asked.wait(PATIENCE_S)
-        platform.process.send_signal(signal.SIGINT)
-        while "Stopping after" not in platform.log.read_text():
-            assert platform.process.poll() is None
-            asked.wait(0.05)
+        thread = interrupted(platform, "Count", asked)
         platform.process.send_signal(signal.SIGINT)
         assert platform.process.wait(PATIENCE_S) == 130
     over.set()

@@ -97,12 +97,17 @@ def running_server(
             _wait_until_up(platform)
             yield platform
         finally:
-            process.terminate()
-            try:
-                process.wait(PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            stop(process)
+
+
+def stop(process: "subprocess.Popen[bytes]") -> None:
+    """End a server by SIGTERM, and by SIGKILL if that takes too long."""
+    process.terminate()
+    try:
+        process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def environment(folder: Path, model_url: str) -> dict[str, str]:

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 import requests
-from browser import Tab
+from browser import Tab, new_tab
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.errors import ConflictError
-from langgraphserver import PATIENCE_S, Platform, environment
+from langgraphserver import PATIENCE_S, Platform, environment, stop
+from playwright.sync_api import Browser
 
 KEY = "restgpt-server-token"
 """Where the page keeps the token."""
@@ -55,10 +56,12 @@ class UiPlatform(Platform):
             self.client.threads.delete(name)
 
 
-def admit(tab: Tab, platform: Platform) -> None:
-    """Let a tab use the server: give it the token of `restgpt ui`, which LangGraph's server does not want here."""
+def admitted(browser: Browser, platform: Platform) -> Tab:
+    """Return a new tab that may use the server: it has the token of `restgpt ui`, which LangGraph's needs none of."""
+    tab = new_tab(browser, platform.url)
     if isinstance(platform, UiPlatform):
         tab.context.add_init_script(f"localStorage.setItem({KEY!r}, {platform.token!r})")
+    return tab
 
 
 @contextmanager
@@ -77,12 +80,7 @@ def started(folder: Path, model_url: str, *options: str) -> Iterator["tuple[subp
         try:
             yield process, _address(process, log), log
         finally:
-            process.terminate()
-            try:
-                process.wait(PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            stop(process)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -420,28 +420,21 @@ class PageThreads:
         self._made.pop(record.thread, None)
         return self._records.mark(record, "running")
 
-    def _noting(self, record: ThreadRecord) -> "_Noting":
-        return _Noting(self._records, record)
+    @contextmanager
+    def _noting(self, record: ThreadRecord) -> Iterator[Callable[[Status], None]]:
+        """Give what notes in the record of a thread how its run ended; a run that was stopped or failed is noted."""
 
+        def note(status: Status) -> None:
+            self._records.mark(record, status)
 
-class _Noting:
-    """Notes in the record of a thread how its run ended."""
-
-    def __init__(self, records: Threads, record: ThreadRecord) -> None:
-        self._records = records
-        self._record = record
-
-    def __enter__(self) -> Callable[[Status], None]:
-        return self._note
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, GeneratorExit):
-            self._note("stopped")
-        elif isinstance(error, expected_errors()):
-            self._note("failed")
-
-    def _note(self, status: Status) -> None:
-        self._records.mark(self._record, status)
+        try:
+            yield note
+        except GeneratorExit:
+            note("stopped")
+            raise
+        except expected_errors():
+            note("failed")
+            raise
 
 
 def _text(given: Mapping[str, Any]) -> str:
