@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 ROOMS := restgpt bench calling functions graph lab nodes prompts recipes specs tools worlds
 # A target says how its tests go to workers. Quick tests: an idle worker takes some of the busiest one's (worksteal).
 # The whole suite: a file stays with one worker, or each worker would start the file's server (loadfile).
-PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS)
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
 
 # Let Python write bytecode files; without them every worker and every child process of a test compiles again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -128,9 +128,8 @@ $(PACKAGES): page/package-lock.json page/.npmrc | $(READY)
 
 .PHONY: test-page
 # More workers than cores: these tests wait for browser and server most of the time.
-test-page: WORKERS = 3
 test-page: $(READY) $(PAGE) ## test the page in a browser (Debian: apt-get install chromium-headless-shell)
-	$(PYTEST) --dist loadfile tests/page
+	$(PYTEST) -n 3 --dist loadfile tests/page
 
 .PHONY: page-pictures
 page-pictures: $(READY) $(PAGE) ## draw the pictures of the page in docs/pictures
