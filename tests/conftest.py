@@ -46,6 +46,22 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("quick" if config.option.markexpr == "not slow" else "suite")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the cases of a test marked `sampled(n)` slow, but for the first and every n-th after it.
+
+    With the name of an argument, its values are counted instead of the cases.
+    """
+    seen: dict[tuple[str, str], dict[int, int]] = {}
+    for item in items:
+        for mark in item.iter_markers("sampled"):
+            every, argument = mark.args if len(mark.args) > 1 else (*mark.args, "")
+            places = seen.setdefault((item.nodeid.partition("[")[0], argument), {})
+            counted = item.callspec.params[argument] if argument else item  # type: ignore[attr-defined]
+            if places.setdefault(id(counted), len(places)) % every:
+                item.add_marker(pytest.mark.slow)
+
+
 def pytest_collection_finish() -> None:
     """Keep from the garbage collector what stays to the end, or each collection takes half a second."""
     gc.collect()

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from board import served_board
-from breadth import few
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
@@ -245,7 +244,8 @@ class _Dying(InMemorySaver):
         return super().put(config, checkpoint, metadata, new_versions)
 
 
-@pytest.mark.parametrize("step", few(range(10), 3))
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("step", range(10))
 def test_a_run_killed_between_a_result_and_its_checkpoint_is_unfinished_and_goes_on(step: int) -> None:
     with served_board() as board:
         steps = {step}

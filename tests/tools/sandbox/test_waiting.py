@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from breadth import few
 from programrun import FORGE, PATIENT, Failure, Host, entry, once
 
 from restgpt.tools.sandbox.cpython import CPythonBackend
@@ -43,7 +42,8 @@ CODES = [
 ]
 
 
-@pytest.mark.parametrize("code", few(CODES))
+@pytest.mark.sampled(3, "code")
+@pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("traced", [False, True])
 def test_a_program_does_the_same_in_one_process_and_when_it_is_run_again(code: str, traced: bool) -> None:
     answers: dict[str, Callable[..., Any]] = {
