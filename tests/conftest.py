@@ -3,7 +3,8 @@
 import gc
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -83,13 +84,21 @@ def pytest_testnodedown(node: Any) -> None:
         node.config.pluginmanager.get_plugin("terminalreporter").stats["deselected"] = [SimpleNamespace()] * deselected
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Home directories, none of which is there yet; a folder for each of thousands of tests takes longer than most."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Remove the developer's own settings and point the home directory at a fresh folder."""
+def clean_environment(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, homes: Iterator[Path]) -> None:
+    """Remove the developer's own settings and point the home directory at a fresh folder, within `tmp_path` if used."""
     for name in list(os.environ):
         if name.startswith(PRIVATE) and name not in KEPT:
             monkeypatch.delenv(name)
-    monkeypatch.setenv("RESTGPT_HOME", str(tmp_path / "home"))
+    is_own = "tmp_path" in request.fixturenames
+    monkeypatch.setenv("RESTGPT_HOME", str(request.getfixturevalue("tmp_path") / "home" if is_own else next(homes)))
 
 
 @pytest.fixture(scope="session")

@@ -304,6 +304,7 @@ def caller(pair: Pair, *arguments: dict[str, Any], operation: str = "find_items"
     return pair.agent(by_role(script), **{"execution": "calls", **context})  # type: ignore[arg-type]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("writes", WRITES)
 @pytest.mark.parametrize(
     "value", [SECRET, SECRET[::-1], base64.b64encode(SECRET.encode()).decode(), SECRET.lower(), f"to {SECRET}"]

@@ -124,12 +124,14 @@ def test_a_document_of_too_many_bytes_is_refused(tmp_path: Path) -> None:
         load_api(source)
 
 
+@pytest.mark.slow
 def test_parts_after_too_many_references_are_not_searched_for_problems() -> None:
     # 401 operations have 500 references each.
     found = messages(api_of("many shared parameters", 500))
     assert found.startswith("/paths/~1things401/get: this and later parts are not searched for problems")
 
 
+@pytest.mark.slow
 def test_parameters_beyond_the_steps_of_the_search_index_are_still_parameters_of_the_operation() -> None:
     api = api_of("many shared parameters", 400)
     assert api.document.allowance.left > 0

@@ -459,7 +459,7 @@ def test_the_depth_of_an_argument_is_that_of_programs() -> None:
     assert MOST_DEPTH == digest.MOST_DEPTH
 
 
-@pytest.mark.sampled(5, "levels")
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("kind", [list, dict])
 @pytest.mark.parametrize("levels", [MOST_DEPTH + 1, 100, 330, 990, 1000, 5000, 100_000])
 @pytest.mark.parametrize(

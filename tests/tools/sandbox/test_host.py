@@ -461,6 +461,7 @@ def status_of(pid: int) -> dict[str, str]:
     return dict(line.split(":\t", 1) for line in lines if ":\t" in line)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_repeated_for_its_imports_has_the_time_of_one_run() -> None:
     result = CPythonBackend().run(VARYING, b"1", media="json", limits=Limits(wall=1.7, cpu=30))
     assert result.status is Status.TIMEOUT
