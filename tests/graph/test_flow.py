@@ -400,6 +400,7 @@ def test_a_change_is_not_looked_at_before_its_values_may_go_out(pair: Pair, writ
         assert asked(result) == []
 
 
+@pytest.mark.slow
 def test_looks_at_many_targets_are_bounded(pair: Pair) -> None:
     code = (
         READ
@@ -486,6 +487,7 @@ def test_one_api_alone_is_neither_traced_nor_asked_about(pair: Pair) -> None:
     assert all(request["provenance"] == [] and "flow" not in request for request in requests)
 
 
+@pytest.mark.slow
 def test_the_question_about_many_choices_says_so(pair: Pair) -> None:
     code = READ + "for n in range(20):\n    ping()\nprint('pinged')"
     agent = programs(pair, code)

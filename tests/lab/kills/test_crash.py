@@ -104,6 +104,7 @@ def test_a_recipe_killed_around_its_changes_goes_on_without_a_model(driver: Driv
     assert tally.unsure >= 1
 
 
+@pytest.mark.slow
 def test_recipes_for_the_rig_repeat_jobs_with_one_to_eight_changes() -> None:
     [small, large] = make_repeats(2, sizes=[2])
     assert [item.changes for item in (small, large)] == [2, 2]

@@ -295,6 +295,7 @@ def test_the_programs_of_several_sub_tasks_become_one_program(board: Board) -> N
     assert recipe.program.splitlines()[-1] == "print(f\"The task {inputs['title']} was added.\")"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("good", [SAVE_ALBUM, RENAME, GARDEN], ids=lambda good: good.instruction)
 def test_a_saved_recipe_sends_the_same_requests_again_without_a_model(good: Good) -> None:
     with good_run(good) as run:
