@@ -9,6 +9,7 @@ from restgpt.bench.retrieval.rules import BUNDLED, report
 from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.documentation import documentation
+from restgpt.specs.docs.interface import interface
 from restgpt.specs.docs.signature import signature
 from restgpt.specs.docs.words.sentences import beyond, chosen, is_rule, sentences
 
@@ -176,6 +177,9 @@ def test_a_field_seen_only_as_null_has_the_type_that_a_change_tells() -> None:
     assert "always null: priority (else int), other}" in text
 
 
-def test_an_operation_that_takes_a_version_says_where_it_comes_from() -> None:
-    text = signature(load_api(VERSIONED).operation("change_job"), "change_job", budget=100)
-    assert "If_Match is not sent by itself: pass headers(answer)['etag']" in text
+def test_functions_that_take_a_version_say_once_where_it_comes_from() -> None:
+    api = load_api(VERSIONED)
+    change = api.operation("change_job")
+    text = interface([change, change], lambda operation: operation.name, budget=200)
+    assert text.count("If_Match is not sent by itself: pass headers(answer)['etag']") == 1
+    assert "is not sent by itself" not in interface([api.operation("list_jobs")], lambda item: item.name, budget=200)
