@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import dropwhile, islice
 from typing import Any, TypeVar
 
-from restgpt.calling.call import Ask, Decided, Done, Draft, Held
+from restgpt.calling.call import Ask, Decided, Done, Draft, Held, Ready
 from restgpt.calling.confirmations import key_of
 from restgpt.calling.decision import ONLY_READS, confirms, decide, needs_person
 from restgpt.calling.idempotency import key_header
@@ -95,6 +95,19 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         **({"further_pages": draft.pages - 1} if draft.pages > 1 else {}),
     }
     return replace(decided, action=action, target=target)
+
+
+def decided_on(session: Session, draft: Draft, *, unsure: int = 0) -> Decided | Done:
+    """Decide on a draft by the rules; raises `MissingCredentialError` before anybody is asked and before it is sent.
+
+    `unsure` is how often an earlier try of the same change was about to be sent without its outcome being known: a
+    person is then asked about that.
+    """
+    decided = decide(draft, session.rules)
+    if not isinstance(decided, Ready | Ask):
+        return decided
+    session.require_credential(draft.operation)
+    return Ask(draft, unsure=unsure) if unsure else decided
 
 
 def answered(session: Session, ask: Ask, answer: Mapping[str, Any]) -> Decided | Done:

@@ -19,7 +19,6 @@ from restgpt.calling.call import (
     Ask,
     Draft,
     OutdatedCallError,
-    Ready,
     failed,
     read_ask,
     read_draft,
@@ -28,7 +27,7 @@ from restgpt.calling.call import (
 )
 from restgpt.calling.decision import decide, needs_person
 from restgpt.calling.origin.flow import api_record
-from restgpt.calling.question import answered, present
+from restgpt.calling.question import answered, decided_on, present
 from restgpt.calling.session import Session
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
@@ -101,12 +100,8 @@ def _decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Requ
 
 
 def _decided(session: Session, request: Request, draft: Draft) -> Request:
-    decided = decide(draft, session.rules)
-    if isinstance(decided, Ready | Ask):
-        session.require_credential(draft.operation)
     # In checkpoints of format 1, the sender marked a change of unknown outcome, and the approval node asks about it.
-    if (tries := request.get("unsure")) and isinstance(decided, Ready | Ask):
-        decided = Ask(draft, unsure=tries)
+    decided = decided_on(session, draft, unsure=request.get("unsure", 0))
     return advanced(request, present(session, decided).to_json())
 
 

@@ -13,11 +13,10 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command, StateSnapshot
 
 from restgpt.calling.call import Done, Draft, Held, Problems, Ready, Refused
-from restgpt.calling.decision import decide
 from restgpt.calling.draft import draft
 from restgpt.calling.execution import carry_out
 from restgpt.calling.journal.journal import Journal
-from restgpt.calling.question import present
+from restgpt.calling.question import decided_on, present
 from restgpt.calling.record import CallRecord
 from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals, undo_thread, undone_by
 from restgpt.earlier import MOST_EARLIER, Earlier
@@ -241,9 +240,8 @@ class Client:
         run = self._run("")
         for earlier in self.earlier.flows(conversation):
             run.session.rules = run.session.rules.after(earlier)
-        decided: object = decide(made, run.session.rules)
+        decided = decided_on(run.session, made)
         if isinstance(decided, Ready):
-            run.session.require_credential(made.operation)
             decided = carry_out(run.session, decided)
         if not isinstance(decided, Done | Held | Refused):
             return None

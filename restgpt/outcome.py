@@ -166,3 +166,10 @@ class Ran:
 
 Outcome = Pending | Called
 """The outcome of one call."""
+
+
+def status_of(outcome: Any) -> Literal["paused", "done", "failed"]:
+    """Return the status of a thread whose run had this outcome: it waits for a person, or it is over."""
+    if isinstance(outcome, Pending):
+        return "paused"
+    return "done" if outcome.ok else "failed"

@@ -19,7 +19,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import run_in_executor
 from langgraph.graph import StateGraph
 
-from restgpt.tools.settings import concurrency_from_env
+from restgpt.tools.settings.variables import concurrency_from_env
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

@@ -277,15 +277,11 @@ def _new_id(thread: str) -> str:
 def _finish(terminal: Terminal, single: _SingleCall, draft: "Draft", options: _Options, output: Path | None) -> None:
     """Decide, send and report, until the call is over; raises `typer.Exit` unless it succeeded."""
     from restgpt.calling.call import Ask, Done, Held, Ready
-    from restgpt.calling.decision import decide
-    from restgpt.calling.question import answered, present
+    from restgpt.calling.question import answered, decided_on, present
 
     shown = single.viewed(draft)
-    decided: Decided | Done = Held(draft) if options.is_dry else decide(draft, single.session.rules)
-    if single.unknown and isinstance(decided, Ready | Ask):
-        decided = Ask(draft, unsure=single.unknown.tries)
-    if isinstance(decided, Ready | Ask):
-        single.session.require_credential(draft.operation)
+    tries = single.unknown.tries if single.unknown else 0
+    decided = Held(draft) if options.is_dry else decided_on(single.session, draft, unsure=tries)
     while isinstance(decided, Ready | Ask):
         if isinstance(decided, Ready):
             decided = single.sent(decided)

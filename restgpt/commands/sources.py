@@ -24,7 +24,7 @@ class Sources:
     @classmethod
     def given(cls, names: Sequence[str] | None, specs: Sequence[str] | None, base_url: str | None) -> "Sources":
         """Make sources from the options; raises `UsageError` for an invalid base URL or a URL with a password."""
-        from restgpt.tools.settings import is_http_address
+        from restgpt.tools.settings.entry import is_http_address
 
         if base_url is not None and not is_http_address(base_url):
             raise UsageError(

@@ -22,7 +22,7 @@ from restgpt.graph.persistence import Persistence
 from restgpt.mcp.runs import Answer, CancelledRunError, Run, Watch, watching
 from restgpt.mcp.seal import digest_of
 from restgpt.nodes.programs.client import UnfinishedProgramError
-from restgpt.outcome import Called, Pending, Ran, Undone
+from restgpt.outcome import Called, Pending, Ran, Undone, status_of
 from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import RestgptError
 
@@ -270,7 +270,7 @@ class Threads:
         """Lock a thread and note its status before and after; the block passes its state to the given function."""
 
         def settle(standing: Standing) -> Standing:
-            self._mark(begun, _status_of(standing))
+            self._mark(begun, status_of(standing))
             if isinstance(standing, Answer):
                 self._client.earlier.read(principal, standing.apis)
             if not isinstance(standing, Pending) and not begun.is_over:
@@ -330,13 +330,6 @@ class _Book:
         wanted = {"digest": digest, "is_over": False}
         items = self._store.search(_namespace(principal), filter=wanted, limit=1)
         return _entry(items[0]) if items else None
-
-
-def _status_of(standing: Standing) -> Status:
-    """Return the status of a thread in the list of the command line."""
-    if isinstance(standing, Pending):
-        return "paused"
-    return "done" if standing.ok else "failed"
 
 
 def _new_thread(kind: str) -> str:

@@ -7,14 +7,16 @@ Movie = {id: int, title, release_date: date}
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.shape import Shape
-from restgpt.specs.docs.signature import signature, type_text
+from restgpt.specs.docs.signature import CONDITIONS, NO_TYPES, Types, signature, type_text
 from restgpt.specs.docs.words.focus import Relevance, focus_of
+from restgpt.specs.docs.words.keyword import body_shape, keywords
 from restgpt.specs.docs.words.sentences import sentences
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
@@ -74,7 +76,11 @@ def interface(
     """
     shared = _shared(operations)
     types = _names(shared)
-    definitions = _definitions(shared, types, int(budget * TOKEN * TYPES_SHARE), focus)
+    share = budget * TOKEN // max(1, len(operations))
+    definitions = [
+        *_definitions(shared, types, int(budget * TOKEN * TYPES_SHARE), share, focus),
+        *_conditions(operations),
+    ]
     ruled = _ruled(operations, int(budget * TOKEN * RULES_SHARE))
     room = budget * TOKEN - sum(len(line) + 1 for line in definitions) - sum(ruled.values())
 
@@ -83,7 +89,7 @@ def interface(
     known_of = {id(operation): (learned.seen(operation), learned.noted(operation)) for operation in operations}
 
     def written(operation: Operation, tokens: int) -> str:
-        known = types.get(id(operation.document), {})
+        known = types.get(id(operation.document), NO_TYPES)
         name, (shape, note) = name_of(operation), known_of[id(operation)]
         relevance = found[operation.document]
         rules = ruled[id(operation)]
@@ -130,24 +136,82 @@ def _signatures(
     return lines
 
 
-Shared = dict[tuple[int, str], Shape]
-Names = dict[int, dict[str, str]]
+@dataclass(slots=True)
+class _Use:
+    """A named schema as it is in answers and in bodies, where anything contains it, and how many functions do."""
+
+    answered: Shape | None = None
+    sent: Shape | None = None
+    users: int = 0
+
+    @property
+    def shape(self) -> Shape:
+        """The schema to write: as a body has it, which tells what is required."""
+        found = self.sent or self.answered
+        assert found is not None
+        return found
+
+
+Shared = dict[tuple[int, str], _Use]
+Naming = dict[int, Types]
+"""The names of the shared schemas of each document, by its identity."""
 
 
 def _shared(operations: Sequence[Operation]) -> Shared:
-    """Return the named schemas that several results contain, by document and reference, the most used first."""
-    users: Counter[tuple[int, str]] = Counter()
+    """Return the named schemas that several functions contain, by document and reference, the most used first.
+
+    One that differs between answers and bodies, because fields are read-only, is shared by answers only.
+    """
     found: Shared = {}
     for operation in operations:
-        response = operation.response()
-        media = response.preferred if response is not None else None
-        if media is None or "json" not in media.media_type.lower():
-            continue
+        mine: set[tuple[int, str]] = set()
         with within(STEPS_MOST, operation.document.allowance):
-            mine = dict(_named(Shape(operation.document, media.schema), DEEPEST, {}))
-        users.update((id(operation.document), reference) for reference in mine)
-        found.update({(id(operation.document), reference): shape for reference, shape in mine.items()})
-    return {key: found[key] for key, count in users.most_common() if count >= USERS_LEAST}
+            for shape, is_sent in _values(operation):
+                for reference, inner in _named(shape, DEEPEST, {}):
+                    key = (id(operation.document), reference)
+                    use = found.setdefault(key, _Use())
+                    if is_sent:
+                        use.sent = use.sent or inner
+                    else:
+                        use.answered = use.answered or inner
+                    mine.add(key)
+        for key in mine:
+            found[key].users += 1
+    order = sorted(found, key=lambda key: -found[key].users)
+    shared = {key: found[key] for key in order if found[key].users >= USERS_LEAST}
+    with within(STEPS_MOST):
+        for use in shared.values():
+            if (
+                use.answered is not None
+                and use.sent is not None
+                and not _is_same(use.answered, use.sent, DEEPEST, set())
+            ):
+                use.sent = None
+    return shared
+
+
+def _values(operation: Operation) -> Iterator[tuple[Shape, bool]]:
+    """Yield the answer of an operation and its body, and whether it is the body."""
+    response = operation.response()
+    media = response.preferred if response is not None else None
+    if media is not None and "json" in media.media_type.lower():
+        yield Shape(operation.document, media.schema), False
+    body = body_shape(operation)
+    if body is not None:
+        yield body, True
+
+
+def _is_same(one: Shape, other: Shape, depth: int, compared: set[str]) -> bool:
+    """Tell whether two values have the same fields, to a depth; the schemas in `compared` are not compared again."""
+    while one.items is not None and other.items is not None:
+        one, other = one.items, other.items
+    if depth == 0 or one.reference in compared:
+        return True
+    if one.reference:
+        compared.add(one.reference)
+    return one.fields.keys() == other.fields.keys() and all(
+        _is_same(one.fields[name], other.fields[name], depth - 1, compared) for name in islice(one.fields, FIELDS_MOST)
+    )
 
 
 def _named(shape: Shape, depth: int, searched: dict[str, int]) -> Iterator[tuple[str, Shape]]:
@@ -166,29 +230,47 @@ def _named(shape: Shape, depth: int, searched: dict[str, int]) -> Iterator[tuple
         yield from _named(field, depth - 1, searched)
 
 
-def _names(shared: Shared) -> Names:
+def _names(shared: Shared) -> Naming:
     """Return a unique Python name for each shared schema, by document."""
-    names: Names = {}
+    found: Naming = {}
     taken: set[str] = set()
-    for document, reference in shared:
+    for (document, reference), use in shared.items():
         stem = _UNNAMED.sub("_", reference.rstrip("/").rsplit("/", 1)[-1]).strip("_") or "Type"
         stem = f"T{stem}" if stem[0].isdigit() else stem[0].upper() + stem[1:]
         name, number = stem, 2
         while name in taken:
             name, number = f"{stem}{number}", number + 1
         taken.add(name)
-        names.setdefault(document, {})[reference] = name
-    return names
+        answered, sent = found.get(document, NO_TYPES)
+        found[document] = Types({**answered, reference: name}, {**sent, reference: name} if use.sent else sent)
+    return found
 
 
-def _definitions(shared: Shared, types: Names, room: int, focus: str) -> list[str]:
-    """Write the shared types in `room` characters, the smallest first; what one type leaves goes to the next."""
+def _definitions(shared: Shared, names: Naming, room: int, share: int, focus: str) -> list[str]:
+    """Write the shared types in `room` characters, the smallest first; what one type leaves goes to the next.
+
+    One that only bodies have takes at most `share` characters for each function that has it.
+    """
     lines: dict[tuple[int, str], str] = {}
-    for key in sorted(shared, key=lambda key: len(shared[key].fields)):
+    for key in sorted(shared, key=lambda key: len(shared[key].shape.fields)):
         document, reference = key
-        name = types[document][reference]
-        each = max(TYPE_LEAST, min(TYPE_MOST, room // (len(shared) - len(lines)) - len(name) - 4))
-        text = type_text(shared[key], room=each, focus=focus, types=types[document])
+        use, mine = shared[key], names[document]
+        name = mine.answered[reference]
+        types = mine.sent if use.sent is not None else mine.answered
+        most = TYPE_MOST if use.answered is not None else min(TYPE_MOST, use.users * share)
+        each = max(TYPE_LEAST, min(most, room // (len(shared) - len(lines)) - len(name) - 4))
+        text = type_text(use.shape, room=each, focus=focus, types=types, request=use.sent is not None)
         lines[key] = f"{name} = {text.removesuffix('?')}"
         room -= len(lines[key]) + 1
     return [lines[key] for key in shared]
+
+
+def _conditions(operations: Sequence[Operation]) -> list[str]:
+    """Write what is said of the arguments for the version of a resource, once for all functions that have them."""
+    told = {
+        item.name: CONDITIONS[item.field.lower()]
+        for operation in operations
+        for item in keywords(operation)
+        if item.location == "header" and item.field.lower() in CONDITIONS
+    }
+    return [f"{name} {text}" for name, text in told.items()]

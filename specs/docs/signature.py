@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from heapq import heappop, heappush
 from itertools import count, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.notation import DEFAULT_MOST
@@ -59,6 +59,8 @@ PAGING = frozenset({"page", "offset", "limit", "cursor", "next", "skip", "start"
 LIST_DEPTH = 2
 # Words in the names of arguments that only a list in pages has.
 TURNING = frozenset({"page", "offset", "cursor"})
+# Words in the name of a page's size.
+SIZES = frozenset({"limit", "size", "per"})
 # How many changes on the same path, or below it, are searched for the values of a filter.
 SIBLINGS_MOST = 3
 # What is said of an argument for the version of a resource, by its header in lower case.
@@ -109,9 +111,19 @@ LISTS_MOST = 2
 _NULL = re.compile(r"\b([A-Za-z_]\w*)\??: null(?![\w |])", re.ASCII)
 _ALWAYS_NULL = re.compile(r"always null: ([\w?]+(?:, [\w?]+)*)(?=[},])", re.ASCII)
 
-Types = Mapping[str, str]
+Names = Mapping[str, str]
 """The names of schemas by their references."""
-NO_TYPES: Types = {}
+UNNAMED: Names = {}
+
+
+class Types(NamedTuple):
+    """The names of schemas that are written elsewhere: those that answers contain, and those that bodies contain."""
+
+    answered: Names = UNNAMED
+    sent: Names = UNNAMED
+
+
+NO_TYPES = Types()
 
 
 def signature(
@@ -132,7 +144,7 @@ def signature(
     The sentences that state a rule come first; they take at most `rules` characters, if None half of the budget.
 
     A long result keeps the fields that match the words of `focus`. `seen`, the shape of earlier answers as text, is
-    appended, and so is `noted`, what the server demanded beyond its document. `types` names the schemas, by reference,
+    appended, and so is `noted`, what the server demanded beyond its document. `types` names the schemas
     that are written elsewhere. `relevance` is that of the focus, if several signatures share it. `reads` tells whether
     the operation reads, or seems to, so that a list of it has pages.
     """
@@ -146,10 +158,14 @@ def signature(
     return text + shown
 
 
-def type_text(shape: Shape, *, room: int, focus: str = "", types: Types = NO_TYPES) -> str:
-    """Write the fields of a value of a result in about `room` characters, those of the focus first."""
+def type_text(shape: Shape, *, room: int, focus: str = "", types: Names = UNNAMED, request: bool = False) -> str:
+    """Write the fields of a value in about `room` characters, those of the focus first.
+
+    With `request`, the fields that a body must have are starred.
+    """
     with within(STEPS_MOST, shape.document.allowance):
-        return _Tree(shape, Relevance(shape.document, focus_of(focus)), types, request=False, whole=True).text(room)
+        relevance = Relevance(shape.document, focus_of(focus))
+        return _Tree(shape, relevance, types, request=request, whole=True).text(room)
 
 
 class _Writer:
@@ -181,12 +197,10 @@ class _Writer:
         left -= len(body) + 2
         result = self._result(max(RESULT_LEAST, int(left * RESULT_SHARE) if room >= ROOMY else left))
         left -= len(result)
-        conditions = [f"{item.name} {CONDITIONS[item.field.lower()]}" for item in self._keywords if _is_condition(item)]
-        conditions += [self._kept] if self._kept else []
-        left -= sum(len(text) + 1 for text in conditions)
+        left -= len(self._kept) + 1 if self._kept else 0
         told = " ".join(chosen(prose, len(ruled) + left, rules))
         left -= len(told) - len(ruled)
-        line = " ".join(part for part in (summary, told, *conditions, *self._notes(left, f"{summary} {told}")) if part)
+        line = " ".join(part for part in (summary, told, self._kept, *self._notes(left, f"{summary} {told}")) if part)
         return f"{self._name}({inside}) -> {result}" + (f"\n  {line}" if line else "") + families
 
     def _summary(self, most: int) -> str:
@@ -244,7 +258,7 @@ class _Writer:
     def _argument(self, item: Keyword, values: int) -> str:
         shape = Shape(self._operation.document, item.parameter.schema, request=True)
         has_fields = shape.has_fields
-        tree = _Tree(shape, self._relevance, NO_TYPES, request=True) if has_fields else None
+        tree = _Tree(shape, self._relevance, UNNAMED, request=True) if has_fields else None
         kind = tree.text(values) if tree else _type(shape, values)
         if kind in ("str", "[str]") and item.location == "query" and (known := self._values.get(item.field)):
             listed = "|".join(map(repr, known))
@@ -333,7 +347,9 @@ class _Writer:
             return ""
         star = "*" if self._operation.body.required else ""
         head = f"{BODY}{star}: "
-        return head + _Tree(shape, self._relevance, NO_TYPES, request=True).text(max(RESULT_LEAST, room - len(head)))
+        return head + _Tree(shape, self._relevance, self._types.sent, request=True).text(
+            max(RESULT_LEAST, room - len(head))
+        )
 
     def _pages(self) -> str:
         """Write the argument for the number of pages, if the operation reads a list in pages."""
@@ -381,7 +397,7 @@ class _Writer:
         if "json" not in kind and "*" not in kind:
             return "str" if kind.startswith("text/") or "xml" in kind else "bytes"
         shape = Shape(self._operation.document, media.schema)
-        return _Tree(shape, self._relevance, self._types, request=False).text(room)
+        return _Tree(shape, self._relevance, self._types.answered, request=False).text(room)
 
     def _notes(self, room: int, known: str) -> Iterator[str]:
         """Write the descriptions of parameters while they fit: rules first, then those of the focus."""
@@ -405,11 +421,6 @@ class _Writer:
             if len(note) < room:
                 room -= len(note) + 1
                 yield note
-
-
-def _is_condition(item: Keyword) -> bool:
-    """Tell whether an argument is a header with the version of the resource."""
-    return item.location == "header" and item.field.lower() in CONDITIONS
 
 
 @dataclass(slots=True)
@@ -445,7 +456,7 @@ class _Entry:
 class _Tree:
     """Writes the fields of one value: the most needed ones of all levels first, while they fit."""
 
-    def __init__(self, shape: Shape, relevance: Relevance, types: Types, *, request: bool, whole: bool = False) -> None:
+    def __init__(self, shape: Shape, relevance: Relevance, types: Names, *, request: bool, whole: bool = False) -> None:
         """Write a value; with `whole`, also the fields of one whose schema is among `types`."""
         self._relevance = relevance
         self._types = types
@@ -469,7 +480,7 @@ class _Tree:
         core, arrays = shape, 0
         while core.kinds == ("array",) and core.items is not None and arrays < ARRAYS_MOST:
             core, arrays = core.items, arrays + 1
-        rest = f"{'?' if shape.is_nullable else ''}{_default(shape) if self._request else ''}"
+        rest = f"{'?' if shape.is_nullable else ''}{_default(shape) + _most(shape) if self._request else ''}"
         return _Entry(name, mark, core, arrays, depth, rest, self._types.get(core.reference, ""))
 
     def _choose(self, room: int) -> int:
@@ -513,6 +524,8 @@ class _Tree:
         lists = sum(1 for entry in inner if entry.is_list)
         for entry in inner:
             rank: float = KEY if entry.mark else _rank(entry, lists)
+            if self._request and _is_size(entry):
+                rank = KEY
             if own := self._relevance.of_field(entry.name, parent.core.fields[entry.name].schema):
                 entry.score = own + INHERITED * parent.score
                 rank = min(rank, KEY) - POINT * entry.score + TOUCHED_LEVEL * parent.depth
@@ -558,6 +571,11 @@ def _has_list(shape: Shape, depth: int = LIST_DEPTH) -> bool:
         return True
     inner = islice(shape.fields.values(), REACHED_MOST) if depth > 0 and "object" in shape.kinds else ()
     return any(_has_list(field, depth - 1) for field in inner)
+
+
+def _is_size(entry: _Entry) -> bool:
+    """Tell whether a field of a body is the size of a page, which has the list come in fewer requests."""
+    return entry.depth == 1 and "integer" in entry.core.kinds and not SIZES.isdisjoint(words(entry.name))
 
 
 def _rank(entry: _Entry, lists: int) -> int:

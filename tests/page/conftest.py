@@ -15,7 +15,7 @@ from playwright.sync_api import Browser
 from uiserver import admitted, running_ui
 
 from restgpt.specs.bundled import bundled_document
-from restgpt.tools.settings import SERVER_HOSTS, SERVER_TOKEN
+from restgpt.tools.settings.servers import SERVER_HOSTS, SERVER_TOKEN
 from restgpt.worlds import CREDENTIAL, open_world
 from restgpt.worlds.server import serve
 

@@ -13,7 +13,10 @@ import pytest
 from restgpt.specs import load_api
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.model.role import ROLES
-from restgpt.tools.settings import ApiEntry, Secret, Settings, auth_variable, load_apis, load_dotenv
+from restgpt.tools.settings import ApiEntry, Secret, Settings
+from restgpt.tools.settings.apis_file import load_apis
+from restgpt.tools.settings.dotenv import load_dotenv
+from restgpt.tools.settings.variables import auth_variable
 
 OPERATIONS = {
     "openapi": "3.1.0",
@@ -207,9 +210,24 @@ def test_what_is_wrong_is_named_by_place(tmp_path: Path, text: str, place: str) 
         load_apis(write(tmp_path, text), {})
 
 
-def test_no_value_of_apis_yaml_is_in_a_complaint(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "given",
+    [
+        "auth: {k: [hush-hush]}",
+        "auth: hush-hush",
+        "headers: [hush-hush]",
+        "base_url: hush-hush",
+        "policy: [{decision: hush-hush}]",
+        "policy: [hush-hush]",
+        "effects: [{effect: [hush-hush], id: b}]",
+        "allow_private: hush-hush",
+        "requests_per_second: hush-hush",
+        "notes: {hush-hush: b}",
+    ],
+)
+def test_no_value_of_apis_yaml_is_in_a_complaint(tmp_path: Path, given: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        load_apis(write(tmp_path, "a: {spec: x, auth: {k: [hush-hush]}}"), {})
+        load_apis(write(tmp_path, f"a: {{spec: x, {given}}}"), {})
     assert "hush" not in str(caught.value)
 
 
@@ -263,7 +281,7 @@ def test_recipes_lie_beside_the_apis_in_use_unless_their_folder_is_named(
 def test_the_example_file_lists_every_variable_that_is_read() -> None:
     root = Path(__file__).parents[2]
     listed = set(re.findall(r"^#?([A-Z][A-Z0-9_]+)=", (root / ".env.example").read_text(), re.MULTILINE))
-    source = (root / "tools" / "settings.py").read_text()
+    source = "".join(path.read_text() for path in (root / "tools" / "settings").glob("*.py"))
     read = set(re.findall(r'"((?:RESTGPT|OPENAI)_[A-Z_]*[A-Z])"', source))
     assert read <= listed
     assert {f"RESTGPT_MODEL_{role.upper()}" for role in ROLES} <= listed

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from restgpt.tools.errors import SettingsError
-from restgpt.tools.settings import CONCURRENCY, concurrency_from_env
+from restgpt.tools.settings.variables import CONCURRENCY, concurrency_from_env
 from restgpt.tools.thread_pool import ThreadPool, caller_is_cancelled
 
 WORD: ContextVar[str] = ContextVar("word", default="none")

@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
 
 from restgpt.tools.redaction import Redactor
-from restgpt.tools.settings import captures_content
+from restgpt.tools.settings.variables import captures_content
 from restgpt.tools.tracing.span import Span
 
 Arguments = ParamSpec("Arguments")

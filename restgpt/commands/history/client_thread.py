@@ -1,5 +1,6 @@
 """A thread without a model, such as a call of an MCP client: finished after a kill, decided, and reported."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
@@ -7,13 +8,40 @@ import typer
 from restgpt.commands.failure import Exit, UsageError
 from restgpt.commands.screen.review import Verdict
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.outcome import Called, Pending
+from restgpt.outcome import Called, Pending, status_of
 from restgpt.tools.quotation import visible_json
 
 if TYPE_CHECKING:
+    from restgpt.client import Client
     from restgpt.commands.history.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
+    from restgpt.nodes.run.resources import Resources
     from restgpt.tools.settings import Settings
+
+
+def resources_of(record: "ThreadRecord", settings: "Settings", persistence: "Persistence") -> "Resources":
+    """Return the APIs and settings of a thread; raises `UsageError`, `SpecError`."""
+    from restgpt.nodes.run.context import Context
+    from restgpt.nodes.run.resources import Resources
+    from restgpt.tools.run_settings import checked_settings
+
+    context = checked_settings(Context, record.context)
+    return Resources(record.sources.load(settings), defaults=context, settings=settings, store=persistence.store)
+
+
+def client_of(record: "ThreadRecord", settings: "Settings", persistence: "Persistence") -> "Client":
+    """Return a client over the APIs of a thread, for its calls without a model; raises as `resources_of`."""
+    from restgpt.client import Client
+
+    resources = resources_of(record, settings, persistence)
+    return Client(resources=resources, checkpointer=persistence.checkpointer, store=persistence.store)
+
+
+def decided(client: "Client", standing: Any, answers: Callable[[Pending], dict[str, Any] | None]) -> Any:
+    """Decide question after question by `answers`, until none is left or it returns None; return what stands then."""
+    while isinstance(standing, Pending) and (given := answers(standing)) is not None:
+        standing = client.decide(standing, given[standing.id]["decisions"])
+    return standing
 
 
 class ClientThread:
@@ -22,22 +50,12 @@ class ClientThread:
     def __init__(
         self, terminal: Terminal, record: "ThreadRecord", settings: "Settings", persistence: "Persistence"
     ) -> None:
-        from restgpt.client import Client
         from restgpt.commands.history.thread import Threads
-        from restgpt.nodes.run.context import Context
-        from restgpt.nodes.run.resources import Resources
-        from restgpt.tools.run_settings import checked_settings
 
         self._terminal = terminal
         self._record = record
         self._threads = Threads(persistence.store)
-        resources = Resources(
-            record.sources.load(settings),
-            defaults=checked_settings(Context, record.context),
-            settings=settings,
-            store=persistence.store,
-        )
-        self._client = Client(resources=resources, checkpointer=persistence.checkpointer, store=persistence.store)
+        self._client = client_of(record, settings, persistence)
 
     def resume(self, verdict: Verdict) -> NoReturn:
         """Finish the thread, decide what waits, and end the command; raises `UsageError` if nothing can be resumed."""
@@ -55,26 +73,25 @@ class ClientThread:
             ) from None
         if is_decided and not isinstance(standing, Pending):
             raise UsageError(f"No request waits for a decision in thread {thread}.")
-        while isinstance(standing, Pending):
-            answers = verdict.answers([standing]) if is_decided else decide_here(self._terminal, [standing])
-            if answers is None:
-                break
-            standing = self._client.decide(standing, answers[standing.id]["decisions"])
-            # The options decide the first question only, not a later one, such as about a changed target.
-            is_decided = False
-        self._report(standing)
+        # The options decide the first question only, not a later one, such as about a changed target.
+        verdicts = iter([verdict] if is_decided else [])
+
+        def answers(pending: Pending) -> dict[str, Any] | None:
+            given = next(verdicts, None)
+            return given.answers([pending]) if given else decide_here(self._terminal, [pending])
+
+        self._report(decided(self._client, standing, answers))
 
     def _report(self, standing: Any) -> NoReturn:
         """Note the state of the thread, print it, and end the command."""
         from restgpt.commands.run import waiting_text
 
         thread = self._record.thread
+        self._threads.mark(self._record, status_of(standing))
         if isinstance(standing, Pending):
-            self._threads.mark(self._record, "paused")
             self._terminal.document({"thread": thread, "status": "paused", "pending": [standing.to_dict()]})
             self._terminal.say(waiting_text(thread, [standing]))
             raise typer.Exit(Exit.PAUSED)
-        self._threads.mark(self._record, "done" if standing.ok else "failed")
         if isinstance(standing, Called):
             self._report_call(standing)
         else:

@@ -1,6 +1,7 @@
 """`restgpt undo`: reverse the changes of a thread, newest first, if the OpenAPI document has an operation for that."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -55,23 +56,17 @@ class _Undoing:
         persistence: "Persistence",
         steps: int | None,
     ) -> None:
-        from restgpt.client import Client
-        from restgpt.nodes.run.context import Context
-        from restgpt.nodes.run.resources import Resources
-        from restgpt.tools.run_settings import checked_settings
+        from restgpt.commands.history.client_thread import client_of
 
         self._terminal = terminal
         self._steps = steps
         self._thread = record.thread
-        context = checked_settings(Context, dict(record.context))
-        resources = Resources(record.sources.load(settings), settings=settings, defaults=context)
-        self._client: Client = Client(
-            resources=resources, checkpointer=persistence.checkpointer, store=persistence.store
-        )
+        self._client = client_of(record, settings, persistence)
 
     def run(self, *, yes: bool) -> None:
         """Resume an interrupted undo, or start one; ends the command with its exit code."""
         from restgpt.calling.undo.reversal import undo_thread
+        from restgpt.commands.history.client_thread import decided
         from restgpt.outcome import Pending
 
         found: list[Reversal] = []
@@ -81,12 +76,10 @@ class _Undoing:
                 self._nothing(found)
             for line in _left_lines(found):
                 self._terminal.say(line)
-        outcome = self._client.undo(self._thread, steps=self._steps)
-        while isinstance(outcome, Pending):
-            answers = self._decide(outcome, yes=yes)
-            if answers is None:
-                self._wait(outcome)
-            outcome = self._client.decide(outcome, answers[outcome.id]["decisions"])
+        begun = self._client.undo(self._thread, steps=self._steps)
+        outcome = decided(self._client, begun, partial(self._decide, yes=yes))
+        if isinstance(outcome, Pending):
+            self._wait(outcome)
         self._report(found, [call.record for call in outcome.calls])
 
     def _decide(self, pending: "Pending", *, yes: bool) -> dict[str, Any] | None:

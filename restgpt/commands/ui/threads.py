@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from threading import RLock
 from typing import Any
@@ -20,6 +20,7 @@ from restgpt.client import Client, OutdatedDecisionError
 from restgpt.commands.agent import Agent
 from restgpt.commands.ask import numbered, record_of_turn
 from restgpt.commands.failure import UsageError, expected_errors, refuse_bytes
+from restgpt.commands.history.client_thread import resources_of
 from restgpt.commands.history.delete import left_alone, remove
 from restgpt.commands.history.resume import is_over, open_agent, rest_of
 from restgpt.commands.history.thread import Status, ThreadRecord, Threads, checked_name
@@ -41,14 +42,12 @@ from restgpt.graph.persistence import Persistence
 from restgpt.graph.program import ended
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.graph.undo import told
-from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.recipe_run import filled
-from restgpt.outcome import Pending
+from restgpt.outcome import Pending, status_of
 from restgpt.recipes.recipe import Recipe
 from restgpt.server.kept import UnreadableThreadError
 from restgpt.specs import Operation
-from restgpt.tools.run_settings import checked_settings
 from restgpt.tools.settings import Settings
 
 AGENT, UNDO = "restgpt", "undo"
@@ -231,12 +230,8 @@ class PageThreads:
         return self._resources(self._records.get(undone_by(thread) or thread))
 
     def _resources(self, record: ThreadRecord) -> Resources:
-        def load() -> Resources:
-            context = checked_settings(Context, dict(record.context))
-            apis = record.sources.load(self._settings)
-            return Resources(apis, defaults=context, settings=self._settings, store=self._kept.store)
-
-        found: Resources = self._kept_open("resources", record, load)
+        made = partial(resources_of, record, self._settings, self._kept)
+        found: Resources = self._kept_open("resources", record, made)
         return found
 
     def lookup(self, operation: str) -> Operation | None:
@@ -390,7 +385,7 @@ class PageThreads:
         def parts() -> Iterator[Part]:
             with self._noting(record) as note:
                 standing = self._decided(client, record.thread, answers)
-                note("paused" if isinstance(standing, Pending) else "done" if standing.ok else "failed")
+                note(status_of(standing))
                 yield "values", {}
 
         return parts()
@@ -414,7 +409,10 @@ class PageThreads:
         standing = client.standing(thread)
         if answers is None or not isinstance(standing, Pending):
             return standing
-        return client.decide(standing, answers[standing.id]["decisions"])
+        given = answers.get(standing.id)
+        if not isinstance(given, Mapping) or not isinstance(given.get("decisions"), list):
+            raise OutdatedDecisionError(thread)
+        return client.decide(standing, given["decisions"])
 
     def _begun(self, record: ThreadRecord) -> ThreadRecord:
         self._made.pop(record.thread, None)

@@ -47,6 +47,72 @@ components:
 """
 
 
+BODIES = """
+openapi: 3.1.0
+info: {title: Zones, version: '1'}
+servers: [{url: http://localhost}]
+paths:
+  /zones:
+    post:
+      operationId: create_zone
+      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Zone'}}}}
+      responses: {'200': {description: ok, content: {application/json: {schema: {$ref: '#/components/schemas/Zone'}}}}}
+    put:
+      operationId: import_zones
+      requestBody:
+        content: {application/json: {schema: {type: array, items: {$ref: '#/components/schemas/Zone'}}}}
+      responses: {'204': {description: done}}
+  /keys:
+    post:
+      operationId: create_key
+      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Key'}}}}
+      responses: {'200': {description: ok, content: {application/json: {schema: {$ref: '#/components/schemas/Key'}}}}}
+    get:
+      operationId: get_key
+      responses: {'200': {description: ok, content: {application/json: {schema: {$ref: '#/components/schemas/Key'}}}}}
+  /searches:
+    post:
+      operationId: search
+      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Search'}}}}
+      responses: {'204': {description: done}}
+components:
+  schemas:
+    Zone:
+      type: object
+      required: [name]
+      properties: {name: {type: string}, ttl: {type: integer, default: 60, maximum: 900}, kind: {type: string}}
+    Key:
+      type: object
+      properties: {id: {type: string, readOnly: true}, title: {type: string}, bits: {type: integer}}
+    Search:
+      type: object
+      properties:
+        tone_of_the_answer: {type: string}
+        shade_of_the_answer: {type: string}
+        limit: {type: integer, maximum: 1000}
+"""
+
+
+def bodies(budget: int = 400) -> list[str]:
+    api = load_api(BODIES)
+    return interface(list(api.operations), lambda operation: operation.name, budget=budget).splitlines()
+
+
+def test_a_body_has_the_type_that_answers_have_with_what_it_must_have_starred() -> None:
+    assert bodies()[:2] == ["create_zone(body*: Zone) -> Zone", "import_zones(body: [Zone]) -> None"]
+    assert "Zone = {name*: str, ttl: int = 60 ≤900, kind: str}" in bodies()
+
+
+def test_a_body_without_the_fields_that_only_answers_have_is_written_in_place() -> None:
+    assert bodies()[2:4] == ["create_key(body*: {title: str, bits: int}) -> Key", "get_key() -> Key"]
+    assert "Key = {id, title, bits: int}" in bodies()
+
+
+def test_the_size_of_a_page_is_among_the_first_fields_of_a_body() -> None:
+    [search] = [line for line in bodies(budget=120) if line.startswith("search")]
+    assert search.startswith("search(body*: {limit: int ≤1000, ")
+
+
 def written(budget: int = 400, seen: str = "") -> str:
     catalogue = Catalogue([load_api(SHARED)])
     return interface(

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from restgpt.bench.retrieval.rules import BUNDLED, report
+from restgpt.bench.retrieval.rules import BUNDLED, SEPARATOR, report, texts
 from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.documentation import documentation
+from restgpt.specs.docs.interface import interface
 from restgpt.specs.docs.signature import signature
 from restgpt.specs.docs.words.sentences import beyond, chosen, is_rule, sentences
 
@@ -121,6 +122,20 @@ def test_no_operation_of_a_bundled_document_loses_a_rule(name: str) -> None:
     assert found.missing == []
 
 
+def test_the_text_of_an_operation_may_name_another_one() -> None:
+    """A removal names the function that only ends the thing; its text is still its own."""
+    by_id = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+    answers = {"204": {"description": "done"}}
+    paths = {
+        "/orders/{id}": {"parameters": [by_id], "delete": {"operationId": "withdraw", "responses": answers}},
+        "/orders/{id}/cancel": {"parameters": [by_id], "post": {"operationId": "end", "responses": answers}},
+    }
+    api = load_api({"openapi": "3.0.0", "info": {"title": "Orders", "version": "1"}, "paths": paths})
+    found = {operation.name: text for operation, text in texts(api.operations)}
+    assert "end only ends it" in found["withdraw"].replace(SEPARATOR, "")
+    assert "only ends it" not in found["end"]
+
+
 VERSIONED: dict[str, Any] = {
     "openapi": "3.0.0",
     "info": {"title": "Jobs", "version": "1"},
@@ -176,6 +191,9 @@ def test_a_field_seen_only_as_null_has_the_type_that_a_change_tells() -> None:
     assert "always null: priority (else int), other}" in text
 
 
-def test_an_operation_that_takes_a_version_says_where_it_comes_from() -> None:
-    text = signature(load_api(VERSIONED).operation("change_job"), "change_job", budget=100)
-    assert "If_Match is not sent by itself: pass headers(answer)['etag']" in text
+def test_functions_that_take_a_version_say_once_where_it_comes_from() -> None:
+    api = load_api(VERSIONED)
+    change = api.operation("change_job")
+    text = interface([change, change], lambda operation: operation.name, budget=200)
+    assert text.count("If_Match is not sent by itself: pass headers(answer)['etag']") == 1
+    assert "is not sent by itself" not in interface([api.operation("list_jobs")], lambda item: item.name, budget=200)

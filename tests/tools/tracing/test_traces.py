@@ -16,7 +16,7 @@ from restgpt.graph.build import build_graph
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.tools.redaction import Redactor
 from restgpt.tools.served_graph import ServedGraph
-from restgpt.tools.settings import CAPTURE, captures_content
+from restgpt.tools.settings.variables import CAPTURE, captures_content
 from restgpt.tools.telemetry import observed
 from restgpt.tools.tracing.content import set_content
 from restgpt.tools.tracing.span import NO_SPAN, span

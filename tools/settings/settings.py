@@ -1,0 +1,211 @@
+"""All settings of the user together."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+
+from restgpt.specs.api import Api, load_api, slug
+from restgpt.specs.reading.download import public_url
+from restgpt.tools.errors import SettingsError
+from restgpt.tools.model.role import ROLES
+from restgpt.tools.settings.apis_file import load_apis
+from restgpt.tools.settings.dotenv import read_dotenv
+from restgpt.tools.settings.entry import ApiEntry
+from restgpt.tools.settings.secret import Secret
+from restgpt.tools.settings.servers import ServerAccess
+from restgpt.tools.settings.variables import AUTH_PREFIX, auth_variable, bearer_tokens
+
+APIS_FILE = "apis.yaml"
+RECIPES_FOLDER = "recipes"
+"""The folder of the recipes, beside the `apis.yaml` in use, unless `RESTGPT_RECIPES` is set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings from outside the program; each entry point builds them once by `from_env`.
+
+    `beside` holds the documents in use that are no entries of `apis.yaml`, by identity and base URL. `recipes` is the
+    folder of the recipes, which may not exist. `mcp_key` seals the handles of MCP servers, which make a key of their
+    own without it; `mcp_tokens` are the bearer tokens of their clients, by subject. `server` says who else may talk to
+    servers.
+    """
+
+    model: str | None = None
+    models: Mapping[str, str] = field(default_factory=dict)
+    has_openai_api_key: bool = False
+    openai_base_url: str | None = None
+    data: Path | None = None
+    home: Path = field(default_factory=lambda: Path.home() / ".restgpt")
+    database_url: Secret | None = None
+    embeddings: str | None = None
+    auth: Mapping[str, Secret] = field(default_factory=dict)
+    apis: Mapping[str, ApiEntry] = field(default_factory=dict)
+    beside: frozenset[tuple[str, str | None]] = frozenset()
+    ca_bundle: str | None = None
+    recipes: Path = Path(RECIPES_FOLDER)
+    mcp_key: Secret | None = None
+    mcp_tokens: Mapping[str, Secret] = field(default_factory=dict)
+    server: ServerAccess = field(default_factory=ServerAccess)
+
+    @classmethod
+    def from_env(
+        cls, environ: Mapping[str, str] | None = None, *, dotenv: Path | None = None, apis: Path | None = None
+    ) -> "Settings":
+        """Read settings from `environ` (default: the process's), a `.env` file below it, and `apis.yaml`.
+
+        `apis` defaults to the file in `RESTGPT_APIS`, else `apis.yaml` in the working directory, else in the home
+        folder. Raises SettingsError.
+        """
+        values = {**read_dotenv(dotenv), **(os.environ if environ is None else environ)}
+        values = {name: value for name, value in values.items() if value != ""}
+        home = Path(values.get("RESTGPT_HOME") or Path.home() / ".restgpt").expanduser()
+        data, database = values.get("RESTGPT_DATA"), values.get("RESTGPT_DATABASE_URL")
+        recipes, named = values.get("RESTGPT_RECIPES"), values.get("RESTGPT_APIS")
+        file = _apis_file(apis or (Path(named).expanduser() if named else None), home)
+        return cls(
+            model=values.get("RESTGPT_MODEL"),
+            models={role: values[name] for role in ROLES if (name := f"RESTGPT_MODEL_{role.upper()}") in values},
+            has_openai_api_key="OPENAI_API_KEY" in values,
+            openai_base_url=values.get("OPENAI_BASE_URL"),
+            data=Path(data).expanduser() if data else None,
+            home=home,
+            database_url=Secret(database) if database else None,
+            embeddings=values.get("RESTGPT_EMBEDDINGS"),
+            auth={
+                name.removeprefix(AUTH_PREFIX).upper(): Secret(value)
+                for name, value in values.items()
+                if name.upper().startswith(AUTH_PREFIX)
+            },
+            apis=load_apis(file, values),
+            ca_bundle=values.get("REQUESTS_CA_BUNDLE") or values.get("SSL_CERT_FILE"),
+            recipes=Path(recipes).expanduser() if recipes else (file.parent if file else Path()) / RECIPES_FOLDER,
+            mcp_key=Secret(values["RESTGPT_MCP_KEY"]) if "RESTGPT_MCP_KEY" in values else None,
+            mcp_tokens=bearer_tokens(values.get("RESTGPT_MCP_TOKEN", "")),
+            server=ServerAccess.from_env(values),
+        )
+
+    def load(self, name: str, *, base_url: str | None = None) -> Api:
+        """Load the API of an entry; raises SettingsError if there is no such entry, and SpecError."""
+        entry = self._named(name)
+        return load_api(
+            entry.spec,
+            base_url=base_url or entry.base_url,
+            auth=entry.credentials(),
+            name=entry.name,
+            notes=entry.notes,
+            entry=entry.name,
+            cache=self.home / "index",
+        )
+
+    def entry(self, api: Api) -> ApiEntry | None:
+        """The entry that an API was loaded from; raises SettingsError if `apis.yaml` has no such entry."""
+        return None if api.entry is None else self._named(api.entry)
+
+    def _named(self, name: str) -> ApiEntry:
+        """The entry of a name; names are compared as slugs, as the file may not have two names with the same slug."""
+        for known, entry in self.apis.items():
+            if slug(known) == slug(name):
+                return entry
+        listed = f"Its entries are: {', '.join(self.apis)}." if self.apis else "It is missing or empty."
+        raise SettingsError(f"apis.yaml has no entry {name!r}. {listed} Correct the name, or add the entry.")
+
+    def rules(self, api: Api) -> tuple[ApiEntry, ...]:
+        """The entries whose rules hold for an API.
+
+        An API without an entry, whose document may have any title, gets the rules of each entry with its name or its
+        source as far as they tighten.
+        """
+        if (own := self.entry(api)) is not None:
+            return (own,)
+        return tuple(
+            entry.tightened()
+            for name, entry in self.apis.items()
+            if slug(name) == api.name or _location(entry.spec) in (api.identity, api.source)
+        )
+
+    def beside_apis(self, apis: Iterable[Api]) -> "Settings":
+        """The same settings for the use of these APIs, so that no credential of the environment is for two of them."""
+        return replace(self, beside=self.beside | {_place(api) for api in apis if api.entry is None})
+
+    def has_several(self, api: Api) -> bool:
+        """Whether `api` is one of several APIs in use, the entries of `apis.yaml` included.
+
+        A single document beside a single entry is the same API if it was read from the same file, unless only the entry
+        has a base URL: then the servers of the document are others.
+        """
+        others = self.beside if api.entry is not None else self.beside | {_place(api)}
+        if len(self.apis) == len(others) == 1:
+            (entry,), ((identity, base_url),) = self.apis.values(), others
+            is_same = identity == _location(entry.spec) and (base_url is not None or entry.base_url is None)
+            return not is_same
+        return len(self.apis) + len(others) > 1
+
+    def model_for(self, role: str) -> str | None:
+        """The model of a role: `RESTGPT_MODEL_<ROLE>`, else `RESTGPT_MODEL`."""
+        return self.models.get(role) or self.model
+
+    def auth_variables(self, scheme: str, api: Api) -> tuple[str, ...]:
+        """The environment variables that may hold an API's credential of a security scheme, the nearest first.
+
+        The variable of an entry has its name, which a document cannot choose. A variable without the name of an API is
+        for a single API only. There may be no variable: RESTGPT_AUTH_A_B_KEY is for the entry a-b, whatever a document
+        of the entry a calls its schemes.
+        """
+        own: tuple[str, ...] = ()
+        if (entry := self.entry(api)) is not None:
+            variable = auth_variable(f"{entry.name}_{scheme}")
+            own = (variable,) if self._owner(variable) is entry else ()
+        return own if self.has_several(api) else (*own, auth_variable(scheme))
+
+    def _owner(self, variable: str) -> ApiEntry | None:
+        """The entry with the longest name that a variable begins with."""
+        fitting = [entry for entry in self.apis.values() if variable.startswith(f"{auth_variable(entry.name)}_")]
+        return max(fitting, key=lambda entry: len(entry.name), default=None)
+
+    def credential(self, scheme: str, api: Api) -> Secret | None:
+        """An API's credential of a security scheme from the environment."""
+        return next((secret for name in self.auth_variables(scheme, api) if (secret := self.variable(name))), None)
+
+    def variable(self, name: str) -> Secret | None:
+        """The value of an environment variable of a credential."""
+        return self.auth.get(name.removeprefix(AUTH_PREFIX))
+
+    def secrets(self) -> list[str]:
+        """All configured secrets, for redaction."""
+        found = list(self.auth.values())
+        for entry in self.apis.values():
+            found += entry.secrets()
+        if self.database_url is not None:
+            found.append(self.database_url)
+        if self.server.token is not None:
+            found.append(self.server.token)
+        return [secret.reveal() for secret in found]
+
+
+def _location(spec: str) -> str:
+    """The location of a document, as `Api.location` holds it; empty if the URL cannot be read."""
+    if not spec.lower().startswith(("http://", "https://")):
+        return _file_location(spec, os.getcwd())
+    try:
+        return public_url(spec)
+    except ValueError:
+        return ""
+
+
+@lru_cache(maxsize=256)
+def _file_location(spec: str, folder: str) -> str:
+    return (Path(folder) / Path(spec).expanduser()).resolve().as_uri()
+
+
+def _place(api: Api) -> tuple[str, str | None]:
+    return api.identity, api.base_url
+
+
+def _apis_file(given: Path | None, home: Path) -> Path | None:
+    if given is not None:
+        if not given.is_file():
+            raise SettingsError(f"{given} is not a file; give the path of an apis.yaml")
+        return given
+    return next((path for path in (Path(APIS_FILE), home / APIS_FILE) if path.is_file()), None)
