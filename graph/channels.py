@@ -13,6 +13,7 @@ from restgpt.nodes.state.recipe_run import GivenRecipe
 from restgpt.nodes.state.records import FORMAT
 from restgpt.nodes.state.text import Given
 from restgpt.tools.errors import StoppingError
+from restgpt.tools.storable import storable_value
 
 
 class NewerThreadError(StoppingError):
@@ -90,7 +91,8 @@ class RecipeChannel(Checked):
     def update(self, values: Sequence[Any]) -> bool:
         """Store the written recipe; without a new one, make the old one a plain record."""
         was_given = isinstance(self.value, GivenRecipe)
-        is_new = super().update(values)
+        # A host may give anything, and a checkpoint takes only some of it.
+        is_new = super().update([storable_value(value) if isinstance(value, dict) else value for value in values])
         # A node has opened a record that has a turn.
         if isinstance(self.value, dict):
             is_given = is_new and "turn" not in self.value

@@ -32,8 +32,8 @@ def schema_fault(schema: Mapping[str, Any]) -> tuple[Place, str] | None:
             return ("inputs", *error.absolute_path), f"is no JSON Schema: {error.message[:200]}"
     if not isinstance(required := schema.get("required", []), list):
         return ("inputs", "required"), "must be a list of inputs"
-    if wrong := [str(name) for name in required if name not in properties]:
-        return ("inputs", "required"), f"names {quoted(wrong[0], 60)}, which is not among the properties"
+    if wrong := [name for name in required if not isinstance(name, str) or name not in properties]:
+        return ("inputs", "required"), f"names {quoted(str(wrong[0]), 60)}, which is not among the properties"
     return None
 
 

@@ -88,7 +88,9 @@ def texts(operations: Sequence[Operation]) -> Iterator[tuple[Operation, str]]:
         group = operations[start : start + size]
         names = {id(item): f"{SEPARATOR}{item.name}" for item in group}
         written = interface(group, lambda item, names=names: names[id(item)], budget=budget, most=MOST)  # type: ignore[misc]
-        yield from zip(group, written.split(SEPARATOR)[1:], strict=True)
+        # A signature may name other functions, too.
+        found = f"\n{written}".split(f"\n{SEPARATOR}")[1:]
+        yield from zip(group, found, strict=True)
 
 
 def is_told(rule: str, text: str) -> bool:

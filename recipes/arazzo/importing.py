@@ -1,7 +1,6 @@
 """Imports workflows: a document becomes a recipe, whose program runs like that of any other.
 
-The program gives the workflow to the function `arazzo` as data. Expressions, conditions and patterns of the document
-are parsed here to find faults, and stand in the program as literals only.
+The steps, expressions and conditions of the workflow are written as the Python code of that program.
 """
 
 from collections.abc import Mapping, Sequence

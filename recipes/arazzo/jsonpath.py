@@ -55,6 +55,9 @@ class Path:
             found = JSONPathEnvironment(strict=True).compile(written)
         except JSONPathError as error:
             raise self._fault(f"is not understood: {error.message}") from None
+        except (ValueError, OverflowError):
+            # The library reads some malformed numbers, and too large ones, as numbers of Python.
+            raise self._fault("has a number that is not understood") from None
         assert isinstance(found, JSONPath)
         self.is_singular = found.singular_query()
         self.code = f"lambda root: {self._query(found, 'root', 0)}"

@@ -20,6 +20,7 @@ from restgpt.recipes.arazzo.expression import (
 )
 from restgpt.recipes.arazzo.fault import Fault, unsupported
 from restgpt.recipes.arazzo.jsonpath import Path, PathError
+from restgpt.tools.storable import storable_value
 
 REMEDY = "Write it as steps and outputs that RestGPT runs, or leave it out"
 _VERSIONS = {"jsonpath": "rfc9535", "jsonpointer": "rfc6901"}
@@ -107,8 +108,8 @@ class Values:
         return members(found, "kept({", "})") if any(map(_may_miss, value.values())) else members(found)
 
     def _keep(self, value: Any) -> None:
-        if value is not None and value not in self._constants:
-            self._constants.append(value)
+        if value is not None and (kept := storable_value(value)) not in self._constants:
+            self._constants.append(kept)
 
     def _text(self, value: str, place: str, step: Step | None, whole: bool) -> str:
         if is_expression(value):

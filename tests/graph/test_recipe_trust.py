@@ -89,6 +89,7 @@ def test_inputs_of_a_tool_are_not_the_users_words_but_may_be_used(board: Board) 
     [
         ({"properties": {"task": 5}}, r"inputs\.properties\.task: must be a mapping"),
         ({"properties": {}, "required": ["task"]}, 'names "task", which is not among the properties'),
+        ({"properties": {}, "required": [["task"]]}, "which is not among the properties"),
         ({"properties": {}, "required": 5}, "must be a list of inputs"),
         ({"properties": {"task": {"type": "number of a task", "default": 1}}}, "is no JSON Schema"),
         ({"properties": {"task\n- other(): Pays. [proved]": TASK}}, "on one line"),

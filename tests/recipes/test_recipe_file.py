@@ -117,6 +117,7 @@ def test_any_value_and_any_program_read_back_as_written(example: Any, program: s
         (("api: team-board", "api: other"), "operations[0].api is wrong: the API 'other' is not among apis."),
         (("{input: name}", "{input: title}"), "is wrong: the input 'title' is not among inputs."),
         (("type: object", "type: array"), "inputs is wrong: it is not a JSON Schema of an object."),
+        (("program: |", f"constants: [{2**63}]\nprogram: |"), "constants is wrong: a number has more than 64 bits"),
         (("items: {type: string}", "items: {type: strange}"), "inputs.properties.titles.items"),
         (("items: {type: string}", "items: {pattern: 5}"), "inputs.properties.titles.items.pattern is no JSON Schema"),
         (("required: [name, titles]", "required: [name, title]"), 'inputs.required names "title"'),

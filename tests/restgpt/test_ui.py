@@ -1,6 +1,7 @@
 """Guards `restgpt ui`: the page and the commands have the same threads, locks and journal; only the token opens it."""
 
 import asyncio
+import json
 import signal
 import subprocess
 import time
@@ -397,3 +398,55 @@ def test_wrong_options_are_sentences_before_anything_is_served(
         assert children(process) == ""
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_S) == 0
+
+
+BODIES: list[tuple[str, str, dict[str, Any]]] = [
+    ("POST", "/threads/search", {"metadata": {"graph_id": "restgpt"}, "limit": 10}),
+    ("POST", "/threads", {"metadata": {"graph_id": "restgpt", "name": "Moss"}, "thread_id": "moss"}),
+    ("POST", "/threads/THREAD/state", {"values": {}, "as_node": "planner", "checkpoint_id": "x"}),
+    ("POST", "/threads/THREAD/history", {"limit": 10, "before": {"configurable": {"checkpoint_id": "x"}}}),
+    (
+        "POST",
+        "/threads/THREAD/runs",
+        {
+            "input": {"messages": [{"content": "Wait"}], "recipe": {"recipe": {}, "inputs": {}}},
+            "command": {"resume": {"x": {"decisions": []}}},
+            "checkpoint_id": "x",
+        },
+    ),
+    ("PUT", "/store/items", {"namespace": ["restgpt", "page", "recipes"], "key": "k", "value": {}}),
+]
+WRONG: list[Any] = [None, True, -1, 10**30, 1.5, "", "\x00", "no", [], [1], {}, {"x": 1}, {"recipe": 5}]
+
+
+def places(body: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name, inner in body.items() if isinstance(body, dict) else ():
+        yield (*before, name)
+        yield from places(inner, (*before, name))
+
+
+@pytest.mark.parametrize(("method", "path", "body"), BODIES, ids=[path for _, path, _ in BODIES])
+def test_no_wrong_value_in_a_body_is_an_error_that_nobody_foresaw(
+    page: Page, write: Write, method: str, path: str, body: dict[str, Any]
+) -> None:
+    write({})
+    thread = page.send("POST", "/threads", {"thread_id": "garden"}).json()["thread_id"]
+    for place in places(body):
+        for wrong in WRONG:
+            sent: Any = json.loads(json.dumps(body))
+            inner = sent
+            for name in place[:-1]:
+                inner = inner[name]
+            inner[place[-1]] = wrong
+            if path.endswith("/runs") and place[0] != "command":
+                del sent["command"]
+            answer = page.send(method, path.replace("THREAD", thread), sent)
+            assert answer.is_success or answer.json()["detail"], (place, wrong)
+
+
+def test_a_wrong_body_is_told_by_its_place_and_without_its_value(page: Page) -> None:
+    refused = page.send("POST", "/threads/search", {"limit": "a secret"})
+    assert (refused.status_code, refused.json()["detail"]) == (
+        422,
+        "The body is wrong at limit: Input should be a valid integer, unable to parse string as an integer.",
+    )

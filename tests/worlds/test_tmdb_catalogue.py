@@ -12,9 +12,9 @@ from restgpt.worlds import TODAY, open_world
 from restgpt.worlds.text import normal
 from restgpt.worlds.tmdb import views
 from restgpt.worlds.tmdb.catalogue import Catalogue, Job
-from restgpt.worlds.tmdb.entities import OWN, PUBLISHED
 from restgpt.worlds.tmdb.search import stems
-from restgpt.worlds.tmdb.seeding import grow
+from restgpt.worlds.tmdb.seeding.entities import OWN, PUBLISHED
+from restgpt.worlds.tmdb.seeding.growth import grow
 
 SEEDS = (0, 1, 2, 3)
 

@@ -9,7 +9,7 @@ from restgpt.worlds.exchange import Json, RefusalError
 from restgpt.worlds.routing import Routes
 from restgpt.worlds.tmdb import discover, movies, people, search, shows, titles
 from restgpt.worlds.tmdb.catalogue import Catalogue
-from restgpt.worlds.tmdb.seeding import grow
+from restgpt.worlds.tmdb.seeding.growth import grow
 from restgpt.worlds.world import World
 
 ROUTES = Routes()

@@ -1,9 +1,9 @@
 """The part of the Agent Protocol that the page uses, over the threads of the command line, and the door before it."""
 
-import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
+from pydantic import BaseModel, Field, ValidationError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from restgpt.calling.undo.reversal import undo_thread
 from restgpt.client import OutdatedDecisionError
-from restgpt.commands.failure import UsageError, expected_errors, explain
+from restgpt.commands.failure import UsageError, expected_errors, explain, refuse_bytes
 from restgpt.commands.ui.runs import Run, Runs, text_of
 from restgpt.commands.ui.threads import AGENT, MOST_LISTED, PageThreads
 from restgpt.graph.persistence import Persistence, ThreadBusyError
@@ -27,6 +27,7 @@ from restgpt.server.undo import undo_routes
 from restgpt.server.wire import wire_routes
 from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.tools.settings import Secret, ServerAccess
+from restgpt.tools.storable import storable_value
 
 RECIPES = ("restgpt", "page", "recipes")
 """The namespace of the store that the page may use."""
@@ -37,8 +38,78 @@ REFUSED = (
 )
 CONFLICTS = (ThreadBusyError, OutdatedDecisionError)
 
-Body = Mapping[str, Any]
-Answer = Callable[[Mapping[str, str], Body], Any]
+Limit = Annotated[int, Field(ge=0, le=10_000)]
+
+
+class Body(BaseModel):
+    """The body of a request of which nothing is read; fields that a route does not know are left alone."""
+
+
+class About(Body):
+    """What a thread is of."""
+
+    graph_id: str = AGENT
+    name: str = ""
+
+
+class Search(Body):
+    """Which threads to list."""
+
+    metadata: About | None = None
+    limit: Limit = MOST_LISTED
+
+
+class Make(Body):
+    """A thread to make."""
+
+    metadata: About | None = None
+    thread_id: str | None = None
+
+
+class Edit(Body):
+    """Values of a state, as if a node had written them after a checkpoint."""
+
+    values: dict[str, Any]
+    as_node: str | None = None
+    checkpoint_id: str | None = None
+
+
+class Checkpoint(Body):
+    """Where a history begins."""
+
+    configurable: dict[str, Any] = Field(default_factory=dict)
+
+
+class History(Body):
+    """Which states of a thread to list."""
+
+    limit: Limit = 10
+    before: Checkpoint | None = None
+
+
+class Resume(Body):
+    """The answers to the questions of a thread, by the ids of its interrupts."""
+
+    resume: Any = None
+
+
+class Begin(Body):
+    """A run to begin: a new turn, answers, or nothing but to go on."""
+
+    input: dict[str, Any] | None = None
+    command: Resume | None = None
+    checkpoint_id: str | None = None
+
+
+class Item(Body):
+    """An item for the store."""
+
+    namespace: tuple[str, ...]
+    key: str
+    value: dict[str, Any]
+
+
+Given = TypeVar("Given", bound=Body)
 
 
 class StoredThreads:
@@ -86,29 +157,26 @@ def make_app(threads: PageThreads, runs: Runs, kept: Persistence, *, once: Secre
 def protocol_routes(threads: PageThreads, runs: Runs) -> list[Route]:
     """Return the routes about threads and runs; paths, bodies and answers are those of LangGraph's server."""
 
-    def search(path: Mapping[str, str], body: Body) -> Any:
-        graph = (body.get("metadata") or {}).get("graph_id", AGENT)
-        return threads.search(graph, int(body.get("limit", MOST_LISTED)))
+    def search(path: Mapping[str, str], body: Search) -> Any:
+        return threads.search((body.metadata or About()).graph_id, body.limit)
 
-    def make(path: Mapping[str, str], body: Body) -> Any:
-        about = body.get("metadata") or {}
-        return threads.make(about.get("graph_id", AGENT), str(about.get("name", "")), body.get("thread_id"))
+    def make(path: Mapping[str, str], body: Make) -> Any:
+        about = body.metadata or About()
+        return threads.make(about.graph_id, about.name, body.thread_id)
 
     def delete(path: Mapping[str, str], body: Body) -> Any:
         threads.delete(path["thread"])
 
-    def edit(path: Mapping[str, str], body: Body) -> Any:
-        checkpoint = str(body.get("checkpoint_id") or "")
-        return threads.edit(path["thread"], body["values"], node=body.get("as_node"), checkpoint=checkpoint)
+    def edit(path: Mapping[str, str], body: Edit) -> Any:
+        return threads.edit(path["thread"], body.values, node=body.as_node, checkpoint=body.checkpoint_id or "")
 
-    def history(path: Mapping[str, str], body: Body) -> Any:
-        before = ((body.get("before") or {}).get("configurable") or {}).get("checkpoint_id", "")
-        return threads.history(path["thread"], limit=int(body.get("limit", 10)), before=before)
+    def history(path: Mapping[str, str], body: History) -> Any:
+        before = (body.before or Checkpoint()).configurable.get("checkpoint_id", "")
+        return threads.history(path["thread"], limit=body.limit, before=str(before))
 
-    def begin(path: Mapping[str, str], body: Body) -> Any:
-        answers = (body.get("command") or {}).get("resume")
-        checkpoint = str(body.get("checkpoint_id") or "")
-        work = threads.begin(path["thread"], body.get("input") or {}, answers=answers, checkpoint=checkpoint)
+    def begin(path: Mapping[str, str], body: Begin) -> Any:
+        answers, checkpoint = (body.command or Resume()).resume, body.checkpoint_id or ""
+        work = threads.begin(path["thread"], body.input or {}, answers=answers, checkpoint=checkpoint)
         return runs.start(path["thread"], work).to_json()
 
     def cancel(path: Mapping[str, str], body: Body) -> Any:
@@ -128,13 +196,13 @@ def protocol_routes(threads: PageThreads, runs: Runs) -> list[Route]:
     # The undo of the thread `garden` is the thread `garden/undo`.
     thread = "/threads/{thread:path}"
     return [
-        _route("/threads/search", search, "POST"),
-        _route("/threads", make, "POST"),
+        _route("/threads/search", search, "POST", Search),
+        _route("/threads", make, "POST", Make),
         _route(f"{thread}/state", lambda path, body: threads.state(path["thread"])),
-        _route(f"{thread}/state", edit, "POST"),
-        _route(f"{thread}/history", history, "POST"),
+        _route(f"{thread}/state", edit, "POST", Edit),
+        _route(f"{thread}/history", history, "POST", History),
         _route(f"{thread}/runs", lambda path, body: [run.to_json() for run in runs.of(path["thread"])]),
-        _route(f"{thread}/runs", begin, "POST"),
+        _route(f"{thread}/runs", begin, "POST", Begin),
         _route(f"{thread}/runs/{{run}}", lambda path, body: runs.get(path["thread"], path["run"]).to_json()),
         _route(f"{thread}/runs/{{run}}/cancel", cancel, "POST"),
         Route(f"{thread}/runs/{{run}}/stream", join),
@@ -152,32 +220,44 @@ def recipe_store_routes(kept: Persistence) -> list[Route]:
             "items": [{"key": item.key, "value": item.value} for item in kept.store.search(RECIPES, limit=MOST_RECIPES)]
         }
 
-    def put(path: Mapping[str, str], body: Body) -> Any:
-        if tuple(body.get("namespace", ())) != RECIPES:
+    def put(path: Mapping[str, str], body: Item) -> Any:
+        if body.namespace != RECIPES:
             raise UsageError("Only the recipes of the page can be written.")
-        kept.store.put(RECIPES, str(body["key"]), dict(body["value"]), index=False)
+        refuse_bytes(body.key)
+        kept.store.put(RECIPES, body.key, storable_value(body.value), index=False)
 
-    return [_route("/store/items/search", search, "POST"), _route("/store/items", put, "PUT")]
+    return [_route("/store/items/search", search, "POST"), _route("/store/items", put, "PUT", Item)]
 
 
-def _route(path: str, answer: Answer, method: str = "GET") -> Route:
+def _route(
+    path: str,
+    answer: Callable[[Mapping[str, str], Given], Any],
+    method: str = "GET",
+    form: type[Given] = Body,  # type: ignore[assignment]
+) -> Route:
     """Return a route that answers in a thread, with JSON, and with a sentence where a command would print one."""
 
     async def serve(request: Request) -> Response:
         raw = await request.body()
         try:
-            body = None if is_too_deep(raw) else json.loads(raw or b"{}")
-        except ValueError:
-            body = None
-        if not isinstance(body, dict):
-            return _refused(UsageError("The body is no JSON object."))
-        try:
+            if is_too_deep(raw):
+                raise UsageError("The body is no JSON object.")
+            body = form.model_validate_json(raw or b"{}")
             found = await run_in_threadpool(answer, request.path_params, body)
+        except ValidationError as error:
+            return _refused(UsageError(_fault(error)))
         except expected_errors() as error:
             return _refused(error)
         return Response(text_of(found), media_type="application/json", headers={"Cache-Control": "no-store"})
 
     return Route(path, serve, methods=[method])
+
+
+def _fault(error: ValidationError) -> str:
+    """Say where a body is wrong, without the value."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    return f"The body is wrong at {place}: {first['msg']}." if place else "The body is no JSON object."
 
 
 def _refused(error: BaseException) -> Response:

@@ -406,7 +406,10 @@ class PageThreads:
         standing = client.standing(thread)
         if answers is None or not isinstance(standing, Pending):
             return standing
-        return client.decide(standing, answers[standing.id]["decisions"])
+        given = answers.get(standing.id)
+        if not isinstance(given, Mapping) or not isinstance(given.get("decisions"), list):
+            raise OutdatedDecisionError(thread)
+        return client.decide(standing, given["decisions"])
 
     def _begun(self, record: ThreadRecord) -> ThreadRecord:
         self._made.pop(record.thread, None)

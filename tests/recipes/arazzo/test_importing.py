@@ -484,3 +484,9 @@ def test_inputs_that_are_no_schema_are_a_fault_with_their_place() -> None:
     given = {"type": "object", "properties": {"name": {"type": "name of a project"}}}
     with pytest.raises(ArazzoError, match=r"/workflows/0/inputs/properties/name/type: is no JSON Schema"):
         imported(document(step("get", "list_projects"), inputs=given))
+
+
+def test_a_whole_number_of_more_than_64_bits_is_kept_as_text_which_every_store_takes() -> None:
+    made = imported(document(step("make", "create_project", requestBody={"payload": {"name": "Roof", "size": 2**70}})))
+    assert str(2**70) in made.constants
+    assert str(2**70) in made.program

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.bench.retrieval.rules import BUNDLED, report
+from restgpt.bench.retrieval.rules import BUNDLED, SEPARATOR, report, texts
 from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.documentation import documentation
@@ -120,6 +120,20 @@ def test_no_operation_of_a_bundled_document_loses_a_rule(name: str) -> None:
     found = report(name, load_api(Path(str(bundled_document(name)))))
     assert found.operations
     assert found.missing == []
+
+
+def test_the_text_of_an_operation_may_name_another_one() -> None:
+    """A removal names the function that only ends the thing; its text is still its own."""
+    by_id = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+    answers = {"204": {"description": "done"}}
+    paths = {
+        "/orders/{id}": {"parameters": [by_id], "delete": {"operationId": "withdraw", "responses": answers}},
+        "/orders/{id}/cancel": {"parameters": [by_id], "post": {"operationId": "end", "responses": answers}},
+    }
+    api = load_api({"openapi": "3.0.0", "info": {"title": "Orders", "version": "1"}, "paths": paths})
+    found = {operation.name: text for operation, text in texts(api.operations)}
+    assert "end only ends it" in found["withdraw"].replace(SEPARATOR, "")
+    assert "only ends it" not in found["end"]
 
 
 VERSIONED: dict[str, Any] = {

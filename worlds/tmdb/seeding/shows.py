@@ -5,9 +5,9 @@ from datetime import date, timedelta
 
 from restgpt.worlds.tmdb import words
 from restgpt.worlds.tmdb.catalogue import Episode, Job, Role, Season, Show
-from restgpt.worlds.tmdb.entities import COUPLES_TITLE, OWN, PUBLISHED, RANKED, RANKED_PARTNER, Series
-from restgpt.worlds.tmdb.filming import Studio
-from restgpt.worlds.tmdb.pools import ARTISTS
+from restgpt.worlds.tmdb.seeding.entities import COUPLES_TITLE, OWN, PUBLISHED, RANKED, RANKED_PARTNER, Series
+from restgpt.worlds.tmdb.seeding.films import Studio
+from restgpt.worlds.tmdb.seeding.pools import ARTISTS
 from restgpt.worlds.world import TODAY
 
 INVENTED = 70

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from restgpt.worlds.tmdb.broadcasting import Station
 from restgpt.worlds.tmdb.catalogue import Catalogue, Charts, CreditIndex, Person, Title, best_rated
-from restgpt.worlds.tmdb.entities import AGED, RANKED, SEQUELS
-from restgpt.worlds.tmdb.filming import Studio
-from restgpt.worlds.tmdb.pools import Pools
+from restgpt.worlds.tmdb.seeding.entities import AGED, RANKED, SEQUELS
+from restgpt.worlds.tmdb.seeding.films import Studio
+from restgpt.worlds.tmdb.seeding.pools import Pools
+from restgpt.worlds.tmdb.seeding.shows import Station
 from restgpt.worlds.world import TODAY
 
 SIMILAR = 24

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from restgpt.worlds.tmdb import words
 from restgpt.worlds.tmdb.catalogue import Company, Job, Network, Person, Role
-from restgpt.worlds.tmdb.entities import OWN, PUBLISHED
+from restgpt.worlds.tmdb.seeding.entities import OWN, PUBLISHED
 
 T = TypeVar("T")
 ARTISTS = PUBLISHED.artists + OWN.artists

@@ -6,7 +6,7 @@ from itertools import product
 
 from restgpt.worlds.tmdb import words
 from restgpt.worlds.tmdb.catalogue import Collection, Job, Movie, Role
-from restgpt.worlds.tmdb.entities import (
+from restgpt.worlds.tmdb.seeding.entities import (
     AGED,
     COUPLE,
     COUPLES_TITLE,
@@ -18,7 +18,7 @@ from restgpt.worlds.tmdb.entities import (
     Film,
     Saga,
 )
-from restgpt.worlds.tmdb.pools import ARTISTS, NEAR_MISSES, Pools
+from restgpt.worlds.tmdb.seeding.pools import ARTISTS, NEAR_MISSES, Pools
 from restgpt.worlds.world import TODAY
 
 INVENTED = 160
