@@ -16,7 +16,7 @@ from langgraph.types import Command, StateSnapshot
 from pydantic import ValidationError
 
 from restgpt.calling.undo.reversal import told, undo_thread, undone_by
-from restgpt.client import Client, check_open
+from restgpt.client import Client, OutdatedDecisionError, check_open
 from restgpt.commands.agent import Agent
 from restgpt.commands.ask import numbered, record_of_turn
 from restgpt.commands.failure import UsageError, expected_errors, refuse_bytes
