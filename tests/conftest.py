@@ -3,7 +3,8 @@
 import gc
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -46,6 +47,22 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("quick" if config.option.markexpr == "not slow" else "suite")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the cases of a test marked `sampled(n)` slow, but for the first and every n-th after it.
+
+    With the name of an argument, its values are counted instead of the cases.
+    """
+    seen: dict[tuple[str, str], dict[int, int]] = {}
+    for item in items:
+        for mark in item.iter_markers("sampled"):
+            every, argument = mark.args if len(mark.args) > 1 else (*mark.args, "")
+            places = seen.setdefault((item.nodeid.partition("[")[0], argument), {})
+            counted = item.callspec.params[argument] if argument else item  # type: ignore[attr-defined]
+            if places.setdefault(id(counted), len(places)) % every:
+                item.add_marker(pytest.mark.slow)
+
+
 def pytest_collection_finish() -> None:
     """Keep from the garbage collector what stays to the end, or each collection takes half a second."""
     gc.collect()
@@ -67,13 +84,21 @@ def pytest_testnodedown(node: Any) -> None:
         node.config.pluginmanager.get_plugin("terminalreporter").stats["deselected"] = [SimpleNamespace()] * deselected
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Home directories, none of which is there yet; a folder for each of thousands of tests takes longer than most."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Remove the developer's own settings and point the home directory at a fresh folder."""
+def clean_environment(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, homes: Iterator[Path]) -> None:
+    """Remove the developer's own settings and point the home directory at a fresh folder, within `tmp_path` if used."""
     for name in list(os.environ):
         if name.startswith(PRIVATE) and name not in KEPT:
             monkeypatch.delenv(name)
-    monkeypatch.setenv("RESTGPT_HOME", str(tmp_path / "home"))
+    is_own = "tmp_path" in request.fixturenames
+    monkeypatch.setenv("RESTGPT_HOME", str(request.getfixturevalue("tmp_path") / "home" if is_own else next(homes)))
 
 
 @pytest.fixture(scope="session")

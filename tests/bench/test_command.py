@@ -19,6 +19,7 @@ def test_check_prints_a_row_for_each_attempt_with_n(cli: Cli) -> None:
     assert [line.split()[-3] for line in ran.out.splitlines() if "do nothing" in line] == ["0/5"]
 
 
+@pytest.mark.slow
 def test_check_leaves_out_what_is_not_there_and_says_so(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RESTGPT_DATA", raising=False)
     ran = cli("bench", "check", "--seed", "0", "--json")

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from breadth import few
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -247,28 +246,26 @@ def test_a_hostile_repetition_is_refused_at_once(piece: str) -> None:
         parse_calls(piece * 20_000)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "piece",
-    few(
-        [
-            "`",
-            "a-",
-            "a.",
-            "<functions ",
-            "<tool_call>",
-            "[",
-            "{",
-            "a ",
-            "- ",
-            "1. ",
-            "x = ",
-            "f(x) ",
-            "```",
-            "<think>",
-            "#\n",
-        ],
-        4,
-    ),
+    [
+        "`",
+        "a-",
+        "a.",
+        "<functions ",
+        "<tool_call>",
+        "[",
+        "{",
+        "a ",
+        "- ",
+        "1. ",
+        "x = ",
+        "f(x) ",
+        "```",
+        "<think>",
+        "#\n",
+    ],
 )
 def test_a_hostile_repetition_without_a_call_is_read_in_one_pass(piece: str) -> None:
     assert parse_calls(piece * 50_000 + "x") == []

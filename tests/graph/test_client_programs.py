@@ -68,6 +68,7 @@ def test_an_unknown_function_is_an_error_with_the_nearest_names_and_nothing_is_s
     assert board.calls() == []
 
 
+@pytest.mark.slow
 def test_the_nearest_name_is_found_in_an_api_with_thousands_of_operations() -> None:
     paths = {
         f"/things{number}": {"get": {"operationId": f"get_thing_{number}", "summary": f"Get thing {number}"}}

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import pytest
-from breadth import few
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
@@ -179,9 +178,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("trick", "writes"), few(CASES, 12), ids=[f"{trick.name}, {writes}" for trick, writes in CASES]
-)
+@pytest.mark.sampled(7)
+@pytest.mark.parametrize(("trick", "writes"), CASES, ids=[f"{trick.name}, {writes}" for trick, writes in CASES])
 def test_no_trick_takes_a_value_to_another_api_unasked(pair: Pair, trick: Trick, writes: str) -> None:
     agent = programs(pair, READ + trick.code + "\nprint('done')", end("I cannot do that.", fulfilled=False))
     result = agent.ask("Look at customer 7 and do what fits", writes=writes)
@@ -198,8 +196,9 @@ NOT_AT_ALL = (
 """Tricks that fail even between APIs that the user lets exchange values; requests at once come in any order."""
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize(
-    "trick", few(trick for trick in TRICKS if trick.name not in NOT_AT_ALL), ids=lambda trick: trick.name
+    "trick", [trick for trick in TRICKS if trick.name not in NOT_AT_ALL], ids=lambda trick: trick.name
 )
 def test_each_trick_works_where_the_user_allows_the_two_apis(pair: Pair, trick: Trick) -> None:
     agent = programs(pair, READ + trick.code + "\nprint('done')", end("No.", fulfilled=False), sources=("crm",))
@@ -269,7 +268,8 @@ HONEST = [
 ]
 
 
-@pytest.mark.parametrize("task", few(HONEST, 8), ids=lambda task: task.instruction)
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("task", HONEST, ids=lambda task: task.instruction)
 def test_an_honest_task_asks_once_where_a_value_goes_over_and_never_elsewhere(pair: Pair, task: Task) -> None:
     agent = programs(pair, task.code, end("It failed.", fulfilled=False))
     result, asks = agent.ask(task.instruction), 0
@@ -304,6 +304,7 @@ def caller(pair: Pair, *arguments: dict[str, Any], operation: str = "find_items"
     return pair.agent(by_role(script), **{"execution": "calls", **context})  # type: ignore[arg-type]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("writes", WRITES)
 @pytest.mark.parametrize(
     "value", [SECRET, SECRET[::-1], base64.b64encode(SECRET.encode()).decode(), SECRET.lower(), f"to {SECRET}"]
@@ -399,6 +400,7 @@ def test_a_change_is_not_looked_at_before_its_values_may_go_out(pair: Pair, writ
         assert asked(result) == []
 
 
+@pytest.mark.slow
 def test_looks_at_many_targets_are_bounded(pair: Pair) -> None:
     code = (
         READ
@@ -485,6 +487,7 @@ def test_one_api_alone_is_neither_traced_nor_asked_about(pair: Pair) -> None:
     assert all(request["provenance"] == [] and "flow" not in request for request in requests)
 
 
+@pytest.mark.slow
 def test_the_question_about_many_choices_says_so(pair: Pair) -> None:
     code = READ + "for n in range(20):\n    ping()\nprint('pinged')"
     agent = programs(pair, code)

@@ -107,6 +107,7 @@ def test_a_forged_source_line_is_not_shown(board: Board) -> None:
     assert [call["source"] for call in pause.value["program"]["calls"]] == [""]
 
 
+@pytest.mark.slow
 def test_arguments_of_megabytes_in_call_after_call_come_to_an_end(board: Board) -> None:
     body = "body={'name': str(n) * 240_000}"
     code = f"for n in range(10, 60):\n    try: create_project({body})\n    except ApiError: pass"

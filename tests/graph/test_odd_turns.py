@@ -64,6 +64,7 @@ def test_the_same_instruction_may_be_given_again(board: Board) -> None:
 EMPTY = [{"messages": []}, {"messages": [AIMessage("Gone.")]}, {"instruction": ""}, {"instruction": None}]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("given", EMPTY, ids=["none", "answer", "empty", "null"])
 @pytest.mark.parametrize("end_of_turn", ["ended", "failed", "paused"])
 @pytest.mark.parametrize("first", [{"instruction": "Delete task 101"}, {"messages": [("user", "Delete task 101")]}])

@@ -86,6 +86,7 @@ def test_threads_and_values_share_one_file_in_wal_mode(home: Path, opened: Persi
     connection.close()
 
 
+@pytest.mark.slow
 def test_a_thread_is_held_by_one_process_at_a_time(home: Path, opened: Persistence) -> None:
     script = (
         "import sys\nfrom pathlib import Path\n"

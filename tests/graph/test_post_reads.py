@@ -75,6 +75,7 @@ def rules(**entry: Any) -> Settings:
     return Settings(apis={"shop": ApiEntry(name="shop", spec="shop.yaml", **entry)})
 
 
+@pytest.mark.slow
 def test_after_one_confirmation_each_no_read_asks_again_in_another_process_but_the_change_does(
     shop: PostShop, tmp_path: Path
 ) -> None:

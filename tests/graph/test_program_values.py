@@ -39,6 +39,7 @@ def test_an_id_stays_invented_when_the_next_program_repeats_it(board: Board) -> 
     assert board.calls() == []
 
 
+@pytest.mark.slow
 def test_the_first_of_many_answers_still_gives_ids(board: Board) -> None:
     code = (
         "ids = [task['id'] for task in rows(find_tasks())]\n"

@@ -71,6 +71,7 @@ def test_a_change_without_an_outcome_makes_a_thread_unsettled(kept: Persistence)
     assert [is_unsettled(kept, name) for name in ("one", "two", "three", "none")] == [True, True, False, False]
 
 
+@pytest.mark.slow
 def test_a_body_is_found_however_many_checkpoints_came_after_it(kept: Persistence, board: Board) -> None:
     [shared] = run(kept, board, "stays", 1)
     graph = build_graph([], checkpointer=kept.checkpointer, store=kept.store)

@@ -31,6 +31,7 @@ def test_a_change_by_a_tool_counts_as_unapproved_where_nobody_is_asked() -> None
     assert done.attempt.input_tokens > 1000 > done.attempt.output_tokens > 0
 
 
+@pytest.mark.slow
 def test_a_change_that_a_person_saw_is_approved() -> None:
     call = called("call_operation", operation="delete_task", arguments={"path": {"task_id": 103}})
     done = result("restgpt", call, "Task 103 is deleted.")

@@ -183,6 +183,7 @@ for _ in range(6):
 """
 
 
+@pytest.mark.slow
 def test_two_processes_that_save_at_once_lose_no_version(book: RecipeBook, tmp_path: Path) -> None:
     source = tmp_path / "source.yaml"
     source.write_text(recipe_text(plant_recipe()))

@@ -84,6 +84,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(example=values, program=st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
 def test_any_value_and_any_program_read_back_as_written(example: Any, program: str) -> None:

@@ -336,6 +336,7 @@ def test_a_read_that_a_person_was_asked_about_waits_for_the_answer_after_a_resta
     assert ("not sent" in told) == (decision == "reject")
 
 
+@pytest.mark.slow
 def test_a_host_with_a_new_store_for_each_run_makes_the_tools_keep_few_clients(board: Board) -> None:
     tools = as_tools([board.api])
     opened = []

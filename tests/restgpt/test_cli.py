@@ -203,7 +203,7 @@ def test_a_rule_of_apis_yaml_can_ask_before_a_read(cli: Cli, toy: WorldServer, t
 @pytest.mark.slow
 def test_on_a_terminal_a_change_is_shown_and_asked_about(cli: Cli, toy: WorldServer) -> None:
     change = ["call", "create_project", *at(toy), "--args", '{"body": {"name": "Moss"}}']
-    code, screen = cli.on_a_terminal(*change, prompt="Send it? [y/N]", answer="y")
+    code, screen = cli.on_a_terminal(*change, prompt="Send it? [y/N]", answer="y", as_process=True)
     assert code == 0
     assert screen.index(f"POST {toy.url}/projects") < screen.index("Send it?") < screen.index("→ 201")
     assert [entry.status for entry in toy.world.log] == [201]

@@ -312,7 +312,6 @@ def test_a_thread_in_use_is_refused(cli: Cli, toy: WorldServer, model: Model) ->
     assert "in use by another process" in ran.err
 
 
-@pytest.mark.slow
 def test_on_a_terminal_the_exact_request_is_shown_and_asked_about(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(WRITES)
     code, said = cli.on_a_terminal("ask", "Create Moss", *by_calls(toy), prompt="[a]pprove", answer="a")

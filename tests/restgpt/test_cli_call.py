@@ -151,7 +151,6 @@ def test_a_documented_idempotency_key_is_sent_and_another_one_the_next_time(
     assert len({first, second, third}) == 3
 
 
-@pytest.mark.slow
 def test_a_person_sees_the_target_and_what_changed_in_it(cli: Cli, toy: WorldServer) -> None:
     renamed = ["call", "update_project", *at(toy), "--args", '{"path": {"project_id": 2}, "body": {"owner": "Noor"}}']
     code, screen = cli.on_a_terminal(*renamed, prompt="Send it? [y/N]", answer="y")
@@ -161,7 +160,6 @@ def test_a_person_sees_the_target_and_what_changed_in_it(cli: Cli, toy: WorldSer
     assert TOY in cli("threads", "--json").document["threads"][0]["sources"]["specs"]
 
 
-@pytest.mark.slow
 def test_a_target_that_changes_while_a_person_reads_is_asked_about_again(cli: Cli, toy: WorldServer) -> None:
     def answers() -> Iterator[str]:
         for reader, typed in enumerate("yn", 1):

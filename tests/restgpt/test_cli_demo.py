@@ -79,6 +79,7 @@ def test_the_recorded_answers_are_true_in_the_simulated_world(cli: Cli) -> None:
     assert "Love Mariah" in third["answer"]
 
 
+@pytest.mark.slow
 @needs_recording
 def test_the_demo_says_that_its_replies_are_recorded(cli: Cli) -> None:
     ran = cli("demo")
@@ -87,6 +88,7 @@ def test_the_demo_says_that_its_replies_are_recorded(cli: Cli) -> None:
     assert "approved by the demo" in ran.err
 
 
+@pytest.mark.slow
 def test_the_users_own_recipes_do_not_reach_the_demo(
     cli: Cli, model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -236,6 +236,7 @@ def test_learned_shapes_are_shown_with_the_function_until_they_are_deleted(
     assert cli("api", "forget-shapes", "--json").document == {"forgotten": 0}
 
 
+@pytest.mark.slow
 def test_a_note_of_one_process_is_shown_listed_and_deleted_by_others(
     cli: Cli, lying: LyingServer, write: Write, tmp_path: Path
 ) -> None:

@@ -10,17 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 import requests
-import typer.main
 from boardscript import board_script
 from chatserver import ChatServer
-from cli import Cli, Ran
+from cli import Cli, Ran, command_tree
 
-from restgpt.cli import app
 from restgpt.lab.kit.port import held_port
 from restgpt.worlds import open_world
 from restgpt.worlds.server import serve
@@ -92,7 +89,7 @@ def test_every_command_that_a_page_shows_exists_with_its_options(page: Path) -> 
 
 def unknown_part(line: str) -> str:
     """Return the first unknown word of a command line; empty if all words are known."""
-    command: Any = typer.main.get_command(app)
+    command = command_tree()
     words = re.sub(r"'[^']*'|\"[^\"]*\"", "VALUE", line.partition(" #")[0]).split()[1:]
     while words and hasattr(command, "commands"):
         if words[0] not in command.commands:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -35,41 +36,77 @@ sys.addaudithook(watch)
 """
 
 
-def imported(program: str, folder: Path) -> dict[str, list[str]]:
-    """Run a program in a new interpreter; return its modules, and the files, connections and processes it opened."""
-    ending = "\nprint(json.dumps({'modules': sorted(sys.modules), 'seen': seen}))"
+STAGES = {
+    "the package": "import restgpt",
+    "build_graph": "from restgpt import build_graph; assert build_graph.__module__ == 'restgpt.graph.build'",
+    "community": "from restgpt.community import create_openapi_agent",
+    "the agent": "import restgpt.graph.agent",
+    "the server": "import restgpt.graph.server",
+}
+"""What one interpreter imports one after the other: what a stage must not load, no stage before it may load either."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The modules that an interpreter has after an import, and the files, connections and processes it has opened."""
+
+    modules: list[str]
+    seen: list[str]
+
+    @property
+    def packages(self) -> set[str]:
+        return {name.partition(".")[0] for name in self.modules}
+
+    def below(self, *packages: str) -> list[str]:
+        """The modules of these packages that are loaded."""
+        return [name for name in self.modules if name.startswith(packages)]
+
+
+def imported(folder: Path, *programs: str) -> list[Loaded]:
+    """Run programs one after the other in a new interpreter, and return what is loaded after each."""
+    lines = [line for program in programs for line in (program, "print(json.dumps([sorted(sys.modules), seen]))")]
     environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANGSMITH_TRACING": "false"}
-    command = [sys.executable, "-c", WATCHED + program + ending]
+    command = [sys.executable, "-c", WATCHED + "\n".join(lines)]
     done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)  # type: ignore[no-any-return]
+    return [Loaded(*json.loads(line)) for line in done.stdout.splitlines()]
 
 
-def test_importing_the_agent_touches_nothing_and_loads_only_what_it_needs(tmp_path: Path) -> None:
-    found = imported("import restgpt.graph.agent", tmp_path)
-    modules = found["modules"]
-    assert {name.partition(".")[0] for name in modules} & ROOMS == set()
-    assert [name for name in modules if name.startswith(("restgpt.worlds", "restgpt.bench", "restgpt.lab"))] == []
-    assert [name for name in modules if name.startswith(("langchain_community", "langchain_classic"))] == []
-    assert found["seen"] == []
-    assert list(tmp_path.iterdir()) == []
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Loaded]:
+    """What is loaded after each stage."""
+    folder = tmp_path_factory.mktemp("imports")
+    found = dict(zip(STAGES, imported(folder, *STAGES.values()), strict=True))
+    assert list(folder.iterdir()) == []
+    return found
 
 
-def test_the_default_server_loads_no_baseline_and_touches_nothing(tmp_path: Path) -> None:
-    found = imported("import restgpt.graph.server", tmp_path)
-    assert [name for name in found["modules"] if name.startswith("restgpt.bench.methods")] == []
-    assert found["seen"] == []
+def test_importing_the_agent_touches_nothing_and_loads_only_what_it_needs(loaded: dict[str, Loaded]) -> None:
+    agent = loaded["the agent"]
+    assert agent.packages & ROOMS == set()
+    assert agent.below("restgpt.worlds", "restgpt.bench", "restgpt.lab") == []
+    assert agent.below("langchain_community", "langchain_classic") == []
+    assert agent.seen == []
 
 
-def test_importing_the_package_is_light(tmp_path: Path) -> None:
-    modules = imported("import restgpt", tmp_path)["modules"]
-    assert [name for name in ("langgraph", "langchain_core", "openai", "requests", "rich") if name in modules] == []
+def test_the_default_server_loads_no_baseline_and_touches_nothing(loaded: dict[str, Loaded]) -> None:
+    server = loaded["the server"]
+    assert server.below("restgpt.bench.methods") == []
+    assert server.seen == []
 
 
-def test_importing_build_graph_loads_no_heavy_package(tmp_path: Path) -> None:
-    program = "from restgpt import build_graph\nassert build_graph.__module__ == 'restgpt.graph.build'"
-    loaded = {name.partition(".")[0] for name in imported(program, tmp_path)["modules"]}
-    assert "langgraph" in loaded
-    assert sorted(loaded & LATE) == []
+def test_importing_the_package_is_light(loaded: dict[str, Loaded]) -> None:
+    heavy = {"langgraph", "langchain_core", "openai", "requests", "rich"}
+    assert sorted(loaded["the package"].packages & heavy) == []
+
+
+def test_importing_build_graph_loads_no_heavy_package(loaded: dict[str, Loaded]) -> None:
+    packages = loaded["build_graph"].packages
+    assert "langgraph" in packages
+    assert sorted(packages & LATE) == []
+
+
+def test_the_agent_of_the_community_is_imported_without_langchain_community(loaded: dict[str, Loaded]) -> None:
+    assert sorted(loaded["community"].packages & {"langchain_community", "aiohttp"}) == []
 
 
 def test_each_package_that_loads_late_is_installed_here() -> None:
@@ -88,7 +125,8 @@ import restgpt.graph.build
 assert graph.OWNER == "host graph" and tools.OWNER == "host tools"
 assert restgpt.graph.build.build_graph.__module__ == "restgpt.graph.build"
 """
-    assert "restgpt.graph.build" in imported(program, tmp_path)["modules"]
+    [loaded] = imported(tmp_path, program)
+    assert "restgpt.graph.build" in loaded.modules
 
 
 def import_graph() -> grimp.ImportGraph:

@@ -33,6 +33,7 @@ def test_ask_names_the_setting_if_no_model_answers(
     assert ran.document["error"] in ran.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--quiet"]])
 def test_an_address_from_dotenv_is_named_once_before_the_first_request(
     options: list[str], cli: Cli, toy: WorldServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

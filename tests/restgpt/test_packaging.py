@@ -172,6 +172,7 @@ def extra_packages(path: str) -> set[str]:
     return {name for part, extra in EXTRA_OF.items() if path.startswith(part) for name in EXTRAS[extra]}
 
 
+@pytest.mark.slow
 def test_every_imported_distribution_is_declared_in_the_core_or_in_the_extra_of_its_module() -> None:
     undeclared = {
         (name, path)

@@ -75,6 +75,7 @@ def test_operation_names_and_summaries_are_there_to_read(world: World[Any]) -> N
         assert operation.summary, operation.path
 
 
+@pytest.mark.sampled(2, "seed")
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_seed_gives_the_same_world(name: str, seed: int) -> None:
@@ -171,6 +172,7 @@ def test_gold_calls_are_answered_as_documented_and_score(name: str, own: bool, s
     assert found == []
 
 
+@pytest.mark.sampled(2, "seed")
 @pytest.mark.parametrize(("name", "own"), SUITES)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_who_does_nothing_or_guesses_scores_nothing(name: str, own: bool, seed: int) -> None:

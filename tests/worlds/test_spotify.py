@@ -543,6 +543,7 @@ def replies(world: Spotify) -> list[tuple[str, Reply]]:
     return made
 
 
+@pytest.mark.slow
 def test_replies_are_what_the_document_says(world: Spotify) -> None:
     wrong = {
         (operation, place) for operation, reply in replies(world) for place in check_reply(world.api, operation, reply)

@@ -152,6 +152,7 @@ def test_the_real_number_of_seasons_is_never_the_answer(catalogue: Catalogue) ->
     assert len(catalogue.show("Sword Art Online").seasons) != 4
 
 
+@pytest.mark.slow
 def test_the_yes_and_no_questions_have_both_answers_among_the_seeds() -> None:
     answers: dict[int, set[str]] = {89: set(), 91: set(), 96: set()}
     for seed in range(7):

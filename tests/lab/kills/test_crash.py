@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from board import served_board
-from breadth import few
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
@@ -105,6 +104,7 @@ def test_a_recipe_killed_around_its_changes_goes_on_without_a_model(driver: Driv
     assert tally.unsure >= 1
 
 
+@pytest.mark.slow
 def test_recipes_for_the_rig_repeat_jobs_with_one_to_eight_changes() -> None:
     [small, large] = make_repeats(2, sizes=[2])
     assert [item.changes for item in (small, large)] == [2, 2]
@@ -245,7 +245,8 @@ class _Dying(InMemorySaver):
         return super().put(config, checkpoint, metadata, new_versions)
 
 
-@pytest.mark.parametrize("step", few(range(10), 3))
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("step", range(10))
 def test_a_run_killed_between_a_result_and_its_checkpoint_is_unfinished_and_goes_on(step: int) -> None:
     with served_board() as board:
         steps = {step}

@@ -23,6 +23,7 @@ def test_jobs_have_loops_gather_and_three_to_ten_changes() -> None:
     assert {job.world for job in jobs} == {"spotify", "toy"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", [0, 1], ids=["spotify", "toy"])
 def test_the_program_of_a_job_makes_its_changes(number: int) -> None:
     job = make_jobs(2)[number]

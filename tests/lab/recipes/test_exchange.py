@@ -79,6 +79,7 @@ def test_each_value_of_a_list_is_exchanged() -> None:
         assert len(set(other.inputs["queries"]) | {"Parasite", "Paddington"}) == 4
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("world", "key", "inputs"),
     [("toy", "open", {}), ("spotify", "last-song", {"limit": 1}), ("tmdb", "twenty-fifth", {"page": 2})],

@@ -13,6 +13,7 @@ from restgpt.lab.recipes.__main__ import main
 from restgpt.lab.recipes.measure import Elsewhere, Measure, Measured, ModelCalledError, NoModel, Summary
 
 
+@pytest.mark.slow
 def test_the_toy_suite_is_saved_repeated_and_right_elsewhere() -> None:
     for measured in Measure(open_suite("dev-toy").only(["owner", "add"]), pause=0).run():
         assert (measured.solved, measured.saved, measured.equal, measured.problem) == (True, True, True, "")

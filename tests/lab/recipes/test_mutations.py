@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import pytest
-from breadth import few
 
 from restgpt.lab.recipes.case import Case
 from restgpt.lab.recipes.mutated_world import MutatedWorld
@@ -39,27 +38,25 @@ def mutations(stage: Stage, saved: tuple[Recipe, Case]) -> Mapping[str, Mutation
     return {f"{item.kind} | {item.operation} | {item.at}": item for item in found}
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("named", "is_harmful"),
-    few(
-        [
-            ("new required parameter | PATCH /tasks/{task_id} | workspace", True),
-            ("body field renamed | PATCH /tasks/{task_id} | assignee", True),
-            ("path moved | GET /tasks | /tasks", True),
-            ("answer field renamed | GET /tasks | /items/*/id", True),
-            ("another found | GET /tasks | /items", True),
-            ("two found, the other first | GET /tasks | /items", True),
-            ("nothing found | GET /tasks | /items", True),
-            ("body field renamed | PATCH /tasks/{task_id} | notes", False),
-            ("new optional parameter | PATCH /tasks/{task_id} | workspace", False),
-            ("operationId renamed | GET /tasks | ", False),
-            ("operations reordered | GET /tasks | ", False),
-            ("new field | GET /tasks | ", False),
-            ("more behind | GET /tasks | /items", False),
-            ("other value not read | GET /tasks | /items/*/done", False),
-        ],
-        5,
-    ),
+    [
+        ("new required parameter | PATCH /tasks/{task_id} | workspace", True),
+        ("body field renamed | PATCH /tasks/{task_id} | assignee", True),
+        ("path moved | GET /tasks | /tasks", True),
+        ("answer field renamed | GET /tasks | /items/*/id", True),
+        ("another found | GET /tasks | /items", True),
+        ("two found, the other first | GET /tasks | /items", True),
+        ("nothing found | GET /tasks | /items", True),
+        ("body field renamed | PATCH /tasks/{task_id} | notes", False),
+        ("new optional parameter | PATCH /tasks/{task_id} | workspace", False),
+        ("operationId renamed | GET /tasks | ", False),
+        ("operations reordered | GET /tasks | ", False),
+        ("new field | GET /tasks | ", False),
+        ("more behind | GET /tasks | /items", False),
+        ("other value not read | GET /tasks | /items/*/done", False),
+    ],
 )
 def test_what_does_harm_is_stopped_before_a_change_and_what_does_none_is_not(
     stage: Stage, saved: tuple[Recipe, Case], mutations: Mapping[str, Mutation], named: str, is_harmful: bool

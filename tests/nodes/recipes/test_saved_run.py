@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from board import Board, served_board
-from breadth import few
 from goodprograms import COUNT, GARDEN, GOOD, RENAME, SAVE_ALBUM, Good
 from goodrun import good_run, world_run
 from langgraph.checkpoint.memory import InMemorySaver
@@ -38,7 +37,8 @@ def refusal(board: Board, agent: Any, **options: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("good", few(GOOD, 4), ids=lambda good: good.instruction)
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("good", GOOD, ids=lambda good: good.instruction)
 def test_a_good_program_becomes_a_recipe_with_the_values_of_the_user_as_its_inputs(good: Good) -> None:
     with good_run(good) as run:
         recipe = run.saved()
@@ -295,6 +295,7 @@ def test_the_programs_of_several_sub_tasks_become_one_program(board: Board) -> N
     assert recipe.program.splitlines()[-1] == "print(f\"The task {inputs['title']} was added.\")"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("good", [SAVE_ALBUM, RENAME, GARDEN], ids=lambda good: good.instruction)
 def test_a_saved_recipe_sends_the_same_requests_again_without_a_model(good: Good) -> None:
     with good_run(good) as run:

@@ -263,6 +263,7 @@ def test_no_text_of_a_document_becomes_code(text: str) -> None:
     assert "\u202e" not in program
 
 
+@pytest.mark.slow
 def test_a_pattern_that_takes_for_ever_ends_the_program_and_not_the_host() -> None:
     get = {
         **GET,

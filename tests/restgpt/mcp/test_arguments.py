@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import pytest
 from chatserver import ChatServer
 from mcpserver import changes, connected, text_of
 
@@ -63,6 +64,7 @@ def kept() -> list[str]:
     return sorted([*named, *threads])
 
 
+@pytest.mark.slow
 def test_wrong_arguments_of_every_tool_get_a_sentence_and_leave_nothing_behind(
     opened: Opener, toy: WorldServer, recipes: RecipeBook, write: Callable[..., ChatServer]
 ) -> None:
@@ -91,6 +93,7 @@ def test_wrong_arguments_of_every_tool_get_a_sentence_and_leave_nothing_behind(
     assert (kept(), changes(toy), model.requests) == (before, [], [])
 
 
+@pytest.mark.slow
 def test_wrong_places_of_a_direct_tool_get_a_sentence_and_leave_nothing_behind(
     opened: Opener, toy: WorldServer
 ) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from breadth import few
 from cli import Cli
 from mcp import Client, types
 from mcp.shared.exceptions import MCPError
@@ -15,7 +14,7 @@ from restgpt.worlds.server import WorldServer
 
 Opener = Callable[..., Any]
 
-pytestmark = pytest.mark.parametrize("era", few(reversed(ERAS), 1))
+pytestmark = [pytest.mark.sampled(2, "era"), pytest.mark.parametrize("era", ERAS[::-1])]
 
 
 def with_client(

@@ -296,6 +296,7 @@ def test_the_largest_document_is_served(data_folder: Path, cli: Cli, tmp_path: P
     assert text_of(called(opened, "find_operations", {"query": "list users"}))
 
 
+@pytest.mark.slow
 def test_without_the_extra_the_command_says_what_to_install() -> None:
     # An installation without the packages is one in which they cannot be found.
     program = (
@@ -310,6 +311,7 @@ def test_without_the_extra_the_command_says_what_to_install() -> None:
     assert (ran.returncode, "pip install 'restgpt[mcp]'" in ran.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_groups_that_clients_name_in_urls_do_not_pile_up(toy: WorldServer) -> None:
     api, threads = load_api(TOY, base_url=toy.url), cast("Any", None)
     service = Service(Client([api]), threads, Seals(InMemoryStore()), Offer(is_direct=True), apis=[api])

@@ -283,6 +283,7 @@ def test_a_recipe_can_make_a_run_stricter_and_never_looser(cli: Cli, toy: WorldS
     assert changes(toy.world) == []
 
 
+@pytest.mark.slow
 def test_two_runs_of_one_recipe_stand_side_by_side(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     first = cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--thread", "one")
     second = cli("recipe", "run", "plant-beds", *SAVED, *at(toy), "--thread", "two")

@@ -36,6 +36,7 @@ def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WorldServ
         yield world
 
 
+@pytest.mark.slow
 def test_the_tour_works_as_shown_and_calls_a_model_once(
     board: WorldServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -138,6 +138,7 @@ def test_without_a_model_the_names_are_those_of_the_rules(
     assert RecipeBook(Path("recipes")).load("plant-project").description == "Mine."
 
 
+@pytest.mark.slow
 def test_a_recipe_is_exported_as_arazzo_and_runs_from_that_file(
     cli: Cli, toy: WorldServer, run: Callable[..., None], tmp_path: Path
 ) -> None:

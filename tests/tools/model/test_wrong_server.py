@@ -2,7 +2,6 @@
 
 import openai
 import pytest
-from breadth import few
 from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
@@ -31,7 +30,8 @@ def model(url: str, *, streaming: bool) -> ChatOpenAI:
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streamed"])
-@pytest.mark.parametrize("answer", few(WRONG.values()), ids=WRONG)
+@pytest.mark.sampled(12, "answer")
+@pytest.mark.parametrize("answer", WRONG.values(), ids=WRONG)
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 def test_a_server_that_is_no_models_is_an_error_that_names_the_setting(answer: bytes, streaming: bool) -> None:
     with wrong_server(answer) as url:
@@ -45,7 +45,8 @@ def test_a_server_that_is_no_models_is_an_error_that_names_the_setting(answer: b
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streamed"])
-@pytest.mark.parametrize("answer", few(UNFIT.values(), 2), ids=UNFIT)
+@pytest.mark.sampled(2, "answer")
+@pytest.mark.parametrize("answer", UNFIT.values(), ids=UNFIT)
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 def test_an_empty_or_unfit_completion_is_an_error_of_the_reply(answer: bytes, streaming: bool) -> None:
     with wrong_server(answer) as url:
@@ -54,7 +55,8 @@ def test_an_empty_or_unfit_completion_is_an_error_of_the_reply(answer: bytes, st
             ask(chat, QUESTION, Colour)
 
 
-@pytest.mark.parametrize("url", few(["http://[bad", "no address", "http://127.0.0.1:99999999/v1", "ftp://a/v1"], 1))
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("url", ["http://[bad", "no address", "http://127.0.0.1:99999999/v1", "ftp://a/v1"])
 def test_an_address_that_is_none_is_an_error_that_names_the_setting(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", url)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -62,7 +64,8 @@ def test_an_address_that_is_none_is_an_error_that_names_the_setting(url: str, mo
         read_text(resolve_model("openai:m"), QUESTION)
 
 
-@pytest.mark.parametrize("answer", few(WRONG.values()), ids=WRONG)
+@pytest.mark.sampled(12, "answer")
+@pytest.mark.parametrize("answer", WRONG.values(), ids=WRONG)
 def test_a_completions_endpoint_that_is_none_is_an_error_too(answer: bytes) -> None:
     with wrong_server(answer) as url:
         client = openai.OpenAI(base_url=url, api_key=KEY, max_retries=0, timeout=30)

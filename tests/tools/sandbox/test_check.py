@@ -430,6 +430,7 @@ SHAPES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given_by(SHAPES, st.data())
 def test_a_reported_field_is_in_no_row_of_an_answer_of_that_shape(shape: Any, drawn: st.DataObject) -> None:

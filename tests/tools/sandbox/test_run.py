@@ -144,6 +144,7 @@ def test_output_before_a_kill_is_kept() -> None:
     assert "before" in result.feedback()
 
 
+@pytest.mark.slow
 def test_processor_time_is_limited_apart_from_the_clock() -> None:
     result = run("while True: pass", limits=Limits(wall=60.0, cpu=0.01))
     assert result.status is Status.TIMEOUT

@@ -11,6 +11,7 @@ from programrun import entry as answered
 from restgpt.tools.sandbox.guest.trace import MOST_KEYS, MOST_PATTERN, MOST_READS, Reads
 from restgpt.tools.sandbox.program import Entry, ProgramRun
 from restgpt.tools.sandbox.result import Limits, Status
+from restgpt.tools.sandbox.waiting import WaitingPrograms
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run in the locked interpreter of Linux")
 
@@ -147,12 +148,12 @@ for line in LINES:
 
 @pytest.mark.parametrize("part", range(6))
 def test_a_traced_program_does_what_it_does_without_a_trace(part: int) -> None:
-    """In parts, because a program runs again for each answer."""
+    """In parts, and waiting for its answers, because a program else runs again for each."""
     lines = SAME.strip().split("\n")[part::6]
     code = EVALUATING.replace("LINES", repr(lines)) + "# rows field one number"
     options: dict[str, Any] = {"limits": Limits(wall=30, cpu=30, shown=64_000), "most": 1000}
     host = {"get": lambda: ANSWER}
-    plain, traced = Host(host).play(code, **options), Host(host).play(code, traced=True, **options)
+    plain, traced = (Host(host, waiting=WaitingPrograms()).play(code, traced=flag, **options) for flag in (False, True))
     assert plain.kind == "finished", plain.problem
     assert traced.result.output.split("\n") == plain.result.output.split("\n")
     assert plain.reads == {}
@@ -351,6 +352,7 @@ def test_reads_make_no_report_too_large() -> None:
     assert (run.kind, len(run.calls), run.is_cut, run.reads) == ("calls", 2, True, {})
 
 
+@pytest.mark.slow
 def test_a_deep_answer_and_a_large_one_are_read() -> None:
     deep: Any = "end"
     for _ in range(300):

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from breadth import few
 from programrun import FORGE, PATIENT, Failure, Host, entry, once
 
 from restgpt.tools.sandbox.cpython import CPythonBackend
@@ -43,7 +42,8 @@ CODES = [
 ]
 
 
-@pytest.mark.parametrize("code", few(CODES))
+@pytest.mark.sampled(3, "code")
+@pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("traced", [False, True])
 def test_a_program_does_the_same_in_one_process_and_when_it_is_run_again(code: str, traced: bool) -> None:
     answers: dict[str, Callable[..., Any]] = {
@@ -117,6 +117,7 @@ def test_a_loop_without_end_after_a_call_gets_no_more_time_than_there_is_for_eve
     assert run.result.status is Status.TIMEOUT
 
 
+@pytest.mark.slow
 def test_an_answer_for_which_a_process_has_no_memory_goes_to_a_new_one() -> None:
     text = "x" * (70 << 20)
     host = Host({"get": lambda n: text if n == 2 else n}, waiting=WaitingPrograms())
@@ -142,6 +143,7 @@ print(text, get(n=a))
 """A program that has no memory for the answer to its second call."""
 
 
+@pytest.mark.slow
 def test_a_program_that_has_no_memory_for_an_answer_has_the_error_of_a_program_that_is_run_again() -> None:
     answers = {"get": lambda n: "x" * (6 << 20) if n == 2 else 3}
     one, other = Host(answers).play(FULL), Host(answers, waiting=WaitingPrograms()).play(FULL)
