@@ -1,20 +1,20 @@
 """What a call is at each stage of its road, as frozen values with one JSON form: the form that a checkpoint holds.
 
-    Draft ── decide ─→ Ready ── carry_out ─→ Done
-                  ├──→ Ask ─── a person's answer ─→ Ready | Ask | Refused | Done
-                  ├──→ Held      a dry run: shown, never sent
-                  └──→ Refused   not sent, with the reason
+    Draft ── decide ─→ Ready ── carry_out ─→ Done: sent or failed
+                  ├──→ Ask ─── a person's answer ─→ Ready | Ask | Done
+                  └──→ Done: held (a dry run: shown, never sent) or rejected (with the reason)
 
+The `status` of the JSON form names the stage: planned, approved, asked, and for Done what became of the call.
 `carry_out` can come back with an Ask too: the outcome of an earlier try is unknown, or the target has changed since the
 question. Every stage holds its draft, so each of them can be shown, kept and read back alone.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from restgpt.calling.origin.flow import api_record, entry_id
-from restgpt.calling.record import CallRecord, FlowRecord, Provenance, Question, RequestRecord, Status
+from restgpt.calling.record import CallRecord, End, FlowRecord, Provenance, Question, RequestRecord
 from restgpt.calling.target import NO_TARGET, Target
 from restgpt.specs import Catalogue, Operation, SpecError, UnknownOperationError
 from restgpt.specs.effect import Effect, effect_of
@@ -153,41 +153,24 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A call of a dry run: shown, never sent. `present` fills in the summary of the request."""
-
-    draft: Draft
-    summary: str = ""
-
-    def to_json(self) -> CallRecord:
-        """The JSON form."""
-        return _over(self.draft, "held", self.summary)
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A call that policy or a person keeps from being sent."""
-
-    draft: Draft
-    reason: str
-
-    def to_json(self) -> CallRecord:
-        """The JSON form."""
-        return _over(self.draft, "rejected", self.reason)
-
-
-@dataclass(frozen=True, slots=True)
 class Done:
-    """A call that is over: `response` is the record of what the API answered, empty if no answer came.
+    """A call that is over: the API answered, no answer came, a dry run held it, or somebody or a rule said no.
 
-    `reply` is the first reply itself, for those who are in the same process; it is not in the JSON form.
+    `note` is the reason; `present` fills in the summary of the request for one that is held. `response` is the record
+    of what the API answered, empty if no answer came. `reply` is the first reply itself, for those who are in the same
+    process; it is not in the JSON form.
     """
 
     draft: Draft
-    status: Literal["sent", "failed"]
+    status: End
     note: str = ""
     response: Mapping[str, Any] = field(default_factory=dict)
     reply: Reply | None = field(default=None, compare=False)
+
+    @property
+    def is_unsent(self) -> bool:
+        """Whether policy, a person or a dry run kept the call from being sent."""
+        return self.status in ("held", "rejected")
 
     @property
     def succeeded(self) -> bool:
@@ -199,14 +182,13 @@ class Done:
         return {"status": self.status, "response": dict(self.response), "note": self.note}
 
     def to_json(self) -> CallRecord:
-        """The JSON form."""
-        record = _over(self.draft, self.status, self.note)
-        record["response"] = dict(self.response)
-        return record
+        """The JSON form, without the request."""
+        record = {**self.draft.to_json(), "status": self.status, "note": self.note, "response": dict(self.response)}
+        return _unsendable(cast(CallRecord, record))
 
 
-Decided = Ready | Ask | Held | Refused
-Call = Draft | Decided | Done
+Decided = Ready | Ask | Done
+Call = Draft | Decided
 
 
 SENT_WITH = ("request", "endpoint", "settled", "question", "target")
@@ -221,15 +203,6 @@ def succeeded(record: CallRecord) -> bool:
 def seems_to_read(record: CallRecord) -> bool:
     """Whether the call of a record reads or seems to, so that nothing depends on its success."""
     return record["safe"] or record.get("proposed", False)
-
-
-def _over(draft: Draft, status: Status, note: str) -> CallRecord:
-    """A call that will not be sent any more, without the request."""
-    record = draft.to_json()
-    for name in SENT_WITH:
-        record.pop(name, None)  # type: ignore[misc]
-    record["status"], record["note"] = status, note
-    return record
 
 
 def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
@@ -305,6 +278,8 @@ def _target(record: CallRecord) -> Target:
 
 def failed(record: CallRecord, note: str) -> CallRecord:
     """The record of a call that cannot be sent any more, without reading it."""
-    kept = cast(CallRecord, {key: value for key, value in record.items() if key not in SENT_WITH})
-    kept["status"], kept["note"] = "failed", note
-    return kept
+    return _unsendable({**record, "status": "failed", "note": note})
+
+
+def _unsendable(record: CallRecord) -> CallRecord:
+    return cast(CallRecord, {key: value for key, value in record.items() if key not in SENT_WITH})

@@ -54,14 +54,7 @@ class Confirmations:
         """Keep that an operation only reads."""
         if self._store is None:
             return
-        entry = {
-            "api": operation.api.name,
-            "base_url": base_url_of(operation),
-            "name": operation.name,
-            "operation": f"{operation.method} {operation.path}",
-            "reason": reason,
-            "at": self._clock(),
-        }
+        entry = {**about(operation), "reason": reason, "at": self._clock()}
         self._store.put(NAMESPACE, key_of(operation), storable_value(entry), index=False)
 
     def listed(self) -> list[Confirmation]:
@@ -85,6 +78,16 @@ def key_of(operation: Operation) -> str:
     if operation.api.entry is not None:
         parts.append(operation.api.identity)
     return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def about(operation: Operation) -> dict[str, Any]:
+    """Return what is kept of an operation beside what is known of it, so that people can tell which one it is."""
+    return {
+        "api": operation.api.name,
+        "base_url": base_url_of(operation),
+        "name": operation.name,
+        "operation": f"{operation.method} {operation.path}",
+    }
 
 
 def base_url_of(operation: Operation) -> str:

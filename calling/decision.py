@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from restgpt.calling.call import Ask, Decided, Done, Draft, Held, Problems, Ready, Refused
+from restgpt.calling.call import Ask, Decided, Done, Draft, Problems, Ready
 from restgpt.calling.confirmations import key_of
 from restgpt.calling.draft import edited
 from restgpt.calling.policy import Rules
@@ -26,14 +26,14 @@ OUTDATED = "the document of the API has changed since the question. Read the que
 NOT_KNOWN = "It was being sent when the run was interrupted; whether it was carried out is not known."
 
 
-def decide(call: Draft | Ask | Ready, rules: Rules, answer: Mapping[str, Any] | None = None) -> Decided | Done:
+def decide(call: Draft | Ask | Ready, rules: Rules, answer: Mapping[str, Any] | None = None) -> Decided:
     """Decide whether a call is sent, shown to a person, held or refused.
 
     A draft is decided by the rules alone. A question is decided by a person's `answer`, one decision of LangChain's
     human-in-the-loop middleware; an answer that cannot be used, or none, leaves it an Ask with the reason as its note.
     A call that is ready is looked at once more. The rules of this moment always hold: what they bar is not sent,
-    whatever a person said. Done comes of a change of unknown outcome that a person or the rules do not want to be sent
-    again.
+    whatever a person said. A change of unknown outcome that a person or the rules do not want to be sent again has
+    failed.
     """
     call = _renewed(call, rules)
     if isinstance(call, Ready):
@@ -50,10 +50,10 @@ def needs_person(draft: Draft, rules: Rules) -> bool:
     return rules.verdict(draft.operation) != "allow" or draft.confirm
 
 
-def _decided(draft: Draft, rules: Rules) -> Ready | Ask | Refused:
+def _decided(draft: Draft, rules: Rules) -> Decided:
     """Decide on a call that no rule bars: values of other APIs go out only where settings or a person allow it."""
     if names := rules.crossing_refused(draft.operation, draft.flow):
-        return Refused(draft, _not_between(names, draft.operation.api.name))
+        return Done(draft, "rejected", _not_between(names, draft.operation.api.name))
     if rules.crossing(draft.operation, draft.flow):
         return Ask(draft)
     if draft.flow is not None:
@@ -91,7 +91,7 @@ def _is_outdated(ask: Ask) -> bool:
     return offered is not None and offered.get("key") != key_of(ask.draft.operation)
 
 
-def _answered(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> Ready | Ask | Refused | Done:
+def _answered(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> Decided:
     kind, message = answer.get("type"), str(answer.get("message") or "")
     if kind not in ask.allowed:
         return replace(ask, note=_unusable(ask, kind))
@@ -106,11 +106,11 @@ def _answered(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> Ready | Ask 
             return Done(ask.draft, "failed", NOT_KNOWN)
         case "reject" if (flow := ask.action.get("flow")) and flow["is_only"]:
             reason = _not_between(flow["sources"].values(), flow["to"])
-            return Refused(_with_flow(ask, "refused"), f"{reason} {message}".strip())
+            return Done(_with_flow(ask, "refused"), "rejected", f"{reason} {message}".strip())
         case "reject":
-            return Refused(ask.draft, f"The user rejected it. {message}".strip())
+            return Done(ask.draft, "rejected", f"The user rejected it. {message}".strip())
         case "respond":
-            return Refused(ask.draft, f"The user answered instead: {message}")
+            return Done(ask.draft, "rejected", f"The user answered instead: {message}")
     return _edited(ask, answer.get("edited_action"))
 
 
@@ -155,20 +155,20 @@ def _edited(ask: Ask, action: Any) -> Ready | Ask:
 EDITED = "Edited by the user."
 
 
-def _left(barred: Held | Refused) -> Done:
+def _left(barred: Done) -> Done:
     """A change of unknown outcome that the rules do not let be sent again."""
-    reason = barred.reason if isinstance(barred, Refused) else "This run only shows changes (writes: dry-run)."
+    reason = barred.note if barred.status == "rejected" else "This run only shows changes (writes: dry-run)."
     return Done(barred.draft, "failed", f"{NOT_KNOWN} It was not sent again: {reason}")
 
 
-def _barred(draft: Draft, rules: Rules) -> Held | Refused | None:
+def _barred(draft: Draft, rules: Rules) -> Done | None:
     """The draft as the rules keep it back, whatever a person says; None where it may go out."""
     verdict = rules.verdict(draft.operation)
     if verdict == "deny":
-        return Refused(draft, _denied(draft, rules))
+        return Done(draft, "rejected", _denied(draft, rules))
     if foreign := rules.unmet(draft.operation, draft.settled, draft.provenance):
-        return Refused(draft, _not_the_users(foreign))
-    return Held(draft) if verdict == "hold" else None
+        return Done(draft, "rejected", _not_the_users(foreign))
+    return Done(draft, "held") if verdict == "hold" else None
 
 
 def _denied(draft: Draft, rules: Rules) -> str:

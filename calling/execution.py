@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, cast
 
-from restgpt.calling.call import Ask, Done, Draft, Held, Ready, Refused
+from restgpt.calling.call import Ask, Done, Draft, Ready
 from restgpt.calling.decision import EDITED, decide
 from restgpt.calling.idempotency import with_key
 from restgpt.calling.journal.claim import LostClaimError
@@ -53,7 +53,7 @@ NOT_CERTAIN = (
 UNSURE = "Whether the API carried it out is not known: look before it is done again."
 
 
-def carry_out(session: Session, ready: Ready, *, touched: set[str] | None = None) -> Done | Ask | Held | Refused:
+def carry_out(session: Session, ready: Ready, *, touched: set[str] | None = None) -> Done | Ask:
     """Send a call and keep what came of it; it comes back as an Ask where a person has to decide again.
 
     That is a change whose earlier try has no known outcome, and a change whose target is not any more what the person
@@ -71,10 +71,11 @@ def carry_out(session: Session, ready: Ready, *, touched: set[str] | None = None
     return done
 
 
-def _note(current: Span, session: Session, done: Done | Ask | Held | Refused) -> None:
+def _note(current: Span, session: Session, done: Done | Ask) -> None:
     """Note on the span of a call what came of it."""
-    current.set({"restgpt.outcome": done.status if isinstance(done, Done) else type(done).__name__.lower()})
-    if not isinstance(done, Done):
+    outcome = "ask" if isinstance(done, Ask) else done.status
+    current.set({"restgpt.outcome": "refused" if outcome == "rejected" else outcome})
+    if isinstance(done, Ask) or done.is_unsent:
         return
     if not done.succeeded:
         current.fail(str(done.response.get("status") or "_OTHER"))
@@ -84,23 +85,23 @@ def _note(current: Span, session: Session, done: Done | Ask | Held | Refused) ->
         set_content(current, "gen_ai.tool.call.result", lambda: body.decode("utf-8", "replace"), session.redactor)
 
 
-def _carried_out(session: Session, ready: Ready, touched: set[str] | None) -> Done | Ask | Held | Refused:
-    done: Done | Ask | Held | Refused
+def _carried_out(session: Session, ready: Ready, touched: set[str] | None) -> Done | Ask:
+    done: Done | Ask
     ready = replace(ready, draft=replace(ready.draft, effect=session.rules.effect(ready.draft.operation)))
     if ready.as_read and not ready.draft.effect.is_read:
         decided = decide(ready, session.rules)
         if not isinstance(decided, Ready):
             # Reads are sent side by side, where none of them can ask a person.
-            return Refused(ready.draft, NOT_CERTAIN) if isinstance(decided, Ask) else decided
+            return Done(ready.draft, "rejected", NOT_CERTAIN) if isinstance(decided, Ask) else decided
         ready = decided
     if ready.draft.effect.is_read:
         done = _read(session, ready)
     else:
         done = _change(session, ready, set() if touched is None else touched)
-    return replace(done, note=ready.note) if isinstance(done, Done) and not done.note else done
+    return replace(done, note=ready.note) if isinstance(done, Done) and not (done.note or done.is_unsent) else done
 
 
-def _change(session: Session, ready: Ready, touched: set[str]) -> Done | Ask | Held | Refused:
+def _change(session: Session, ready: Ready, touched: set[str]) -> Done | Ask:
     """Send a change with its intent noted before and its outcome after, so that no crash can double it."""
     draft, journal = ready.draft, session.journal
     # Before the look-up: an earlier attempt either noted its intent by now, or loses its claim before it sends.
@@ -111,7 +112,7 @@ def _change(session: Session, ready: Ready, touched: set[str]) -> Done | Ask | H
         touched |= {ready.target.reader} if ready.note != EDITED else set()
         return _answered(draft, entry)
     checked = decide(replace(ready, sends=max(ready.sends, entry.tries + 1)), session.rules)
-    if isinstance(checked, Done | Held | Refused):
+    if isinstance(checked, Done):
         return checked
     if entry.known == "unknown" and entry.tries >= ready.sends:
         return present(session, Ask(draft, unsure=entry.tries))
@@ -217,10 +218,10 @@ def _undo(session: Session, draft: Draft, earlier: Earlier, made: Made) -> dict[
     return {"operation": name, "arguments": storable_value(found.arguments), "caution": found.caution}
 
 
-def _read(session: Session, ready: Ready) -> Done | Held | Refused:
+def _read(session: Session, ready: Ready) -> Done:
     """Send a request that only reads, and follow its pages."""
     draft, checked = ready.draft, decide(ready, session.rules)
-    if isinstance(checked, Done | Held | Refused):
+    if isinstance(checked, Done):
         return checked
     try:
         first = session.send(draft.request, draft.operation, is_read=True)

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from langgraph.store.base import BaseStore
 
-from restgpt.calling.confirmations import base_url_of, key_of
+from restgpt.calling.confirmations import about, key_of
 from restgpt.specs import Operation
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.words.keyword import GROUPS, body_shape
@@ -149,14 +149,7 @@ class Notes:
         if not notes:
             self._store.delete(NAMESPACE, key_of(operation))
             return
-        entry = {
-            "api": operation.api.name,
-            "base_url": base_url_of(operation),
-            "name": operation.name,
-            "operation": f"{operation.method} {operation.path}",
-            "notes": [asdict(note) for note in notes],
-            "at": self._clock(),
-        }
+        entry = {**about(operation), "notes": [asdict(note) for note in notes], "at": self._clock()}
         self._store.put(NAMESPACE, key_of(operation), storable_value(entry), index=False)
 
 

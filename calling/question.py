@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import dropwhile, islice
 from typing import Any, TypeVar
 
-from restgpt.calling.call import Ask, Decided, Done, Draft, Held, Ready
+from restgpt.calling.call import Ask, Decided, Done, Draft, Ready
 from restgpt.calling.confirmations import key_of
 from restgpt.calling.decision import ONLY_READS, confirms, decide, needs_person
 from restgpt.calling.idempotency import key_header
@@ -49,8 +49,8 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
     The target of a change is looked at for its question, unless it is known already. `changed` is what changed in the
     target after a person had approved; empty if it could not be read again.
     """
-    if isinstance(decided, Held):
-        return replace(decided, summary=request_summary(session.shown(decided.draft.request)))
+    if isinstance(decided, Done) and decided.status == "held":
+        return replace(decided, note=request_summary(session.shown(decided.draft.request)))
     if not isinstance(decided, Ask):
         return decided
     if decided.action:
@@ -97,7 +97,7 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
     return replace(decided, action=action, target=target)
 
 
-def decided_on(session: Session, draft: Draft, *, unsure: int = 0) -> Decided | Done:
+def decided_on(session: Session, draft: Draft, *, unsure: int = 0) -> Decided:
     """Decide on a draft by the rules; raises `MissingCredentialError` before anybody is asked and before it is sent.
 
     `unsure` is how often an earlier try of the same change was about to be sent without its outcome being known: a
@@ -110,7 +110,7 @@ def decided_on(session: Session, draft: Draft, *, unsure: int = 0) -> Decided | 
     return Ask(draft, unsure=unsure) if unsure else decided
 
 
-def answered(session: Session, ask: Ask, answer: Mapping[str, Any]) -> Decided | Done:
+def answered(session: Session, ask: Ask, answer: Mapping[str, Any]) -> Decided:
     """Decide a question by a person's answer, and present the result; a read that the person confirms is kept first."""
     if confirms(ask, answer, session.rules):
         session.rules.confirmations.remember(ask.draft.operation, ask.action["effect"]["reason"])

@@ -81,6 +81,9 @@ Status = Literal[
     "parsed",  # the answer was read
 ]
 
+End = Literal["sent", "failed", "rejected", "held"]
+"""What became of a call: an answer came, none came, somebody or a rule said no, or a dry run kept it back."""
+
 UNSENT: frozenset[Status] = frozenset({"planned", "asked", "approved"})
 """The statuses of a call that may still be sent."""
 

@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, StateSnapshot
 
-from restgpt.calling.call import Done, Draft, Held, Problems, Ready, Refused
+from restgpt.calling.call import Done, Draft, Problems, Ready
 from restgpt.calling.draft import draft
 from restgpt.calling.execution import carry_out
 from restgpt.calling.journal.journal import Journal
@@ -243,7 +243,7 @@ class Client:
         decided = decided_on(run.session, made)
         if isinstance(decided, Ready):
             decided = carry_out(run.session, decided)
-        if not isinstance(decided, Done | Held | Refused):
+        if not isinstance(decided, Done):
             return None
         record = placed(present(run.session, decided).to_json(), round_number=0, call=1)
         run.learn(record)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from restgpt.calling.record import CallRecord, Provenance
+    from restgpt.calling.record import CallRecord, End, Provenance
     from restgpt.nodes.state.records import ProgramEnd
     from restgpt.tools.response.store import Body
 
@@ -75,7 +75,7 @@ class Called:
         return self.record["operation"]
 
     @property
-    def state(self) -> Literal["sent", "failed", "rejected", "held"]:
+    def state(self) -> "End":
         """What happened: an answer came, none came, somebody or a rule said no, or a dry run kept it back."""
         return self.record["status"]  # type: ignore[return-value]
 

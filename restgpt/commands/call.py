@@ -164,7 +164,7 @@ class _SingleCall:
 
         return view(draft.request, self.session.redactor())
 
-    def sent(self, ready: "Ready") -> "Decided | Done":
+    def sent(self, ready: "Ready") -> "Decided":
         """Record the thread, so that `restgpt threads` lists it, then send the call."""
         from restgpt.calling.execution import carry_out
         from restgpt.tools.errors import RestgptError
@@ -200,9 +200,12 @@ class _SingleCall:
         self.session.journal.note(unknown.entry, left=True)
 
 
-def _thread_status(done: "Decided | Done") -> Literal["done", "failed", "paused"]:
-    succeeded: bool | None = getattr(done, "succeeded", None)
-    return "paused" if succeeded is None else "done" if succeeded else "failed"
+def _thread_status(done: "Decided") -> Literal["done", "failed", "paused"]:
+    from restgpt.calling.call import Done
+
+    if not isinstance(done, Done) or done.is_unsent:
+        return "paused"
+    return "done" if done.succeeded else "failed"
 
 
 @contextmanager
@@ -276,12 +279,12 @@ def _new_id(thread: str) -> str:
 
 def _finish(terminal: Terminal, single: _SingleCall, draft: "Draft", options: _Options, output: Path | None) -> None:
     """Decide, send and report, until the call is over; raises `typer.Exit` unless it succeeded."""
-    from restgpt.calling.call import Ask, Done, Held, Ready
+    from restgpt.calling.call import Ask, Done, Ready
     from restgpt.calling.question import answered, decided_on, present
 
     shown = single.viewed(draft)
     tries = single.unknown.tries if single.unknown else 0
-    decided = Held(draft) if options.is_dry else decided_on(single.session, draft, unsure=tries)
+    decided = Done(draft, "held") if options.is_dry else decided_on(single.session, draft, unsure=tries)
     while isinstance(decided, Ready | Ask):
         if isinstance(decided, Ready):
             decided = single.sent(decided)
@@ -303,13 +306,13 @@ def _finish(terminal: Terminal, single: _SingleCall, draft: "Draft", options: _O
         decided = answered(single.session, decided, answer)
         # An option answers the first question only, not a later one, such as about a changed target.
         options = replace(options, approve=False, again=None, only_reads=False)
-    if isinstance(decided, Held):
+    if decided.status == "held":
         terminal.document({"status": "held", "request": shown})
         terminal.answer(request_text(shown))
-    elif isinstance(decided, Done):
-        _print_reply(terminal, single, decided, shown, output)
+    elif decided.status == "rejected":
+        _refuse(terminal, shown, decided.note)
     else:
-        _refuse(terminal, shown, decided.reason)
+        _print_reply(terminal, single, decided, shown, output)
 
 
 def _chosen(ask: "Ask", options: _Options) -> Decision | None:

@@ -27,7 +27,8 @@ from restgpt.mcp.elicitation import FORM, KEY, decision_of, elicitation, is_aske
 from restgpt.mcp.failure import foreseen, unforeseen
 from restgpt.mcp.runs import watched
 from restgpt.mcp.seal import Sealed, SealError, Seals, digest_of
-from restgpt.mcp.service import Left, Said, Service, UnknownToolError
+from restgpt.mcp.service import Said, Service, UnknownToolError
+from restgpt.mcp.threads import Left
 from restgpt.outcome import Pending
 from restgpt.tools.errors import RestgptError, SettingsError
 

@@ -17,7 +17,7 @@ from restgpt.mcp.arguments import check_arguments
 from restgpt.mcp.failure import explained, foreseen, unforeseen
 from restgpt.mcp.runs import Answer
 from restgpt.mcp.seal import Seals
-from restgpt.mcp.threads import PROGRAM, Begun, Standing, Threads
+from restgpt.mcp.threads import PROGRAM, Begun, Left, Threads
 from restgpt.nodes.state.recipe_run import filled
 from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.prompts import fenced
@@ -61,14 +61,6 @@ class Said:
     is_error: bool = False
     link: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """The state in which a tool left a thread; `is_joined` if an equal call had begun the thread before."""
-
-    standing: Standing
-    is_joined: bool = False
 
 
 class UnknownToolError(RestgptError):
@@ -163,7 +155,7 @@ class Service:
         try:
             if (operation := tools.operations.get(name)) is not None:
                 # The schema of a direct tool may be shortened, so the document decides whether the arguments fit.
-                return Left(*self._threads.call(principal, self._catalogue.name_of(operation), arguments))
+                return self._threads.call(principal, self._catalogue.name_of(operation), arguments)
             if (tool := self._tools.get(name)) is None:
                 return self._run_recipe(principal, {"name": name, "inputs": arguments})
             check_arguments(tools.definitions[name], arguments)
@@ -190,11 +182,11 @@ class Service:
 
     def _call(self, principal: str, given: Arguments) -> Left:
         pages = int(given.get("pages", 1))
-        return Left(*self._threads.call(principal, given["operation"], given.get("arguments", {}), pages=pages))
+        return self._threads.call(principal, given["operation"], given.get("arguments", {}), pages=pages)
 
     def _run_program(self, principal: str, given: Arguments) -> Left:
         started = {key: given[key] for key in ("code", "thread") if given.get(key)}
-        return Left(*self._threads.run(principal, PROGRAM, started))
+        return self._threads.run(principal, PROGRAM, started)
 
     def _run_recipe(self, principal: str, given: Arguments) -> Said | Left:
         recipe = self._recipes.get(given["name"].replace("-", "_"))
@@ -205,10 +197,10 @@ class Service:
         # Inputs that do not fit begin no thread.
         filled(recipe, inputs)
         started = {"recipe": recipe.to_json(), "inputs": inputs}
-        return Left(*self._threads.run(principal, "recipe", started))
+        return self._threads.run(principal, "recipe", started)
 
     def _ask(self, principal: str, given: Arguments) -> Left:
-        return Left(*self._threads.run(principal, "ask", {"instruction": given["instruction"]}))
+        return self._threads.run(principal, "ask", {"instruction": given["instruction"]})
 
     def _read_result(self, principal: str, given: Arguments) -> Said:
         handle = self._seals.open("result", principal, given["handle"]).subject

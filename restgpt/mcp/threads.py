@@ -60,6 +60,14 @@ class Begun:
         return digest_of([self.kind, self.identity or self.given])
 
 
+@dataclass(frozen=True, slots=True)
+class Left:
+    """The state in which a tool left a thread; `is_joined` if an equal call had begun the thread before."""
+
+    standing: Standing
+    is_joined: bool = False
+
+
 class Records(Protocol):
     """The list of threads of the command line, where each thread of a server has its place."""
 
@@ -113,10 +121,8 @@ class Threads:
         for principal in list(self._answered):
             self.acknowledge(principal)
 
-    def call(
-        self, principal: str, operation: str, arguments: Mapping[str, Any], *, pages: int = 1
-    ) -> tuple[Standing, bool]:
-        """Make one call; returns the state of its thread, and whether an equal call had begun the thread before.
+    def call(self, principal: str, operation: str, arguments: Mapping[str, Any], *, pages: int = 1) -> Left:
+        """Make one call; returns the state of its thread.
 
         A call that only reads is sent at once, and has a thread only if a person has to be asked about it. Raises what
         `Client.call` raises, and `ThreadBusyError` for an equal call that is being carried out.
@@ -131,30 +137,28 @@ class Threads:
             begun = Begun(thread, CALL, given, self._clock())
             self._book.keep(principal, begun)
             self._records.mark(begun, "paused")
-        return standing, False
+        return Left(standing)
 
-    def run(self, principal: str, kind: str, given: Mapping[str, Any]) -> tuple[Standing, bool]:
+    def run(self, principal: str, kind: str, given: Mapping[str, Any]) -> Left:
         """Begin a thread of a kind, or go on with an equal one; returns and raises what `call` does.
 
         Raises `UnfinishedProgramError` for a program in the thread of one that has not ended.
         """
         return self._begin(principal, kind, given)
 
-    def _begin(
-        self, principal: str, kind: str, given: Mapping[str, Any], *, identity: str = ""
-    ) -> tuple[Standing, bool]:
+    def _begin(self, principal: str, kind: str, given: Mapping[str, Any], *, identity: str = "") -> Left:
         begun = Begun(self._thread(principal, kind, given), kind, given, self._clock(), identity=identity)
         # An equal call that arrives at the same moment, on any server of the database, must find this one.
         with self._lock(f"{principal} {begun.digest}"):
             before = self._book.unfinished(principal, begun.digest)
             if before is not None:
                 with self._marked(principal, before) as settle:
-                    return settle(self._continued(before, principal)), True
+                    return Left(settle(self._continued(before, principal)), is_joined=True)
             if "thread" in given and self._client.is_unfinished(begun.thread):
                 raise UnfinishedProgramError(begun.thread)
             self._book.keep(principal, begun)
             with self._marked(principal, begun) as settle:
-                return settle(self._started(begun, principal)), False
+                return Left(settle(self._started(begun, principal)))
 
     def _thread(self, principal: str, kind: str, given: Mapping[str, Any]) -> str:
         """Return a new thread, or that of the program that is corrected; raises `UnknownThreadError`."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from restgpt.specs.reading.text.json_text import BYTE_ORDER_MARKS
 from restgpt.specs.reading.text.nesting import MAX_DEPTH, is_too_deep
 from restgpt.tools.request.body import essence, kind_of
 
@@ -20,13 +21,6 @@ _TABLES = {"text/csv": ",", "application/csv": ",", "text/tab-separated-values":
 _TEXTS = frozenset(
     {"application/javascript", "application/x-www-form-urlencoded", "application/yaml", "application/x-yaml"}
     | {"application/toml", "application/graphql", "application/sql", "application/http"}
-)
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _CHARSET = re.compile(r"charset\s*=\s*\"?([A-Za-z0-9._:+-]+)", re.IGNORECASE)
 _XML_CHARSET = re.compile(rb"^\s*<\?xml[^>]*encoding=[\"']([A-Za-z0-9._-]+)")
@@ -185,7 +179,7 @@ def _announced(media_type: str) -> Kind | None:
 
 def _decoded(body: bytes, content_type: str, announced: Kind | None) -> tuple[str | None, tuple[str, ...]]:
     """Decode a body by its byte order mark, its charset or as UTF-8; the text is None if the body is not text."""
-    for mark, charset in _BYTE_ORDER_MARKS:
+    for mark, charset in BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return _decode(body[len(mark) :], charset), ()
     found = _CHARSET.search(content_type)

@@ -13,7 +13,7 @@ from restgpt.specs.reading.text.yaml_text import decode_yaml
 
 # A longer text that is almost JSON, such as one with a comma at its end, is not tried as YAML.
 FAULTY_MOST = 10_000_000
-BOMS = (
+BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -55,7 +55,7 @@ def _json_fault(text: bytes) -> str:
 
 
 def _utf8(data: bytes) -> bytes:
-    for mark, encoding in BOMS:
+    for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
             data = data[len(mark) :]
             return (data if encoding == "utf-8" else data.decode(encoding, "replace").encode()).strip()
