@@ -14,15 +14,12 @@ from typing import Any
 from langgraph.store.base import BaseStore
 
 from restgpt.specs import Operation, SpecError
-from restgpt.tools.storable import storable_value
+from restgpt.tools.storable import storable_value, stored_items
 
 NAMESPACE = ("restgpt", "reads")
 
 # Part of every key: raise it when the rule that proposes reads changes so much that people must be asked again.
 LAYOUT = 1
-
-PAGE = 500
-"""How many entries are read from the store at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +66,8 @@ class Confirmations:
 
     def listed(self) -> list[Confirmation]:
         """Return all confirmations, by API and operation."""
-        found: list[Confirmation] = []
-        while self._store is not None:
-            items = self._store.search(NAMESPACE, limit=PAGE, offset=len(found))
-            found += [Confirmation(key=item.key, **item.value) for item in items]
-            if len(items) < PAGE:
-                break
+        items = stored_items(self._store, NAMESPACE) if self._store is not None else ()
+        found = [Confirmation(key=item.key, **item.value) for item in items]
         return sorted(found, key=lambda item: (item.api, item.base_url, item.operation, item.at))
 
     def forget(self, confirmation: Confirmation) -> None:

@@ -18,12 +18,10 @@ from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.words.keyword import GROUPS, body_shape
 from restgpt.specs.effort import within
 from restgpt.specs.status import is_success
-from restgpt.tools.storable import storable_value
+from restgpt.tools.storable import storable_value, stored_items
 
 NAMESPACE = ("restgpt", "notes")
 
-PAGE = 500
-"""How many entries are read from the store at once."""
 
 TEACHING = frozenset({400, 422, 428})
 """Status codes of a refusal that other arguments may repair (RFC 9110, section 15.5; RFC 6585, section 3)."""
@@ -136,12 +134,8 @@ class Notes:
 
     def listed(self) -> list[Noted]:
         """Return the operations with notes, by API and operation."""
-        found: list[Noted] = []
-        while self._store is not None:
-            items = self._store.search(NAMESPACE, limit=PAGE, offset=len(found))
-            found += [Noted(**{**item.value, "key": item.key, "notes": _read(item.value["notes"])}) for item in items]
-            if len(items) < PAGE:
-                break
+        items = stored_items(self._store, NAMESPACE) if self._store is not None else ()
+        found = [Noted(**{**item.value, "key": item.key, "notes": _read(item.value["notes"])}) for item in items]
         return sorted(found, key=lambda item: (item.api, item.base_url, item.operation, item.at))
 
     def forget(self, noted: Noted) -> None:

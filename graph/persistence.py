@@ -55,6 +55,11 @@ class Persistence:
     shrink: Callable[[], bool] = lambda: True
     """Return the disk space of deleted rows to the system; returns False if the database is in use."""
 
+    @property
+    def saved(self) -> dict[str, Any]:
+        """The checkpointer and the store as keyword arguments for what builds a graph, and for `Client`."""
+        return {"checkpointer": self.checkpointer, "store": self.store}
+
     def is_busy(self, thread: str) -> bool:
         """Return whether a process has locked the thread."""
         try:
@@ -62,6 +67,12 @@ class Persistence:
                 return False
         except ThreadBusyError:
             return True
+
+
+def thread_config(thread: str, checkpoint: str = "") -> Any:
+    """Return LangGraph's config of a thread, at its newest checkpoint unless one is named."""
+    named = {"checkpoint_id": checkpoint, "checkpoint_ns": ""} if checkpoint else {}
+    return {"configurable": {"thread_id": thread, **named}}
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """The undo of a thread as a graph of a LangGraph server: drafts reversals, asks about each, sends and notes them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
@@ -12,10 +12,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from restgpt.calling.call import succeeded
 from restgpt.calling.journal.journal import Journal
-from restgpt.calling.record import CallRecord
-from restgpt.calling.undo.reversal import reversals, settle_reversals, undo_thread_id
+from restgpt.calling.undo.reversal import reversals, settle_reversals, told, undo_thread_id
 from restgpt.graph.build import approval_node, sender_node
 from restgpt.graph.calls import CallsState, after_decisions, calls_input
 from restgpt.graph.channels import Checked
@@ -128,23 +126,10 @@ def _make_settle(resources: Resources) -> Node:
         run = resources.open(runtime, config)
         records = [record for record in state["requests"] if record["round"] == state["round"]]
         settle_reversals(Journal(run.store, state["thread"]), records)
-        answer = told(records)
+        answer = told(records) or NOTHING
         return {"answer": answer, "messages": [{"type": "ai", "content": answer}]}
 
     return settling
-
-
-def told(records: Sequence[CallRecord]) -> str:
-    """Return a line for each reversing call that says what became of it."""
-    return "\n".join(_line(record) for record in records) or NOTHING
-
-
-def _line(record: CallRecord) -> str:
-    if succeeded(record):
-        return f"{record['description']} Done."
-    if record["status"] == "sent":
-        return f"{record['description']} Not done: the API answered with status {record['response']['status']}."
-    return f"{record['description']} Not done: {record['note'] or 'it was not sent.'}"
 
 
 exported = build_undo()

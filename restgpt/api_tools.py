@@ -3,9 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any, cast
-from uuid import uuid4
 
-from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import StructuredTool, ToolException
 from langgraph.checkpoint.base import CheckpointTuple
@@ -30,9 +28,11 @@ from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Called, Ran
 from restgpt.specs import Api, Catalogue, Operation, UnknownOperationError
 from restgpt.specs.docs.words.keyword import GROUPS
+from restgpt.tools.compiled_graph import own_thread
 from restgpt.tools.errors import RepairableError, StoppingError
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import UnknownHandleError
+from restgpt.tools.run_settings import problems_of
 from restgpt.tools.thread_pool import SHARED
 
 STATE = ["requests", "steps", "program", "answer"]
@@ -127,7 +127,7 @@ class _Toolset:
                 return preview(called).text
             shown = place.saver.get_tuple(place.shown) if place and place.has_answer else None
             graph, start = self._given_to(made)
-            config = place.config(begun, shown) if place else _config()
+            config = place.config(begun, shown) if place else own_thread()
             return self._finished(made, graph.invoke(start, config, output_keys=STATE))
 
         async def arun(**given: Any) -> str:
@@ -144,7 +144,7 @@ class _Toolset:
                 return preview(called).text
             shown = await place.saver.aget_tuple(place.shown) if place and place.has_answer else None
             graph, start = self._given_to(made)
-            config = place.config(begun, shown) if place else _config()
+            config = place.config(begun, shown) if place else own_thread()
             output = await graph.ainvoke(start, config, output_keys=STATE)
             return await SHARED.run(self._finished, made, output)
 
@@ -240,8 +240,7 @@ def _answered(name: str, function: Callable[..., Any], given: Mapping[str, Any])
     try:
         return function(**given)
     except ValidationError as error:
-        problems = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False)]
-        raise ToolException(f"{name} was not called. {'; '.join(problems)}") from None
+        raise ToolException(f"{name} was not called. {problems_of(error)}") from None
     except (RepairableError, UnknownOperationError, UnknownHandleError) as error:
         raise ToolException(str(error)) from None
 
@@ -257,8 +256,3 @@ def _host_store() -> BaseStore | None:
 
 def _thread() -> str:
     return str(ensure_config().get("configurable", {}).get("thread_id") or "")
-
-
-def _config() -> RunnableConfig | None:
-    """Return the config of a call outside of any graph: a thread of its own, for the journal."""
-    return None if _thread() else {"configurable": {"thread_id": uuid4().hex}}

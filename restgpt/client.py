@@ -1,6 +1,6 @@
 """A client that finds, describes, calls and undoes operations without a model, with the checks of the agent's calls."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, cast
 from uuid import uuid4
@@ -22,7 +22,7 @@ from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals,
 from restgpt.earlier import MOST_EARLIER, Earlier
 from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
-from restgpt.graph.persistence import open_persistence
+from restgpt.graph.persistence import open_persistence, thread_config
 from restgpt.graph.program import ProgramInput, build_program, ended, ended_in
 from restgpt.host.operations import description
 from restgpt.nodes.dialogue.conversation import (
@@ -116,7 +116,7 @@ class Client:
         defaults = context if isinstance(context, Context) else Context(**(context or {}))
         with open_persistence(settings) as kept:
             resources = Resources(apis, defaults=defaults, settings=settings, store=kept.store)
-            yield cls(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+            yield cls(resources=resources, **kept.saved)
 
     def find(self, text: str, *, limit: int = 10) -> list[Operation]:
         """Return the operations that fit a text best; raises `SettingsError` and `SpecError` if there is no API."""
@@ -226,7 +226,7 @@ class Client:
         thread = thread or new_thread()
         self._graph.invoke(
             calls_input([made], earlier=self.earlier.flows(conversation)),
-            _config(thread),
+            thread_config(thread),
             context=self._context(thread),
         )
         if conversation is not None:
@@ -276,7 +276,7 @@ class Client:
         given = self.program_input(code, operations=operations, conversation=conversation)
         if conversation is not None:
             self.earlier.expect(thread, conversation)
-        self._programs.invoke(given, _config(thread), context=self._context(thread))
+        self._programs.invoke(given, thread_config(thread), context=self._context(thread))
         return cast("Pending | Ran", self._noted(self._outcome(thread)))
 
     def program_input(
@@ -307,7 +307,7 @@ class Client:
         if not handle.startswith(REPORT):
             return self._run("").session.responses.open(handle)
         number, _, thread = handle.removeprefix(REPORT).partition("-")
-        values = self._programs.get_state(_config(thread)).values if thread.startswith(PROGRAM) else {}
+        values = self._programs.get_state(thread_config(thread)).values if thread.startswith(PROGRAM) else {}
         text = ended_in(values, int(number)) if number.isdecimal() and number.isascii() else None
         if text is None:
             raise UnknownHandleError("no report of a program is kept under this handle; run the program again")
@@ -320,12 +320,9 @@ class Client:
         for all calls of the question. Never pass on what a model decided. Returns what `standing` returns; raises
         `OutdatedDecisionError` if the question is no longer open, and `UnknownThreadError`.
         """
-        if pending.id not in [pause.id for pause in self._snapshot(pending.thread).interrupts]:
-            raise OutdatedDecisionError(pending.thread)
-        one = {"type": decision} if isinstance(decision, str) else decision
-        listed = [one] * len(pending.actions) if isinstance(one, Mapping) else list(one)
-        answer: Any = Command(resume={pending.id: {"decisions": [dict(item) for item in listed]}})
-        self.graph_of(pending.thread).invoke(answer, _config(pending.thread), context=self._context(pending.thread))
+        graph = self.graph_of(pending.thread)
+        answer: Any = resuming(graph, pending, decision)
+        graph.invoke(answer, thread_config(pending.thread), context=self._context(pending.thread))
         return self._noted(self._outcome(pending.thread))
 
     def standing(self, thread: str) -> Any:
@@ -336,12 +333,12 @@ class Client:
         """
         snapshot = self._snapshot(thread)
         if snapshot.tasks and not snapshot.interrupts:
-            self.graph_of(thread).invoke(None, _config(thread), context=self._context(thread))
+            self.graph_of(thread).invoke(None, thread_config(thread), context=self._context(thread))
         return self._noted(self._outcome(thread))
 
     def is_unfinished(self, thread: str) -> bool:
         """Return whether calls of a thread wait for a person, or were interrupted on the way."""
-        return bool(self.graph_of(thread).get_state(_config(thread)).tasks)
+        return bool(self.graph_of(thread).get_state(thread_config(thread)).tasks)
 
     def reversals(self, thread: str, *, steps: int | None = None) -> list[Reversal]:
         """Return the reversals of the last `steps` changes of a thread, or of all, without sending anything."""
@@ -359,15 +356,12 @@ class Client:
         drafts = [found.draft for found in self.reversals(thread, steps=steps) if found.draft is not None]
         if not drafts:
             return Undone(thread, ())
-        number = int(self._graph.get_state(_config(place)).values.get("round", 0)) + 1
-        self._graph.invoke(calls_input(drafts, round_number=number), _config(place), context=self._context(place))
+        number = int(self._graph.get_state(thread_config(place)).values.get("round", 0)) + 1
+        self._graph.invoke(calls_input(drafts, round_number=number), thread_config(place), context=self._context(place))
         return cast("Pending | Undone", self._outcome(place))
 
     def _snapshot(self, thread: str) -> StateSnapshot:
-        snapshot: StateSnapshot = self.graph_of(thread).get_state(_config(thread))
-        if not snapshot.values and not snapshot.tasks:
-            raise UnknownThreadError(thread)
-        return snapshot
+        return begun_state(self.graph_of(thread), thread)
 
     def graph_of(self, thread: str) -> Any:
         """Return the graph of a thread: that of programs for theirs, that of calls for all others and for each undo."""
@@ -401,12 +395,37 @@ class Client:
         return outcome
 
     def _run(self, thread: str) -> Run:
-        return self.resources.open(Runtime(context=self.resources.defaults, store=self._store), _config(thread))
+        return self.resources.open(Runtime(context=self.resources.defaults, store=self._store), thread_config(thread))
 
     def _context(self, thread: str) -> Context:
         """Return the settings of a thread: an undo asks about every call, whatever the settings of this client are."""
         defaults = self.resources.defaults
         return defaults if undone_by(thread) is None else defaults.model_copy(update={"writes": "ask"})
+
+
+def begun_state(graph: Any, thread: str) -> StateSnapshot:
+    """Return the newest state of a thread; raises `UnknownThreadError` if nothing of it is kept."""
+    snapshot: StateSnapshot = graph.get_state(thread_config(thread))
+    if not snapshot.values and not snapshot.tasks:
+        raise UnknownThreadError(thread)
+    return snapshot
+
+
+def check_open(snapshot: StateSnapshot, asked: Collection[str], thread: str) -> None:
+    """Raise `OutdatedDecisionError` unless the questions of these ids are open."""
+    if not asked or not {pause.id for pause in snapshot.interrupts}.issuperset(asked):
+        raise OutdatedDecisionError(thread)
+
+
+def resuming(graph: Any, pending: Pending, decision: Decision | Sequence[Decision] | str) -> "Command[Any]":
+    """Return what answers exactly this question: a decision for each of its calls, or one for all.
+
+    Raises `OutdatedDecisionError` if it is no longer open, and `UnknownThreadError`.
+    """
+    check_open(begun_state(graph, pending.thread), [pending.id], pending.thread)
+    one = {"type": decision} if isinstance(decision, str) else decision
+    listed = [one] * len(pending.actions) if isinstance(one, Mapping) else one
+    return Command(resume={pending.id: {"decisions": [dict(item) for item in listed]}})
 
 
 def new_program() -> str:
@@ -417,7 +436,3 @@ def new_program() -> str:
 def new_thread() -> str:
     """Return the id of a new thread for one change."""
     return f"call-{uuid4().hex}"
-
-
-def _config(thread: str) -> Any:
-    return {"configurable": {"thread_id": thread}}

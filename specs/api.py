@@ -186,6 +186,18 @@ class Api:
                     keys.setdefault(key, operation)
         return keys
 
+    @cached_property
+    def _by_path(self) -> dict[str, list[Operation]]:
+        found: dict[str, list[Operation]] = {}
+        for operation in self.operations:
+            for path in {operation.path, operation.path.rpartition("/")[0]}:
+                found.setdefault(path, []).append(operation)
+        return found
+
+    def near_path(self, path: str) -> Sequence[Operation]:
+        """Return the operations on a path and those one segment below it, in the order of the document."""
+        return self._by_path.get(path, ())
+
     def lookup(self, key: str) -> Operation | None:
         """Find an operation by name, operationId or `METHOD /path`; the names of path variables may differ."""
         wanted = " ".join(key.split())

@@ -3,8 +3,10 @@
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, closing
 from typing import Any, NamedTuple, Self
+from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
@@ -14,6 +16,12 @@ from restgpt.tools.checkpoint_id import continue_after
 from restgpt.tools.tracing.run_span import Kind, run_span
 
 _END = object()
+
+
+def own_thread() -> RunnableConfig | None:
+    """Return the config of a run outside of any graph: a thread of its own, for the journal and the checkpointer."""
+    has_thread = ensure_config().get("configurable", {}).get("thread_id")
+    return None if has_thread else {"configurable": {"thread_id": uuid4().hex}}
 
 
 class TracedGraph(CompiledStateGraph[Any, Any, Any, Any]):

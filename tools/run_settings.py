@@ -15,9 +15,13 @@ def checked_settings(schema: type[RunSettings], given: Mapping[str, Any]) -> Run
     try:
         return schema(**given)
     except ValidationError as error:
-        problems = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False)]
         known = ", ".join(name for name in schema.model_fields if name != "apis")
-        raise SettingsError(f"Invalid settings: {'; '.join(problems)}. The settings of a run are: {known}.") from None
+        raise SettingsError(f"Invalid settings: {problems_of(error)}. The settings of a run are: {known}.") from None
+
+
+def problems_of(error: ValidationError) -> str:
+    """Return each problem that pydantic found, with its place."""
+    return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False))
 
 
 def offering_apis(schema: type[RunSettings], names: Sequence[str]) -> type[RunSettings]:

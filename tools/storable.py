@@ -1,4 +1,4 @@
-"""Make text and values storable: replace all that a store, a checkpointer or an encoding rejects.
+"""What a store takes and gives: text and values without all that a store, a checkpointer or an encoding rejects.
 
 PostgreSQL rejects NUL in JSON, UTF-8 cannot encode lone surrogates, some serialisers have no integers beyond 64 bits,
 and JSON has neither infinity nor NaN.
@@ -7,12 +7,18 @@ and JSON has neither infinity nor NaN.
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from restgpt.specs.reading.text.nesting import MAX_DEPTH
 
+if TYPE_CHECKING:
+    from langgraph.store.base import BaseStore, SearchItem
+
 LONGEST_DECIMAL_BITS = 14_000
 """The most bits of an integer that is written in decimal; Python raises ValueError for much longer ones."""
+
+PAGE = 500
+"""How many items are read from a store at once."""
 
 _REJECTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
@@ -45,3 +51,15 @@ def storable_value(value: Any, depth: int = 0) -> Any:
 def _digits(value: int) -> str:
     """Write an integer in decimal, or in hexadecimal if it is too long for that."""
     return str(value) if value.bit_length() <= LONGEST_DECIMAL_BITS else hex(value)
+
+
+def stored_items(
+    store: "BaseStore", namespace: tuple[str, ...], *, filter: dict[str, Any] | None = None
+) -> "list[SearchItem]":
+    """Return all items of a namespace of a store, which gives them page by page."""
+    items: list[SearchItem] = []
+    while page := store.search(namespace, filter=filter, limit=PAGE, offset=len(items)):
+        items += page
+        if len(page) < PAGE:
+            break
+    return items

@@ -10,17 +10,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal
 
-from langgraph.store.base import BaseStore, SearchItem
+from langgraph.store.base import BaseStore
 
 from restgpt.calling.journal.claim import Claim, claims_of, take_claim
-from restgpt.tools.storable import storable_value
+from restgpt.tools.storable import storable_value, stored_items
 
 Known = Literal["new", "answered", "unknown"]
 
 NAMESPACE = ("restgpt", "journal")
-
-PAGE = 500
-"""How many entries are read from the store at once."""
 
 TICK_S = 1e-6
 """The least time between two entries, in seconds, for clocks that stand still or are set back."""
@@ -137,7 +134,7 @@ class Journal:
     def _now(self) -> float:
         """The time, but later than every entry, so that a clock that was set back does not change their order."""
         now = self._clock()
-        later = _items(self._store, self.namespace, filter={"begun": {"$gte": now}})
+        later = stored_items(self._store, self.namespace, filter={"begun": {"$gte": now}})
         return max([now, *(float(item.value["begun"]) + TICK_S for item in later)])
 
     def note(self, entry: str, *, attempt: int | None = None, **facts: Any) -> None:
@@ -152,7 +149,7 @@ class Journal:
         found = {} if (first := self._get(entry, 0)) is None else {0: first}
         if is_first:
             return found
-        others = _items(self._store, self.namespace, filter={"of": entry})
+        others = stored_items(self._store, self.namespace, filter={"of": entry})
         return found | dict(sorted((item.value["attempt"], item.value) for item in others))
 
     def _get(self, entry: str, attempt: int) -> dict[str, Any] | None:
@@ -168,14 +165,14 @@ class Journal:
     def entries(self) -> list[dict[str, Any]]:
         """All changes of the thread, the oldest first, with their requests redacted."""
         attempts: dict[str, dict[int, dict[str, Any]]] = {}
-        for item in _items(self._store, self.namespace):
+        for item in stored_items(self._store, self.namespace):
             attempts.setdefault(item.value.get("of", item.key), {})[item.value.get("attempt", 0)] = item.value
         merged = [{"id": entry, **_merged(dict(sorted(found.items())))} for entry, found in attempts.items()]
         return sorted(merged, key=lambda entry: entry["begun"])
 
     def clear(self) -> None:
         """Delete all entries and claims of the thread."""
-        for item in _items(self._store, self.namespace):
+        for item in stored_items(self._store, self.namespace):
             self._store.delete(self.namespace, item.key)
         claims_of(self._store).clear(self._thread)
 
@@ -204,11 +201,4 @@ def _merged(attempts: dict[int, dict[str, Any]]) -> dict[str, Any]:
 
 def journals(store: BaseStore) -> list[dict[str, Any]]:
     """The entries of all threads."""
-    return [item.value for item in _items(store, NAMESPACE)]
-
-
-def _items(store: BaseStore, namespace: tuple[str, ...], *, filter: dict[str, Any] | None = None) -> list[SearchItem]:
-    items = store.search(namespace, filter=filter, limit=PAGE)
-    while len(items) % PAGE == 0 and (more := store.search(namespace, filter=filter, limit=PAGE, offset=len(items))):
-        items += more
-    return items
+    return [item.value for item in stored_items(store, NAMESPACE)]

@@ -90,3 +90,16 @@ def settle_reversals(journal: Journal, records: Sequence[CallRecord]) -> None:
             journal.note(change, undone=True)
         elif record["status"] in ("sent", "failed", "rejected"):
             journal.note(change, undo_tries=tries.get(change, 0) + 1)
+
+
+def told(records: Sequence[CallRecord]) -> str:
+    """Return a line for each reversing call that says what became of it; empty without calls."""
+    ends = ["Done." if succeeded(record) else f"Not done: {fault(record)}" for record in records]
+    return "\n".join(f"{record['description']} {end}" for record, end in zip(records, ends, strict=True))
+
+
+def fault(record: CallRecord) -> str:
+    """Return why a reversing call reversed nothing."""
+    if record["status"] == "sent":
+        return f"the API answered with status {record['response']['status']}."
+    return record["note"] or "it was not sent."

@@ -3,10 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
-from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import StructuredTool
 from langgraph.store.base import BaseStore
 
@@ -18,6 +15,7 @@ from restgpt.nodes.run.resources import Resources
 from restgpt.recipes.book import RecipeBook, read_recipe
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
+from restgpt.tools.compiled_graph import own_thread
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.settings import Settings
 
@@ -82,10 +80,10 @@ def _tool(recipe: Recipe, graph: RecipeGraph) -> StructuredTool:
         return {"inputs": {names.get(name, name): value for name, value in inputs.items()}}
 
     def run(**inputs: Any) -> str:
-        return _answer(recipe, graph.invoke(given(inputs), _config()))
+        return _answer(recipe, graph.invoke(given(inputs), own_thread()))
 
     async def arun(**inputs: Any) -> str:
-        return _answer(recipe, await graph.ainvoke(given(inputs), _config()))
+        return _answer(recipe, await graph.ainvoke(given(inputs), own_thread()))
 
     return StructuredTool(
         name=recipe.name.replace("-", "_"),
@@ -102,12 +100,6 @@ def _schema(recipe: Recipe, shown: Mapping[str, str]) -> dict[str, Any]:
     if recipe.required:
         schema["required"] = [shown.get(name, name) for name in recipe.required]
     return schema
-
-
-def _config() -> RunnableConfig | None:
-    """Return the config of a call outside of any graph: a thread of its own, for the journal and the checkpointer."""
-    has_thread = "thread_id" in ensure_config().get("configurable", {})
-    return None if has_thread else {"configurable": {"thread_id": uuid4().hex}}
 
 
 def _answer(recipe: Recipe, output: Mapping[str, Any]) -> str:

@@ -95,7 +95,7 @@ class Agent:
         resources = Resources(apis, settings=settings, model=model, recipes=recipes)
         for role in ROLES:
             resources.model(role, context)
-        graph = build_graph(resources=resources, checkpointer=persistence.checkpointer, store=persistence.store)
+        graph = build_graph(resources=resources, **persistence.saved)
         return cls(graph, resources, apis, context)
 
     @classmethod
@@ -119,7 +119,7 @@ class Agent:
         from restgpt.nodes.run.resources import Resources
 
         resources = Resources(apis, settings=settings)
-        saved: Any = {"checkpointer": persistence.checkpointer, "store": persistence.store}
+        saved = persistence.saved
         graph: Any = (
             build_graph(resources=resources, **saved)
             if heals

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from langchain_core.messages import AnyMessage, HumanMessage
-from langgraph.types import Command
 
-from restgpt.client import OutdatedDecisionError, UnknownThreadError
+from restgpt.client import begun_state, resuming
 from restgpt.graph.build import build_graph, recursion_limit
-from restgpt.graph.persistence import Persistence
+from restgpt.graph.persistence import Persistence, thread_config
 from restgpt.graph.recipes.build import build_recipe, narrowed
 from restgpt.nodes.dialogue.conversation import RELAYED, told_apis
 from restgpt.nodes.run.resources import Resources
@@ -88,9 +87,7 @@ class Run:
     def standing(self, thread: str, given: Mapping[str, Any]) -> Pending | Answer:
         """Return the state of a run; a killed one goes on first. Raises `UnknownThreadError` if it never began."""
         graph = self.graph(given)
-        snapshot = graph.get_state(_config(thread))
-        if not snapshot.values and not snapshot.tasks:
-            raise UnknownThreadError(thread)
+        snapshot = begun_state(graph, thread)
         if snapshot.tasks and not snapshot.interrupts:
             return self._driven(graph, thread, None)
         return self._standing(graph, thread)
@@ -98,15 +95,11 @@ class Run:
     def decide(self, pending: Pending, decision: Mapping[str, Any], given: Mapping[str, Any]) -> Pending | Answer:
         """Answer exactly this question; raises `OutdatedDecisionError` if it is no longer open."""
         graph = self.graph(given)
-        snapshot = graph.get_state(_config(pending.thread))
-        if pending.id not in [pause.id for pause in snapshot.interrupts]:
-            raise OutdatedDecisionError(pending.thread)
-        decisions = [dict(decision) for _ in pending.actions]
-        return self._driven(graph, pending.thread, Command(resume={pending.id: {"decisions": decisions}}))
+        return self._driven(graph, pending.thread, resuming(graph, pending, decision))
 
     def _driven(self, graph: Any, thread: str, given: Any) -> Pending | Answer:
         watch = watching()
-        for update in graph.stream(given, _config(thread), stream_mode="updates"):
+        for update in graph.stream(given, thread_config(thread), stream_mode="updates"):
             if watch is None:
                 continue
             for name in update:
@@ -116,7 +109,7 @@ class Run:
         return self._standing(graph, thread)
 
     def _standing(self, graph: Any, thread: str) -> Pending | Answer:
-        snapshot = graph.get_state(_config(thread))
+        snapshot = graph.get_state(thread_config(thread))
         if snapshot.interrupts:
             return Pending.of(snapshot.interrupts[0], thread=thread)
         return self.answer(thread, snapshot.values)
@@ -127,15 +120,14 @@ def recipe_runs(resources: Resources, kept: Persistence) -> Run:
 
     def graph(given: Mapping[str, Any]) -> Any:
         recipe = Recipe.model_validate(given["recipe"])
-        saved: Any = {"checkpointer": kept.checkpointer, "store": kept.store}
-        return build_recipe(recipe, resources=narrowed(resources, recipe), is_tool=True, **saved)
+        return build_recipe(recipe, resources=narrowed(resources, recipe), is_tool=True, **kept.saved)
 
     return Run(graph, lambda given: {"inputs": dict(given["inputs"])}, _of_agent)
 
 
 def agent_runs(resources: Resources, kept: Persistence) -> Run:
     """Return the runs of the agent, which are given an `instruction`."""
-    built = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+    built = build_graph(resources=resources, **kept.saved)
     graph = built.with_config(recursion_limit=recursion_limit(resources.defaults.max_steps))
 
     def message(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,7 +142,3 @@ def _of_agent(thread: str, values: Mapping[str, Any]) -> Answer:
     is_whole = program.get("writer") != "recipe" or program.get("end") in ("report", "unknown")
     apis = told_apis(values.get("messages", ()))
     return Answer(thread, str(values.get("answer", "")), ok=is_fulfilled and is_whole, apis=apis)
-
-
-def _config(thread: str) -> Any:
-    return {"configurable": {"thread_id": thread}}

@@ -326,12 +326,8 @@ class _Writer:
             return
         below = (
             item
-            for item in self._operation.api.operations
-            if item.method in ("POST", "PUT", "PATCH")
-            and (
-                item.path == path
-                or (item.path.startswith(f"{path}/{{") and item.path.count("/") == path.count("/") + 1)
-            )
+            for item in self._operation.api.near_path(path)
+            if item.method in ("POST", "PUT", "PATCH") and (item.path == path or item.path.startswith(f"{path}/{{"))
         )
         for item in islice(below, SIBLINGS_MOST):
             shape = body_shape(item)
@@ -375,7 +371,7 @@ class _Writer:
         if own.method != "DELETE" or not own.path.endswith("}"):
             return ""
         before = self._name.removesuffix(own.name)
-        for item in own.api.operations:
+        for item in own.api.near_path(own.path):
             parent, _, last = item.path.rpartition("/")
             if item.method == "POST" and parent == own.path and ENDED.issuperset(stems(last) or [last]):
                 return f"Removes it; {before}{item.name} only ends it."

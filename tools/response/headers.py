@@ -32,7 +32,7 @@ def has_conditions(operation: Operation) -> bool:
     """Whether an operation on the same path takes If-Match or If-None-Match, so that a version is of use."""
     return any(
         parameter.location == "header" and parameter.name.lower() in CONDITIONS
-        for item in operation.api.operations
+        for item in operation.api.near_path(operation.path)
         if item.path == operation.path
         for parameter in item.parameters
     )

@@ -33,8 +33,7 @@ def client_of(record: "ThreadRecord", settings: "Settings", persistence: "Persis
     """Return a client over the APIs of a thread, for its calls without a model; raises as `resources_of`."""
     from restgpt.client import Client
 
-    resources = resources_of(record, settings, persistence)
-    return Client(resources=resources, checkpointer=persistence.checkpointer, store=persistence.store)
+    return Client(resources=resources_of(record, settings, persistence), **persistence.saved)
 
 
 def decided(client: "Client", standing: Any, answers: Callable[[Pending], dict[str, Any] | None]) -> Any:

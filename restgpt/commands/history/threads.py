@@ -115,10 +115,10 @@ def _status(persistence: "Persistence", record: "ThreadRecord") -> str:
 
 def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord") -> None:
     from restgpt.graph.build import build_graph
+    from restgpt.graph.persistence import thread_config
     from restgpt.nodes.state.records import no_usage, shown_program
 
-    graph = build_graph([], checkpointer=persistence.checkpointer, store=persistence.store)
-    snapshot = graph.get_state({"configurable": {"thread_id": record.thread}})
+    snapshot = build_graph([], **persistence.saved).get_state(thread_config(record.thread))
     steps = snapshot.values.get("steps", [])
     program = snapshot.values.get("program")
     usage = snapshot.values.get("usage") or no_usage()

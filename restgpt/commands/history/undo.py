@@ -104,12 +104,13 @@ class _Undoing:
 
     def _report(self, found: "Sequence[Reversal]", requests: "Sequence[CallRecord]") -> None:
         from restgpt.calling.call import succeeded
+        from restgpt.calling.undo.reversal import fault, told
 
         undone = [request for request in requests if succeeded(request)]
         failed = [request for request in requests if not succeeded(request)]
         status = "failed" if failed or len(requests) < len(found) else "done"
         reversed_calls = [{"operation": item["operation"], "arguments": item["arguments"]} for item in undone]
-        problems = [{"operation": item["operation"], "problem": _problem(item)} for item in failed]
+        problems = [{"operation": item["operation"], "problem": fault(item)} for item in failed]
         self._terminal.document(
             {
                 "thread": self._thread,
@@ -119,16 +120,8 @@ class _Undoing:
                 "left": _left(found),
             }
         )
-        lines = [f"{item['description']} Done." for item in undone]
-        lines += [f"{item['description']} Not done: {_problem(item)}" for item in failed]
-        self._terminal.answer("\n".join(lines))
+        self._terminal.answer(told([*undone, *failed]))
         raise typer.Exit(Exit.DONE if status == "done" else Exit.UNFULFILLED)
-
-
-def _problem(request: "CallRecord") -> str:
-    if request["status"] == "sent":
-        return f"the API answered with status {request['response']['status']}."
-    return request["note"] or "it was not sent."
 
 
 def _left(found: "Sequence[Reversal]") -> list[dict[str, Any]]:

@@ -44,14 +44,15 @@ def _waiting(resources: "Resources", persistence: "Persistence", thread: str) ->
     from restgpt.calling.undo.reversal import undo_thread
     from restgpt.graph.build import build_graph
     from restgpt.graph.calls import build_calls
+    from restgpt.graph.persistence import thread_config
 
-    saved: Any = {"checkpointer": persistence.checkpointer, "store": persistence.store}
+    saved = persistence.saved
     graphs: Sequence[tuple[Any, str]] = (
         (build_graph(resources=resources, **saved), thread),
         (build_calls(resources, **saved), undo_thread(thread)),
     )
     for graph, name in graphs:
-        snapshot = graph.get_state({"configurable": {"thread_id": name}})
+        snapshot = graph.get_state(thread_config(name))
         actions = [action for pause in snapshot.interrupts for action in pause.value.get("action_requests", ())]
         if actions:
             return list(_asked(actions, snapshot.values["requests"]))

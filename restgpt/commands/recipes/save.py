@@ -20,14 +20,12 @@ def save_thread(
     terminal: Terminal, thread: str, name: str, *, turn: int | None, description: str, suggest: bool
 ) -> None:
     """Save a run of a thread under a name, and print the file, the inputs and what is fixed in the program."""
+    from restgpt.commands.history.client_thread import resources_of
     from restgpt.commands.history.thread import Threads
     from restgpt.graph.build import build_graph
-    from restgpt.graph.persistence import open_persistence
+    from restgpt.graph.persistence import open_persistence, thread_config
     from restgpt.nodes.recipes.saved_run import save_run
-    from restgpt.nodes.run.context import Context
-    from restgpt.nodes.run.resources import Resources
     from restgpt.recipes.book import RecipeBook
-    from restgpt.tools.run_settings import checked_settings
     from restgpt.tools.settings import Settings
 
     if not NAME.fullmatch(name):
@@ -40,10 +38,9 @@ def save_thread(
                 f"Thread {thread} is a single call, which has no run to save. Repeat it with `restgpt call`."
             )
         with persistence.lock(thread):
-            context = checked_settings(Context, record.context)
-            resources: Resources = Resources(record.sources.load(settings), settings=settings, defaults=context)
-            graph = build_graph(resources=resources, checkpointer=persistence.checkpointer, store=persistence.store)
-            values = graph.get_state({"configurable": {"thread_id": thread}}).values
+            resources = resources_of(record, settings, persistence)
+            graph = build_graph(resources=resources, **persistence.saved)
+            values = graph.get_state(thread_config(thread)).values
             recipe = save_run(
                 values,
                 resources,
@@ -54,7 +51,7 @@ def save_thread(
                 description=description,
             )
             if suggest:
-                proposed = _suggested(terminal, recipe, resources, context)
+                proposed = _suggested(terminal, recipe, resources, resources.defaults)
                 recipe = proposed.model_copy(update={"description": description}) if description else proposed
     path = RecipeBook(settings.recipes).save(recipe, beside=True)
     _report(terminal, RecipeBook(settings.recipes).load(name), path)

@@ -109,7 +109,7 @@ def open_server(
     context, apis = checked_settings(Context, options), sources.load(settings)
     with open_persistence(settings) as kept:
         resources = Resources(apis, defaults=context, settings=settings, store=kept.store)
-        client = Client(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+        client = Client(resources=resources, **kept.saved)
         key = None if settings.mcp_key is None else key_of_text(settings.mcp_key.reveal())
         seals = Seals(kept.store, key=key, lifetime=lifetime, clock=clock)
         seals.forget_expired()

@@ -15,8 +15,8 @@ from langgraph.errors import InvalidUpdateError
 from langgraph.types import Command, StateSnapshot
 from pydantic import ValidationError
 
-from restgpt.calling.undo.reversal import undo_thread, undone_by
-from restgpt.client import Client, OutdatedDecisionError
+from restgpt.calling.undo.reversal import told, undo_thread, undone_by
+from restgpt.client import Client, OutdatedDecisionError, check_open
 from restgpt.commands.agent import Agent
 from restgpt.commands.ask import numbered, record_of_turn
 from restgpt.commands.failure import UsageError, expected_errors, refuse_bytes
@@ -38,10 +38,10 @@ from restgpt.commands.sources import Sources
 from restgpt.commands.ui.runs import Part, Runs, Work
 from restgpt.graph.build import build_graph
 from restgpt.graph.channels import StateError
-from restgpt.graph.persistence import Persistence
+from restgpt.graph.persistence import Persistence, thread_config
 from restgpt.graph.program import ended
 from restgpt.graph.recipes.build import build_recipe
-from restgpt.graph.undo import told
+from restgpt.graph.undo import NOTHING
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.recipe_run import filled
 from restgpt.outcome import Pending, status_of
@@ -82,7 +82,6 @@ class PageThreads:
         self._terminal = terminal
         self._runs = runs
         self._records = Threads(kept.store)
-        self._saved: Any = {"checkpointer": kept.checkpointer, "store": kept.store}
         self._lock = RLock()
         self._opened: dict[tuple[str, str], Any] = {}
         # Threads in which nothing has run yet, which have no record.
@@ -190,8 +189,8 @@ class PageThreads:
 
     def history(self, thread: str, *, limit: int, before: str = "") -> list[dict[str, Any]]:
         """Return the saved states of a thread, the newest first, from those before a checkpoint on."""
-        config = _config(thread)
-        earlier = _config(thread, before) if before else None
+        config = thread_config(thread)
+        earlier = thread_config(thread, before) if before else None
         return [_state(item) for item in self._reader(thread).get_state_history(config, before=earlier, limit=limit)]
 
     def picture(self, graph: str) -> dict[str, Any]:
@@ -201,7 +200,7 @@ class PageThreads:
         return found
 
     def _snapshot(self, thread: str) -> StateSnapshot:
-        found: StateSnapshot = self._reader(thread).get_state(_config(thread))
+        found: StateSnapshot = self._reader(thread).get_state(thread_config(thread))
         return found
 
     def _reader(self, thread: str) -> Any:
@@ -213,15 +212,15 @@ class PageThreads:
             return self._agent_reader
         run = record.recipe
         key = f"reader {json.dumps(run['recipe'], sort_keys=True)}"
-        return self._kept_open(key, record, lambda: build_recipe(recipe_in(run), [], **self._saved))
+        return self._kept_open(key, record, lambda: build_recipe(recipe_in(run), [], **self._kept.saved))
 
     @cached_property
     def _agent_reader(self) -> Any:
-        return build_graph([], **self._saved)
+        return build_graph([], **self._kept.saved)
 
     @cached_property
     def _client_reader(self) -> Client:
-        return Client(resources=Resources([]), **self._saved)
+        return Client(resources=Resources([]), **self._kept.saved)
 
     # What belongs to a thread.
 
@@ -251,7 +250,7 @@ class PageThreads:
 
     def _client(self, record: ThreadRecord) -> Client:
         made = self._resources(record)
-        found: Client = self._kept_open("client", record, lambda: Client(resources=made, **self._saved))
+        found: Client = self._kept_open("client", record, lambda: Client(resources=made, **self._kept.saved))
         return found
 
     def _kept_open(self, kind: str, record: ThreadRecord, make: Callable[[], Any]) -> Any:
@@ -271,7 +270,7 @@ class PageThreads:
             raise UsageError("The state of calls without a model cannot be edited.")
         with self._kept.lock(thread):
             try:
-                made = self._reader(thread).update_state(_config(thread, checkpoint), dict(values), as_node=node)
+                made = self._reader(thread).update_state(thread_config(thread, checkpoint), dict(values), as_node=node)
             except (StateError, InvalidUpdateError) as error:
                 raise UsageError(str(error)) from None
         return {"checkpoint": made["configurable"]}
@@ -315,9 +314,7 @@ class PageThreads:
 
     def _check_open(self, thread: str, answers: Any) -> None:
         """Raise `OutdatedDecisionError` unless each answer is for a question that is open, by its id."""
-        opened = {pause.id for pause in self._snapshot(thread).interrupts}
-        if not isinstance(answers, Mapping) or not answers or not set(answers) <= opened:
-            raise OutdatedDecisionError(thread)
+        check_open(self._snapshot(thread), answers if isinstance(answers, Mapping) else (), thread)
 
     def _turn(self, thread: str, text: str) -> Iterator[Part]:
         """Begin a turn, as `restgpt ask` does."""
@@ -349,7 +346,7 @@ class PageThreads:
         """Go on with a thread as `restgpt resume` does, or from an earlier checkpoint."""
         agent = self._agent(record)
         if checkpoint:
-            values = self._reader(record.thread).get_state(_config(record.thread, checkpoint)).values
+            values = self._reader(record.thread).get_state(thread_config(record.thread, checkpoint)).values
             # The thread is then in the turn of the checkpoint, which a later `resume` goes on with.
             turn, said = int(values.get("turn", record.turn)), values.get("instruction") or record.instruction
             return self._driven(agent, replace(record, turn=turn, instruction=str(said)), None, checkpoint)
@@ -443,11 +440,6 @@ def _text(given: Mapping[str, Any]) -> str:
         raise UsageError("The input has no instruction.") from None
 
 
-def _config(thread: str, checkpoint: str = "") -> Any:
-    named = {"checkpoint_id": checkpoint, "checkpoint_ns": ""} if checkpoint else {}
-    return {"configurable": {"thread_id": thread, **named}}
-
-
 def _at(time: str, number: int) -> str:
     """Return a time with a number behind its second, because databases note whole seconds only."""
     return f"{time[:19]}.{number % 10**9:09}Z"
@@ -489,7 +481,7 @@ def _said(snapshot: StateSnapshot, record: ThreadRecord, thread: str) -> list[di
         found = ended(values)
         return said if found is None else [*said, {"id": "told", "type": "ai", "content": found.text}]
     records = [item for item in values.get("requests", ()) if item["round"] == values.get("round")]
-    return [*said, {"id": "told", "type": "ai", "content": told(records)}]
+    return [*said, {"id": "told", "type": "ai", "content": told(records) or NOTHING}]
 
 
 def _streamed(mode: str, data: Any) -> Any:
