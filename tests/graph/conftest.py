@@ -7,6 +7,7 @@ from board import Board, served_board
 from boardscript import board_script
 from chatserver import ChatServer
 from langgraphserver import Platform, running_server
+from pair import Pair, served_pair
 
 from restgpt.specs.bundled import bundled_document
 from restgpt.worlds import CREDENTIAL, open_world
@@ -16,6 +17,12 @@ from restgpt.worlds.server import serve
 @pytest.fixture
 def board() -> Iterator[Board]:
     with served_board() as served:
+        yield served
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    with served_pair() as served:
         yield served
 
 

@@ -1,6 +1,5 @@
 """Guards programs of clients: they run without a model, and their calls pass approval, journal and budget."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
-from pair import Pair, served_pair
+from pair import Pair
 
 from restgpt.calling.origin.flow import api_record
 from restgpt.graph.program import Ended, build_program, ended
@@ -41,12 +40,6 @@ class Runner:
     def _after(self, result: Any) -> Ended | None:
         self.pauses = [action for pause in result.get("__interrupt__", ()) for action in pause.value["action_requests"]]
         return ended(self.graph.get_state(CONFIG).values)
-
-
-@pytest.fixture
-def pair() -> Iterator[Pair]:
-    with served_pair() as served:
-        yield served
 
 
 def told(end: Ended | None) -> Ended:

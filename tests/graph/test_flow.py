@@ -3,7 +3,7 @@
 import base64
 import codecs
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -12,7 +12,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
-from pair import COLLECTOR, LETTERS, SECRET, Pair, PairAgent, document, served_pair, with_table
+from pair import COLLECTOR, LETTERS, SECRET, Pair, PairAgent, document, with_table
 from roles import by_role, call, end, plan, program, select
 
 from restgpt.calling.journal.journal import Journal
@@ -21,12 +21,6 @@ from restgpt.specs import Catalogue, load_api
 
 WRITES = ("ask", "allow", "deny", "dry-run")
 READ = "secret = get_customer(customer=7)['account']\n"
-
-
-@pytest.fixture
-def pair() -> Iterator[Pair]:
-    with served_pair() as served:
-        yield served
 
 
 def programs(pair: Pair, *codes: Any, sources: tuple[str, ...] = (), **context: Any) -> PairAgent:

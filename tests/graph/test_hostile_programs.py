@@ -6,16 +6,13 @@ import pytest
 from board import Agent, Board
 from langgraph.types import Command
 from programrun import FORGE
+from roles import program
 from scripted import ScriptedModel
 
 from restgpt.tools.sandbox.guest.digest import call_text, digest_of
 
 CREATE = 'print("Made", create_project(body={"name": "Roof"})["name"])'
 ASKED = call_text("create_project", [], {"body": {"name": "Roof"}})
-
-
-def program(code: str) -> dict[str, Any]:
-    return {"thought": "", "decision": "program", "text": code}
 
 
 def end(text: str = "It cannot be done.") -> dict[str, Any]:

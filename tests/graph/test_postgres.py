@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from board import CALLS, Board, served_board
+from board import CALLS, Board
 from roles import by_role, end, missing, plan, select
 from scripted import ScriptedModel
 
@@ -38,12 +38,6 @@ def url() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def settings(url: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return Settings(home=tmp_path_factory.mktemp("home"), database_url=Secret(url))
-
-
-@pytest.fixture
-def board() -> Iterator[Board]:
-    with served_board() as served:
-        yield served
 
 
 def test_a_run_paused_in_one_process_goes_on_in_another(settings: Settings, board: Board) -> None:

@@ -7,16 +7,12 @@ from typing import Any
 import pytest
 from board import Agent, Board
 from langgraph.types import Command
-from roles import end, plan
+from roles import end, plan, program
 from scripted import Reply, ScriptedModel
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "programs.md").read_text(encoding="utf-8")
 APPROVED = {"type": "approve"}
-
-
-def program(code: str) -> Reply:
-    return {"thought": "", "decision": "program", "text": code}
 
 
 def block(language: str) -> str:

@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import TypeAdapter
 from question import unmarked
+from roles import program
 from scripted import ScriptedModel
 
 from restgpt.nodes.programs.program import written
@@ -18,10 +19,6 @@ from restgpt.worlds import CREDENTIAL
 CODE = """names = ["Moss", "Fern"]
 made = gather(*[create_project(body={"name": name}) for name in names])
 print("Created", ", ".join(item["name"] for item in made))"""
-
-
-def program(code: str) -> dict[str, Any]:
-    return {"thought": "", "decision": "program", "text": code}
 
 
 def paused(board: Board, code: str, **context: Any) -> tuple[Agent, dict[str, Any]]:

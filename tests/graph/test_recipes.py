@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
-from pair import Pair, served_pair
+from pair import Pair
 from roles import by_role, end, program, prompts_of
 from scripted import ScriptedModel
 
@@ -457,12 +456,6 @@ def test_a_chosen_recipe_that_stops_brings_the_planner_back(board: Board) -> Non
 
 
 # Two APIs.
-
-
-@pytest.fixture
-def pair() -> Iterator[Pair]:
-    with served_pair() as served:
-        yield served
 
 
 @pytest.mark.parametrize("sources", [(), ("crm",)])

@@ -1,11 +1,10 @@
 """Guards undo: reverses a thread's changes, newest first, after approval, once, and names those it cannot reverse."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from board import CALLS, Board, served_board
+from board import CALLS, Board
 from cli import TOY, Cli
 from langgraph.types import Command
 from question import unmarked
@@ -24,12 +23,6 @@ from restgpt.tools.settings import Settings
 from restgpt.worlds import CREDENTIAL
 
 THREAD = "errand-1"
-
-
-@pytest.fixture
-def board() -> Iterator[Board]:
-    with served_board() as served:
-        yield served
 
 
 @pytest.fixture

@@ -1,10 +1,9 @@
 """Guards the undo as a graph of a server: newest first, each once, only after approval, in a thread of its own."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from board import CALLS, Board, served_board
+from board import CALLS, Board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
@@ -18,12 +17,6 @@ from restgpt.nodes.run.resources import Resources
 
 THREAD = "errand-1"
 CONFIG: Any = {"configurable": {"thread_id": undo_thread_id(THREAD)}}
-
-
-@pytest.fixture
-def board() -> Iterator[Board]:
-    with served_board() as served:
-        yield served
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from chatserver import ChatServer
 from cli import TOY, Cli, at
 from lyingserver import DOCUMENT as LIES
 from lyingserver import LyingServer, served_lies
+from roles import program
 
 from restgpt.worlds import CREDENTIAL, World
 from restgpt.worlds.server import WorldServer
@@ -32,10 +33,6 @@ BARE = {
     "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "query", "name": "key"}}},
     "security": [{"key": []}],
 }
-
-
-def program(code: str) -> dict[str, Any]:
-    return {"thought": "", "decision": "program", "text": code}
 
 
 @pytest.fixture

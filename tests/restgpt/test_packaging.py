@@ -183,6 +183,7 @@ def test_every_imported_distribution_is_declared_in_the_core_or_in_the_extra_of_
     assert undeclared == set()
 
 
+@pytest.mark.slow
 def test_every_dependency_of_the_core_is_imported_by_some_module() -> None:
     assert CORE - used_distributions().keys() == set()
 

@@ -10,6 +10,7 @@ import yaml
 from chatserver import ChatServer
 from cli import Cli, at
 from plantrecipe import plant_recipe
+from roles import program
 
 from restgpt.recipes.book import RecipeBook
 from restgpt.worlds import World
@@ -28,10 +29,6 @@ print("Created", task["title"], "in", project["name"])
 ASKED = "Add a project Roof garden with the tasks Buy soil and Order seeds."
 
 Write = Callable[..., ChatServer]
-
-
-def program(code: str) -> dict[str, Any]:
-    return {"thought": "", "decision": "program", "text": code}
 
 
 @pytest.fixture
