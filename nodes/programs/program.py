@@ -49,13 +49,13 @@ SHOWN_BODY = 300
 SHAPES = 6
 """The maximum number of responses whose shapes a failed program's writer sees."""
 
-SHAPES_HEAD, READS_HEAD = "Shapes of the answers:", "Read: "
+SHAPES_HEAD, READS_HEAD = "Shapes of the answers, with values of their first items:", "Read: "
 """The beginnings of the lines about received answers in a result, below the output of the program."""
 
 SHAPE = 500
 """The maximum number of characters of one such shape."""
 
-RECEIVED = re.compile(rf"\n(?:{SHAPES_HEAD}|{READS_HEAD})")
+RECEIVED = re.compile(rf"\n(?:Shapes of the answers|{READS_HEAD})")
 """The beginning of the part of a result that tells about received answers."""
 
 HEALED = frozenset({"shifted", "stopped", "failed"})
@@ -488,7 +488,11 @@ def _shapes(requests: Sequence[Request]) -> str:
     for request in requests:
         sketch = request["response"].get("sketch")
         if sketch:
-            shapes[f"{request['operation']} (status {request['response']['status']})"] = str(sketch)[:SHAPE]
+            shapes[f"{request['operation']} (status {request['response']['status']})"] = _cut(str(sketch))
     if not shapes:
         return ""
     return f"\n{SHAPES_HEAD}\n" + "\n".join(f"{name}: {text}" for name, text in list(shapes.items())[-SHAPES:])
+
+
+def _cut(shape: str) -> str:
+    return shape if len(shape) <= SHAPE else f"{shape[:SHAPE].rpartition(' ')[0]} …"

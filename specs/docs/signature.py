@@ -27,7 +27,7 @@ from restgpt.specs.docs.words.sentences import beyond, chosen, says_more, senten
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
-from restgpt.specs.search.stemmer import stems, words
+from restgpt.specs.search.stemmer import STOP_STEMS, stems, words
 
 PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
 FORMATS = {
@@ -105,6 +105,8 @@ NOISE = frozenset(
 # touches), and each point of its score takes off; such a field inherits a part of the score of its object.
 KEY, NAMED, HELPFUL, OBJECTS, PLAIN, RARE = 0, 8, 10, 12, 20, 30
 LEVEL, TOUCHED_LEVEL, POINT, INHERITED = 3, 1, 3, 0.5
+# The rank of the size of a page in the body for a list: before all.
+SIZE = -100
 # More lists of objects than these are details; fewer are what was asked for.
 LISTS_MOST = 2
 
@@ -193,15 +195,21 @@ class _Writer:
         arguments = self._arguments(int(left * ARGUMENTS_SHARE), NAMES_MOST * room)
         left -= len(arguments)
         body = self._body(int(left * BODY_SHARE))
-        inside = ", ".join(part for part in (arguments, body, self._pages()) if part)
+        inside = ", ".join(part for part in (arguments, body, self._pages) if part)
         left -= len(body) + 2
         result = self._result(max(RESULT_LEAST, int(left * RESULT_SHARE) if room >= ROOMY else left))
         left -= len(result)
         left -= len(self._kept) + 1 if self._kept else 0
         told = " ".join(chosen(prose, len(ruled) + left, rules))
         left -= len(told) - len(ruled)
-        line = " ".join(part for part in (summary, told, self._kept, *self._notes(left, f"{summary} {told}")) if part)
+        line = " ".join(
+            part for part in (self._news(summary), told, self._kept, *self._notes(left, f"{summary} {told}")) if part
+        )
         return f"{self._name}({inside}) -> {result}" + (f"\n  {line}" if line else "") + families
+
+    def _news(self, summary: str) -> str:
+        """Return the summary; empty if all its words are in the name of the function."""
+        return "" if frozenset(stems(summary)) <= STOP_STEMS.union(stems(self._name)) else summary
 
     def _summary(self, most: int) -> str:
         text = self._operation.summary or first_sentence(self._operation.description)
@@ -343,10 +351,10 @@ class _Writer:
             return ""
         star = "*" if self._operation.body.required else ""
         head = f"{BODY}{star}: "
-        return head + _Tree(shape, self._relevance, self._types.sent, request=True).text(
-            max(RESULT_LEAST, room - len(head))
-        )
+        tree = _Tree(shape, self._relevance, self._types.sent, request=True, sized=bool(self._pages))
+        return head + tree.text(max(RESULT_LEAST, room - len(head)))
 
+    @cached_property
     def _pages(self) -> str:
         """Write the argument for the number of pages, if the operation reads a list in pages."""
         response = self._operation.response() if self._is_read else None
@@ -361,7 +369,8 @@ class _Writer:
         if turned and not shape.has_fields and set(shape.kinds) <= {"object"}:
             # The document does not describe the answer, but only lists have pages.
             return f"{PAGES}=1"
-        told = not PAGING.isdisjoint(islice(shape.names(), REACHED_MOST))
+        # A list of that name holds what comes next, and no address of a page.
+        told = any(name in PAGING and inner.items is None for name, inner in islice(shape.fields.items(), REACHED_MOST))
         return f"{PAGES}=1" if (asked or told) and _has_list(shape) else ""
 
     @cached_property
@@ -452,11 +461,24 @@ class _Entry:
 class _Tree:
     """Writes the fields of one value: the most needed ones of all levels first, while they fit."""
 
-    def __init__(self, shape: Shape, relevance: Relevance, types: Names, *, request: bool, whole: bool = False) -> None:
-        """Write a value; with `whole`, also the fields of one whose schema is among `types`."""
+    def __init__(
+        self,
+        shape: Shape,
+        relevance: Relevance,
+        types: Names,
+        *,
+        request: bool,
+        whole: bool = False,
+        sized: bool = False,
+    ) -> None:
+        """Write a value; with `whole`, also the fields of one whose schema is among `types`.
+
+        With `sized`, it is the body for a list in pages, whose size comes first.
+        """
         self._relevance = relevance
         self._types = types
         self._request = request
+        self._sized = sized
         self._root = self._entry("", shape, 0, "")
         if whole:
             self._root.type_name = ""
@@ -520,13 +542,13 @@ class _Tree:
         lists = sum(1 for entry in inner if entry.is_list)
         for entry in inner:
             rank: float = KEY if entry.mark else _rank(entry, lists)
-            if self._request and _is_size(entry):
-                rank = KEY
             if own := self._relevance.of_field(entry.name, parent.core.fields[entry.name].schema):
                 entry.score = own + INHERITED * parent.score
                 rank = min(rank, KEY) - POINT * entry.score + TOUCHED_LEVEL * parent.depth
             else:
                 rank += LEVEL * parent.depth
+            if self._sized and _is_size(entry):
+                rank = SIZE
             heappush(waiting, (rank, next(number), parent, entry))
 
     def _written(self, entry: _Entry, values: int = 0) -> str:

@@ -46,7 +46,7 @@ def test_an_exception_is_told_with_its_line_the_output_and_the_shapes(board: Boa
     assert "ZeroDivisionError" in said
     assert "print(1 / (tasks['total'] - 24))" in said
     assert "so far 24" in said
-    assert "Shapes of the answers:\nfind_tasks (status 200):" in said
+    assert "Shapes of the answers, with values of their first items:\nfind_tasks (status 200):" in said
     assert board.calls() == [FOUND]
 
 

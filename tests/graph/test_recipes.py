@@ -311,7 +311,7 @@ def test_the_planner_goes_on_where_a_recipe_stops_before_its_change(board: Board
     shown = str(prompt[-1].text)
     assert "There is no project Winter time." in shown
     assert '"project": "Winter time"' in shown
-    assert "Shapes of the answers:" in shown
+    assert "Shapes of the answers, with values of their first items:" in shown
     assert made.program in json.loads(str(prompt[-2].text))["text"]
     # The planner's program gets the answer that the recipe had read.
     assert board.calls() == ADDED

@@ -11,7 +11,7 @@ from restgpt.specs.search.stemmer import STOP_STEMS, stems
 MOST_READ = 12_000
 """The maximum number of characters of a description that are read."""
 
-LEAST_PART = 12
+LEAST_PART = 24
 """The fewest characters of a sentence that is cut."""
 
 

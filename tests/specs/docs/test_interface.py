@@ -70,11 +70,15 @@ paths:
     get:
       operationId: get_key
       responses: {'200': {description: ok, content: {application/json: {schema: {$ref: '#/components/schemas/Key'}}}}}
-  /searches:
+  /keys/search:
     post:
-      operationId: search
+      operationId: search_keys
+      summary: Search keys.
       requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Search'}}}}
-      responses: {'204': {description: done}}
+      responses:
+        '200':
+          description: ok
+          content: {application/json: {schema: {type: array, items: {$ref: '#/components/schemas/Key'}}}}
 components:
   schemas:
     Zone:
@@ -108,9 +112,10 @@ def test_a_body_without_the_fields_that_only_answers_have_is_written_in_place() 
     assert "Key = {id, title, bits: int}" in bodies()
 
 
-def test_the_size_of_a_page_is_among_the_first_fields_of_a_body() -> None:
+def test_the_size_of_a_page_comes_first_in_the_body_for_a_list() -> None:
     [search] = [line for line in bodies(budget=120) if line.startswith("search")]
-    assert search.startswith("search(body*: {limit: int ≤1000, ")
+    assert search.startswith("search_keys(body*: {limit: int ≤1000, ")
+    assert search.endswith(", pages=1) -> [Key]")
 
 
 def written(budget: int = 400, seen: str = "") -> str:

@@ -367,7 +367,7 @@ def test_alternatives_that_lead_to_themselves_end() -> None:
 ORDER = """
 /orders/{id}:
   parameters: [{name: id, in: path, required: true, schema: {type: string}}]
-  delete: {operationId: withdraw_order, summary: Withdraw an order., responses: {204: {description: gone}}}
+  delete: {operationId: withdraw_order, summary: Take an order back., responses: {204: {description: gone}}}
   patch:
     operationId: update_order
     requestBody: {content: {application/json: {schema: {type: object, properties: {FIELD: {enum: [open, cancelled]}}}}}}
@@ -381,12 +381,18 @@ ORDER = """
 @pytest.mark.parametrize(
     ("field", "last", "told"),
     [
-        ("status", "notes", "Withdraw an order. Removes it; update_order with status='cancelled' only ends it."),
-        ("colour", "cancel", "Withdraw an order. Removes it; end_order only ends it."),
-        ("colour", "cancel-preview", "Withdraw an order."),
+        ("status", "notes", "Take an order back. Removes it; update_order with status='cancelled' only ends it."),
+        ("colour", "cancel", "Take an order back. Removes it; end_order only ends it."),
+        ("colour", "cancel-preview", "Take an order back."),
     ],
 )
 def test_a_removal_names_the_change_beside_it_that_only_ends_the_thing(field: str, last: str, told: str) -> None:
     api = read_paths(ORDER.replace("FIELD", field).replace("LAST", last))
     removal = next(item for item in api.operations if item.method == "DELETE")
     assert signature(removal, removal.name, budget=150).splitlines()[1].strip() == told
+
+
+def test_a_summary_that_only_repeats_the_name_is_left_out() -> None:
+    operation = read_paths(ORDER.replace("FIELD", "note").replace("LAST", "notes")).operation("withdraw_order")
+    assert "Take an order back." in signature(operation, "withdraw_order", budget=150)
+    assert signature(operation, "take_order_back", budget=150).count("\n") == 0
