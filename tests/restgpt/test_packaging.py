@@ -188,6 +188,7 @@ def test_every_dependency_of_the_core_is_imported_by_some_module() -> None:
     assert CORE - used_distributions().keys() == set()
 
 
+@pytest.mark.slow
 def test_every_extra_is_one_and_its_modules_need_it() -> None:
     used = used_distributions()
     idle = [
