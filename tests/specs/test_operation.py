@@ -324,3 +324,13 @@ def test_a_base_url_with_a_user_name_is_refused_without_showing_it() -> None:
 def test_a_base_url_with_a_query_is_refused_without_showing_it(url: str) -> None:
     with pytest.raises(SpecError, match=r"^the base URL has a query or a fragment: [^?#]*$"):
         load_api({"openapi": "3.0.0", "info": {}, "paths": {"/a": {}}}, base_url=url)
+
+
+def test_the_operations_on_a_path_and_right_below_it_are_found_in_the_order_of_the_document() -> None:
+    api = paths(
+        "/a/{id}: {delete: {}}\n/a: {get: {}, post: {}}\n/a/{id}/b: {get: {}}\n/ab: {get: {}}\n/a/count: {get: {}}"
+    )
+    near = {path: [f"{item.method} {item.path}" for item in api.near_path(path)] for path in ("/a", "/a/{id}")}
+    assert near["/a"] == ["DELETE /a/{id}", "GET /a", "POST /a", "GET /a/count"]
+    assert near["/a/{id}"] == ["DELETE /a/{id}", "GET /a/{id}/b"]
+    assert list(api.near_path("/nowhere")) == []

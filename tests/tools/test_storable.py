@@ -1,12 +1,13 @@
-"""Guards `storable_value`: no response and no argument can make a checkpoint fail."""
+"""Guards `storable_value`: no response and no argument can make a checkpoint fail; and that items are read whole."""
 
 import json
 import math
 
 import pytest
+from langgraph.store.memory import InMemoryStore
 
 from restgpt.specs.reading.text.nesting import MAX_DEPTH
-from restgpt.tools.storable import LONGEST_DECIMAL_BITS, storable_text, storable_value
+from restgpt.tools.storable import LONGEST_DECIMAL_BITS, PAGE, storable_text, storable_value, stored_items
 
 
 @pytest.mark.parametrize(
@@ -46,3 +47,12 @@ def test_depth_is_bounded() -> None:
         value = [value]
     text = json.dumps(storable_value(value))
     assert text == "[" * MAX_DEPTH + '"\\u2026"' + "]" * MAX_DEPTH
+
+
+@pytest.mark.parametrize("count", [0, 1, PAGE, PAGE + 1])
+def test_all_items_of_a_store_are_read_however_many_pages_they_take(count: int) -> None:
+    store = InMemoryStore()
+    for number in range(count):
+        store.put(("kept",), str(number), {"is_even": number % 2 == 0})
+    assert {item.key for item in stored_items(store, ("kept",))} == set(map(str, range(count)))
+    assert len(stored_items(store, ("kept",), filter={"is_even": True})) == (count + 1) // 2
