@@ -10,7 +10,7 @@ from langgraph.types import Command
 from roles import end, plan, program
 from scripted import Reply, ScriptedModel
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "programs.md").read_text(encoding="utf-8")
 APPROVED = {"type": "approve"}
 
