@@ -72,7 +72,7 @@ scalars = st.one_of(
     st.sampled_from(
         ["no", "on", "0o17", "0x1f", "1e3", "1_000", "12:30:45", "2024-01-01", "~", "null", "", " a", "<<", "=", "\t"]
     ),
-    st.integers(),
+    st.integers(-(2**63), 2**63 - 1),
     st.floats(allow_nan=False, allow_infinity=False),
     st.booleans(),
     st.none(),
