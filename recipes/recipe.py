@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from restgpt.calling.policy import Writes
 from restgpt.specs.reading.tree import values_in
+from restgpt.tools.storable import is_storable
 
 FORMAT: Literal["restgpt/recipe/1"] = "restgpt/recipe/1"
 """The first line of a recipe file: the form that this version reads and writes."""
@@ -160,8 +161,10 @@ class Recipe(_Part):
     @model_validator(mode="after")
     def _can_be_stored(self) -> "Recipe":
         for key, held in (("constants", self.constants), ("inputs", self.inputs)):
-            if any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in values_in(held)):
-                raise ValueError(f"{key}: a number has more than 64 bits: write it as a text, in quotes")
+            if not all(map(is_storable, values_in(held))):
+                raise ValueError(
+                    f"{key}: a number has more than 64 bits. Leave it out, or write it as a text in quotes"
+                )
         return self
 
     @model_validator(mode="after")

@@ -38,7 +38,7 @@ def storable_value(value: Any, depth: int = 0) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        return value if -(2**63) <= value < 2**63 else _digits(value)
+        return value if is_storable(value) else _digits(value)
     if isinstance(value, float) and math.isfinite(value):
         return value
     if depth < MAX_DEPTH and isinstance(value, Mapping):
@@ -46,6 +46,11 @@ def storable_value(value: Any, depth: int = 0) -> Any:
     if depth < MAX_DEPTH and isinstance(value, list | tuple):
         return [storable_value(item, depth + 1) for item in value]
     return "…" if isinstance(value, Mapping | list | tuple) else storable_text(str(value))
+
+
+def is_storable(value: Any) -> bool:
+    """Return whether a scalar is no integer of more than 64 bits, which no store takes as it is."""
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
 def _digits(value: int) -> str:

@@ -13,6 +13,7 @@ from restgpt.specs.effort import within
 from restgpt.specs.reading.pointer import format_pointer
 from restgpt.tools.evidence import Evidence
 from restgpt.tools.request.arguments import follow, properties_of
+from restgpt.tools.storable import is_storable
 
 MOST_DESCRIPTION = 200
 """The maximum number of characters of a description that an input takes over from the document."""
@@ -233,7 +234,8 @@ def _cut(schema: Mapping[str, Any], value: Scalar) -> dict[str, Any]:
         kind = "number"
     if kind not in types:
         return {"type": kind}
-    kept = {key: schema[key] for key in _KEPT if key in schema}
+    # A bound of more than 64 bits, such as the largest value of an unsigned one, bounds nothing that a recipe can hold.
+    kept = {key: schema[key] for key in _KEPT if key in schema and is_storable(schema[key])}
     return {**kept, "type": kind}
 
 

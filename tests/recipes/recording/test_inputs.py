@@ -25,6 +25,7 @@ BODY = {
 QUERY: list[dict[str, Any]] = [
     {"name": "q", "in": "query", "schema": {"type": "string"}, "description": "What to look for. " * 30},
     {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 50, "default": 20}},
+    {"name": "after", "in": "query", "schema": {"type": "integer", "minimum": 0, "maximum": 2**64 - 1}},
     {"name": "sort", "in": "query", "schema": SORT},
     {"name": "types", "in": "query", "schema": {"type": "array", "items": SORT}},
     {"name": "from", "in": "query", "schema": {"type": "string"}},
@@ -85,6 +86,11 @@ def test_a_number_keeps_its_bounds_and_a_boolean_is_no_input() -> None:
         "Find 5 of them, true or not", call("search", query={"limit": 5}), call("add", body={"isDone": True})
     )
     assert item.property() == {"type": "integer", "minimum": 1, "maximum": 50, "examples": [5]}
+
+
+def test_a_bound_that_no_store_takes_is_left_out() -> None:
+    [item] = found("Show those after 700", call("search", query={"after": 700}))
+    assert item.property() == {"type": "integer", "minimum": 0, "examples": [700]}
 
 
 def test_a_short_description_is_taken_over_and_a_long_one_is_not() -> None:
