@@ -75,6 +75,7 @@ MOST_WRONG, NEAR = 10, 20
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _COUNTS = re.compile(r"\b(?:len|sum|Counter)\(", re.ASCII)
+_INDEX = re.compile(r"/\d+")
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\(", re.ASCII)
 
 UNREPAIRABLE = frozenset({Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR, Status.UNSUPPORTED})
@@ -473,10 +474,12 @@ def _summary(requests: Sequence[Request], said_last: str) -> str:
     lines = [said_last]
     if reads:
         lines.append(READS_HEAD + ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in reads.items()))
-    notices = dict.fromkeys(
-        (item["operation"], notice) for item in plain for notice in item["response"].get("notices", ())
-    )
-    lines += [f"({name}: {notice})" for name, notice in list(notices)[:5]]
+    notices: dict[tuple[str, str], str] = {}
+    for item in plain:
+        for notice in item["response"].get("notices", ()):
+            # One for all items of a list.
+            notices.setdefault((item["operation"], _INDEX.sub("/*", notice)), notice)
+    lines += [f"({name}: {notice})" for (name, _), notice in list(notices.items())[:5]]
     if told:
         lines.append(result_of(told))
     return "\n".join(lines)

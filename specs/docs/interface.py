@@ -273,4 +273,4 @@ def _conditions(operations: Sequence[Operation]) -> list[str]:
         for item in keywords(operation)
         if item.location == "header" and item.field.lower() in CONDITIONS
     }
-    return [f"{name} {text}" for name, text in told.items()]
+    return [f"In any function: {name} {text}" for name, text in told.items()]
