@@ -77,10 +77,12 @@ export async function show(id: string | null): Promise<void> {
 export async function catchUp(id: string): Promise<void> {
   if (id !== threadId.value || runId.value !== null || isStarting.value) return;
   try {
-    await load(id);
+    const wasBusy = await load(id);
     const [run] = await call<Run[]>("GET", `/threads/${encodeURIComponent(id)}/runs?limit=1`);
-    const isStill = id === threadId.value && runId.value === null && !isStarting.value;
-    if (isStill && run && isActive(run)) void follow(id, run.run_id);
+    if (id !== threadId.value || runId.value !== null || isStarting.value) return;
+    if (run && isActive(run)) void follow(id, run.run_id);
+    // It has ended since, and what it asks was not shown while it went on.
+    else if (wasBusy) await load(id);
   } catch (error) {
     if (id === threadId.value) fail(error);
   }
@@ -98,21 +100,21 @@ function isActive(run: Run): boolean {
   return run.status === "running" || run.status === "pending";
 }
 
-/** Read the state of the thread; lines of a turn that were seen live stay. */
-async function load(id: string, hasEvents = true): Promise<void> {
+/** Read the state of the thread, and return whether a run goes on; lines of a turn that were seen live stay. */
+async function load(id: string, hasEvents = true): Promise<boolean> {
   const path = `/threads/${encodeURIComponent(id)}`;
   const [state, thread] = await Promise.all([call<State>("GET", `${path}/state`), call<Thread>("GET", path)]);
-  if (id !== threadId.value) return;
+  const isIdle = thread.status !== "busy";
+  if (id !== threadId.value) return !isIdle;
   batch(() => {
     const values = state.values ?? {};
     if (values.messages) messages.value = values.messages;
     const kept = linesOfTurns(values.steps ?? []);
     // The events of a run that goes on tell its turn from the start.
-    if (thread.status === "busy" && hasEvents) kept.delete(turnNow());
+    if (!isIdle && hasEvents) kept.delete(turnNow());
     for (const [turn, seen] of lines.value) if (seen.length >= (kept.get(turn)?.length ?? 0)) kept.set(turn, seen);
     lines.value = kept;
     cost.value = costOf(values.usage);
-    const isIdle = thread.status !== "busy";
     // A run that goes on has its answer, though the state is still that of the question.
     const asked = isIdle ? state.tasks.flatMap((task) => task.interrupts ?? []) : [];
     questions.value = asked.filter(({ value }) => value?.action_requests);
@@ -120,6 +122,7 @@ async function load(id: string, hasEvents = true): Promise<void> {
     const error = state.tasks.find((task) => task.error)?.error;
     if (error && isIdle && !failure.value) failure.value = worded(error);
   });
+  return !isIdle;
 }
 
 /** The state holds an error as Python writes it: its name, and its message in quotes. */
