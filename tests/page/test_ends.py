@@ -6,7 +6,7 @@ import pytest
 from browser import Tab
 from langgraphserver import APPROVE, Platform
 from pagescript import ASTRAY, COPY, READ, UNABLE, UNFIT
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 pytestmark = pytest.mark.slow
 
@@ -46,3 +46,19 @@ def test_the_wire_indents_json_and_tells_of_the_requests_beside_its_calls(tab: T
     changed.locator("summary").first.click()
     body = changed.get_by_label("Piece of the answer")
     expect(body).to_contain_text(re.compile(r'^\{\n  "id": 102,\n'))
+
+
+def test_what_a_run_asks_is_shown_though_it_ended_while_its_thread_was_read(tab: Tab, platform: Platform) -> None:
+    """The thread is still busy when the page reads it, and its run is over when the page asks for that."""
+    thread = platform.new_thread()
+    platform.run(thread, input={"instruction": COPY})
+    # The page reads it when it is opened, and when the list of threads has come.
+    busy = [True, True]
+
+    def answer(route: Route) -> None:
+        found = route.fetch()
+        route.fulfill(response=found, json={**found.json(), **({"status": "busy"} if busy and busy.pop() else {})})
+
+    tab.page.route(f"**/threads/{thread}", answer)
+    expect(tab.open(f"#/thread/{thread}").get_by_role("button", name="Approve")).to_be_visible()
+    assert not busy
