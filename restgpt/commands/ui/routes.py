@@ -26,6 +26,7 @@ from restgpt.server.token import TokenCheck
 from restgpt.server.undo import undo_routes
 from restgpt.server.wire import wire_routes
 from restgpt.specs.reading.text.nesting import is_too_deep
+from restgpt.tools.run_settings import problems_of
 from restgpt.tools.settings import Secret, ServerAccess
 from restgpt.tools.storable import storable_value
 
@@ -255,9 +256,8 @@ def _route(
 
 def _fault(error: ValidationError) -> str:
     """Say where a body is wrong, without the value."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    return f"The body is wrong at {place}: {first['msg']}." if place else "The body is no JSON object."
+    problems = problems_of(error)
+    return "The body is no JSON object." if problems.startswith(":") else f"The body is wrong at {problems}."
 
 
 def _refused(error: BaseException) -> Response:
