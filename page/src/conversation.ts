@@ -75,17 +75,22 @@ export async function show(id: string | null): Promise<void> {
 
 /** Read the open thread again, and follow its run, which another client may have started; not while one is followed. */
 export async function catchUp(id: string): Promise<void> {
-  if (id !== threadId.value || runId.value !== null || isStarting.value) return;
+  if (!isFree(id)) return;
   try {
     const wasBusy = await load(id);
     const [run] = await call<Run[]>("GET", `/threads/${encodeURIComponent(id)}/runs?limit=1`);
-    if (id !== threadId.value || runId.value !== null || isStarting.value) return;
+    if (!isFree(id)) return;
     if (run && isActive(run)) void follow(id, run.run_id);
     // It has ended since, and what it asks was not shown while it went on.
     else if (wasBusy) await load(id);
   } catch (error) {
     if (id === threadId.value) fail(error);
   }
+}
+
+/** Whether a thread is the open one, and no run of it is followed or begun. */
+function isFree(id: string): boolean {
+  return id === threadId.value && runId.value === null && !isStarting.value;
 }
 
 /** Say why the thread cannot be read. */
