@@ -9,9 +9,10 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from restgpt.calling.call import succeeded
+from restgpt.calling.origin.grounding import Answers, Source, Sources
 from restgpt.nodes.dialogue.conversation import answered, answered_apis, grounded_draft, relayed, responses, said
 from restgpt.nodes.dialogue.knowledge import notes_of, rules_text
-from restgpt.nodes.programs.calls import MAX_PAGES
+from restgpt.nodes.programs.calls import MAX_PAGES, MOST_TRACED
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.programs.program import may_write, written
 from restgpt.nodes.run.context import Context
@@ -159,11 +160,18 @@ def functions_of(run: Run, operations: Sequence[Operation], focus: str) -> str:
     )
 
 
-def _evidence(run: Run, state: CallerState, requests: Sequence[Request]) -> Evidence:
-    """Return the user's words and the results of successful calls, but no arguments or errors: a model wrote them."""
+def _evidence(run: Run, state: CallerState, requests: Sequence[Request]) -> Sources:
+    """Return the user's words and the results of successful calls, but no arguments or errors: a model wrote them.
+
+    What a program read has no result of its own, and the program's report is a model's words too: its answers count.
+    """
     answered = [*(request for step in state["steps"] for request in step["requests"]), *requests]
     results = (request["result"] for request in answered if succeeded(request))
-    return Evidence(said(state), *relayed(state), *kept_by(current(state)), *notes_of(run), *results)
+    read: CallerState = {**state, "steps": [], "requests": [request for request in answered if "place" in request]}
+    return Sources(
+        Evidence(said(state), *relayed(state), *kept_by(current(state)), *notes_of(run), *results),
+        Answers(value for _, value in responses(run, read, most=MOST_TRACED)),
+    )
 
 
 def _requests(
@@ -172,7 +180,7 @@ def _requests(
     reply: CallerReply,
     numbers: Sequence[int],
     refused: Sequence[Request],
-    evidence: Evidence,
+    evidence: Source,
 ) -> list[Request]:
     """Build and check the requests of a reply; raises `ValueError` with all problems."""
     problems: list[str] = []
@@ -221,7 +229,7 @@ def _request(
     call: Call,
     planned: PlannedCall,
     before: Request | None,
-    evidence: Evidence,
+    evidence: Source,
 ) -> Request:
     """Build one request; `before` is the refused request that it repairs."""
     operation = run.catalogue.operation(planned["operation"])
@@ -261,12 +269,16 @@ def _has_body(operation: Operation) -> bool:
 def _missing(
     run: Run, state: CallerState, requests: Sequence[Request], numbers: Sequence[int], missing: str
 ) -> dict[str, Any]:
-    """Return to the selector with a hint about an unknown value; the second time, return to the planner."""
+    """Return to the selector with a hint about an unknown value; the second time, return to the planner.
+
+    After a failed program return to the planner at once: the selector's next plan would get new programs, which fail
+    as well, and so on.
+    """
     reason = f"A required value is not known: {missing}"
     operations = _producers(run, [state["api_plan"]["calls"][number - 1]["operation"] for number in numbers])
     if operations:
         reason += f"\nOperations that give such values: {operations}"
-    if requests or state["hint"]:
+    if requests or state["hint"] or state.get("program") is not None:
         return _finished(run, state, requests, reason)
     return {"hint": reason, "usage": run.usage()}
 

@@ -12,8 +12,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
-from roles import by_role, call, end, go_on, missing, no_call, plan, prompts_of, select
-from scripted import Reply
+from roles import by_role, call, end, go_on, missing, no_call, plan, prompts_of, role_of, select
+from scripted import Reply, ScriptedModel
 from typing_extensions import TypedDict
 
 from restgpt.graph.build import build_graph
@@ -160,6 +160,20 @@ def test_a_body_given_as_text_is_checked_for_invented_ids(board: Board) -> None:
     )
     agent.ask("Move task 101", writes="allow")
     assert board.calls() == []
+
+
+@pytest.mark.parametrize("execution", ["program", "calls"])
+@pytest.mark.parametrize("caller", [missing("the id"), call({"path": {"project_id": 9177}}), "?"])
+@pytest.mark.parametrize("program", ["print(1 / 0)", "print(find_tasks()['total'] / 0)", "print("])
+@pytest.mark.parametrize("planner", [plan("Find them"), go_on("Find them")])
+def test_a_model_that_never_gets_further_is_asked_at_most_nine_times_for_an_api_plan(
+    board: Board, planner: Reply, program: str, caller: Reply, execution: str
+) -> None:
+    habits = {"planner": planner, "selector": select("get_project"), "program": program, "caller": caller}
+    model = ScriptedModel(lambda prompt: habits[role_of(prompt)])
+    done = board.agent(model, context={"express": False, "execution": execution}).ask("Find the tasks", max_steps=3)
+    assert done["answer"].startswith("The budget for this instruction is used up")
+    assert len(model.prompts) <= 9 * 3
 
 
 def test_a_reply_cannot_ask_for_more_requests_than_the_budget_leaves(board: Board) -> None:
