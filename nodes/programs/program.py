@@ -214,8 +214,13 @@ def _time_is_up(run: Run) -> str:
 
 
 def _left(run: Run, state: ProgramState) -> int:
-    """Return the number of requests that the budget leaves."""
-    return max(0, run.context.max_requests - spent_since(state["baseline"], state["usage"])["requests"])
+    """Return the number of requests that the budget leaves; as many calls may be refused or held back without one.
+
+    A program can go on after a refusal, so that without a limit it would call in a loop until the time is used up.
+    """
+    sent = spent_since(state["baseline"], state["usage"])["requests"]
+    unsent = {request["id"] for request in made_in_turn(state) if request["status"] in ("rejected", "held")}
+    return max(0, run.context.max_requests - max(sent, len(unsent)))
 
 
 def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Request]) -> ProgramRun:

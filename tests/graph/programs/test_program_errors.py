@@ -170,6 +170,21 @@ def test_an_endless_loop_of_calls_ends_at_the_budget_with_the_results_so_far(boa
     assert len(agent.state["steps"][-1]["requests"]) == 5
 
 
+@pytest.mark.parametrize(("writes", "status"), [("deny", "rejected"), ("dry-run", "held")])
+def test_an_endless_loop_of_changes_that_are_not_sent_ends_at_the_budget_too(
+    board: Board, writes: str, status: str
+) -> None:
+    code = (
+        "number = 0\nwhile True:\n    number += 1\n    try:\n        create_project(body={'name': f'Plot {number}'})\n"
+        "    except Exception:\n        pass"
+    )
+    agent = board.agent(by_role({"express": [program(code), end("None was made.")]}), context={})
+    done = agent.ask("Create projects for ever", max_requests=5, writes=writes)
+    assert done["answer"].startswith("None was made.")
+    assert [request["status"] for request in agent.state["steps"][-1]["requests"]] == [status] * 5
+    assert board.calls() == []
+
+
 def test_ten_thousand_calls_at_once_are_refused_with_what_is_left(board: Board) -> None:
     agent = worker(
         board, "print(len(gather(*[lambda n=n: find_tasks(text=str(n)) for n in range(10000)])))", "print(1)"
