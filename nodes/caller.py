@@ -18,7 +18,7 @@ from restgpt.nodes.programs.program import may_write, written
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run
 from restgpt.nodes.state.recipe_run import current, kept_by
-from restgpt.nodes.state.records import PlannedCall, Request, placed, seconds_spent, spent_since
+from restgpt.nodes.state.records import PlannedCall, Request, placed, seconds_spent, spent_since, tokens_spent
 from restgpt.nodes.state.results import NOTHING_YET, background, result_of
 from restgpt.nodes.state.rounds import MAX_REPAIRS, latest, lineage, next_calls, step_of, to_repair
 from restgpt.prompts import fenced, render
@@ -29,7 +29,7 @@ from restgpt.specs.docs.signature import NOTED_MOST
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
-from restgpt.tools.model.errors import ModelReplyError, OutOfTimeError
+from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 from restgpt.tools.storable import storable_value
 
 MAX_REQUESTS = 60
@@ -68,12 +68,12 @@ def make_caller(resources: Resources, *, programs: bool = True) -> Callable[...,
     """Make the caller node; without `programs` it writes the arguments of calls whatever the run's setting is."""
 
     def caller(state: CallerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config, spent=seconds_spent(state))
+        run = resources.open(runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state))
         requests = [request for request in state["requests"] if request["round"] == state["round"]]
         if programs and may_write(run, state):
             try:
                 return _program(run, state)
-            except OutOfTimeError as error:
+            except UsedUpError as error:
                 return _finished(run, state, requests, f"No program was written. {error}")
         refused = to_repair(requests)
         numbers = sorted({request["call"] for request in refused}) or next_calls(
@@ -88,7 +88,7 @@ def make_caller(resources: Resources, *, programs: bool = True) -> Callable[...,
 
         try:
             reply = run.models.ask("caller", prompt, CallerReply, check=check)
-        except (ModelReplyError, OutOfTimeError) as error:
+        except (ModelReplyError, UsedUpError) as error:
             return _finished(run, state, requests, f"No request was made. {error}")
         if built:
             return {"requests": built, "hint": "", "usage": run.usage()}

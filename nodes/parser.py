@@ -17,12 +17,12 @@ from restgpt.nodes.programs.log import ProgramState, made_in_turn
 from restgpt.nodes.programs.program import advanced_program, is_running
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run
-from restgpt.nodes.state.records import Request, seconds_spent
+from restgpt.nodes.state.records import Request, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import result_of
 from restgpt.nodes.state.rounds import is_over, latest, step_of
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import described_status, response_documentation
-from restgpt.tools.model.errors import OutOfTimeError
+from restgpt.tools.model.errors import UsedUpError
 from restgpt.tools.response.headers import useful_headers
 from restgpt.tools.response.sketch import sketch
 from restgpt.tools.response.store import SKETCH_BUDGET, Body, UnknownHandleError
@@ -60,7 +60,7 @@ def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the parser node."""
 
     def parser(state: ParserState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config, spent=seconds_spent(state), state=state)
+        run = resources.open(runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
         if is_running(state.get("program")):
             return advanced_program(run, state)
         requests = [request for request in state["requests"] if request["round"] == state["round"]]
@@ -96,7 +96,7 @@ def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
         result, code = _by_code(run, request, body, others) if run.context.code else ("", "")
         if not result:
             result = _directly(run, request, body)
-    except OutOfTimeError as error:
+    except UsedUpError as error:
         return {**request, "status": "parsed", "result": f"This response was not read. {error}"}
     limit = run.context.result_budget * 4
     return {**request, "status": "parsed", "result": _bounded(result, limit), "code": code}

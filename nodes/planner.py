@@ -19,10 +19,10 @@ from restgpt.nodes.run.budget import allows_a_last_question, used_up
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run
 from restgpt.nodes.state.recipe_run import current
-from restgpt.nodes.state.records import Decision, Step, seconds_spent, spent_since
+from restgpt.nodes.state.records import Decision, Step, seconds_spent, spent_since, tokens_spent
 from restgpt.nodes.state.results import bounded_results, decision_message, results_of
 from restgpt.prompts import fenced, render
-from restgpt.tools.model.errors import OutOfTimeError
+from restgpt.tools.model.errors import UsedUpError
 
 CONVERSATION_BUDGET = 6000
 """The maximum number of characters of earlier conversation in the prompt; the newest are kept."""
@@ -63,7 +63,7 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the planner node."""
 
     def planner(state: PlannerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config, spent=seconds_spent(state), state=state)
+        run = resources.open(runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
         steps = [step for step in state["steps"] if step["turn"] == state["turn"]]
         if (record := current(state)) and not steps:
             return recipe_update(run, state, record)
@@ -75,9 +75,8 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
         try:
             with run.answer:
                 return _decision(run, state, steps, over, is_stuck=bool(stuck))
-        except OutOfTimeError:
-            over = f"{run.context.max_seconds:g} seconds"
-            return ended(run, state, steps, _partial(over, steps), fulfilled=False)
+        except UsedUpError as error:
+            return ended(run, state, steps, _partial(error.budget, steps), fulfilled=False)
 
     return planner
 

@@ -19,11 +19,11 @@ from restgpt.nodes.dialogue.selection import (
 )
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run
-from restgpt.nodes.state.records import ApiPlan, Step, Usage, seconds_spent
+from restgpt.nodes.state.records import ApiPlan, Step, Usage, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import RESULT_BUDGET, attempts, background, shortened
 from restgpt.nodes.state.rounds import RoundState, step_of
 from restgpt.prompts import fenced, render
-from restgpt.tools.model.errors import ModelReplyError, OutOfTimeError
+from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 
 
 class SelectorState(RoundState):
@@ -40,11 +40,11 @@ def make_selector(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the selector node."""
 
     def selector(state: SelectorState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config, spent=seconds_spent(state))
+        run = resources.open(runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state))
         round_number = state["round"] + 1
         try:
             reply = _selection(run, state)
-        except (ModelReplyError, OutOfTimeError) as error:
+        except (ModelReplyError, UsedUpError) as error:
             return _no_call(run, state, round_number, f"No operation was chosen. {error}")
         api_plan = api_plan_of(run, reply)
         if not api_plan["calls"]:

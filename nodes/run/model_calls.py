@@ -1,4 +1,4 @@
-"""The model calls of one node run: each ends by the deadline of the turn, and its tokens are counted by role."""
+"""The model calls of one node run: begun within the tokens of the turn, ended by its deadline, and counted by role."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.state.records import RoleUsage
-from restgpt.tools.model.errors import ModelReplyError, OutOfTimeError
+from restgpt.tools.model.errors import ModelReplyError, OutOfTimeError, OutOfTokensError
 from restgpt.tools.model.reply import read_text
 from restgpt.tools.model.role import Role
 from restgpt.tools.model.structured import ask
@@ -32,7 +32,7 @@ class ModelCalls:
     """Asks the models of the roles for one node run.
 
     `model` gives the chat model of a role, `left` the seconds until the deadline of the turn, `redactor` what hides
-    secrets in traces.
+    secrets in traces. `tokens` is the number of tokens that the turn took before; without it, they are not bounded.
     """
 
     def __init__(
@@ -41,11 +41,14 @@ class ModelCalls:
         context: Context,
         left: Callable[[], float],
         redactor: Callable[[], Redactor],
+        *,
+        tokens: int | None = None,
     ) -> None:
         self._model = model
         self._context = context
         self._left = left
         self._redactor = redactor
+        self._tokens = tokens
         self._spent: dict[str, ModelUsage] = {}
 
     def ask(
@@ -95,8 +98,16 @@ class ModelCalls:
     def _note(self, role: Role, usage: ModelUsage) -> None:
         self._spent[role] = self._spent.get(role, ModelUsage()) + usage
 
+    def _used(self) -> int:
+        return sum(spent.input_tokens + spent.output_tokens for spent in self._spent.values())
+
     def _in_time(self, call: Callable[[], Result]) -> Result:
-        """Return the result of a model call; raises `OutOfTimeError` at the deadline, without waiting for the model."""
+        """Return the result of a model call, which is not begun when the tokens of the turn are used up.
+
+        Raises `OutOfTokensError`, and `OutOfTimeError` at the deadline, without waiting for the model.
+        """
+        if self._tokens is not None and self._tokens + self._used() >= self._context.max_tokens:
+            raise OutOfTokensError(self._context.max_tokens)
         call = redacted_with(self._redactor, call)
         left = self._left()
         if left <= 0:

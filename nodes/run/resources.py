@@ -133,11 +133,13 @@ class Resources:
         config: RunnableConfig,
         *,
         spent: float | None = None,
+        tokens: int | None = None,
         state: Mapping[str, Any] | None = None,
     ) -> "Run":
         """Return the resources of one node run; the settings of the run override the graph's defaults.
 
-        `spent` is the number of seconds that the turn has taken so far. Without it, no deadline ends this node run. If
+        `spent` is the number of seconds that the turn has taken so far. Without it, no deadline ends this node run.
+        `tokens` is the number of model tokens that it has taken. Without it, any number of model calls may be made. If
         the `state` has a recipe for the turn whose file bans changes, this run has that setting.
         Raises `ValueError` for the same reason as `check_store`: a subgraph gets its parent's checkpointer only here.
         """
@@ -159,6 +161,7 @@ class Resources:
             thread,
             started=self.clock(),
             spent=spent,
+            tokens=tokens,
             claim=claim,
             has_reader=has_reader(state or {}),
             watch=request_reporter(runtime.stream_writer),
@@ -245,6 +248,7 @@ class Run:
     thread: str
     started: float
     spent: float | None = None
+    tokens: int | None = None
     claim: Claim | None = None
     has_reader: bool = True
     watch: Watch = unwatched
@@ -254,7 +258,7 @@ class Run:
 
     def __post_init__(self) -> None:
         model = partial(self.resources.model, context=self.context)
-        self.models = ModelCalls(model, self.context, self.left, lambda: self.session.redactor())
+        self.models = ModelCalls(model, self.context, self.left, lambda: self.session.redactor(), tokens=self.tokens)
 
     @property
     def catalogue(self) -> Catalogue:

@@ -252,6 +252,11 @@ def seconds_spent(state: Mapping[str, Any]) -> float:
     return spent_since(state.get("baseline") or no_usage(), state.get("usage") or no_usage())["seconds"]
 
 
+def tokens_spent(state: Mapping[str, Any]) -> int:
+    """Return the tokens that the current turn has taken so far."""
+    return tokens(spent_since(state.get("baseline") or no_usage(), state.get("usage") or no_usage()))
+
+
 def spent_since(baseline: Usage, usage: Usage) -> Usage:
     """Return the difference of two usages."""
     roles: dict[str, RoleUsage] = {}

@@ -8,7 +8,8 @@ from threading import local
 
 import pytest
 from board import CALLS, Board
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages.ai import UsageMetadata
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
@@ -174,6 +175,30 @@ def test_a_model_that_never_gets_further_is_asked_at_most_nine_times_for_an_api_
     done = board.agent(model, context={"express": False, "execution": execution}).ask("Find the tasks", max_steps=3)
     assert done["answer"].startswith("The budget for this instruction is used up")
     assert len(model.prompts) <= 9 * 3
+
+
+@pytest.mark.parametrize("execution", ["program", "calls"])
+def test_an_api_plan_of_many_calls_stops_where_the_tokens_are_used_up(board: Board, execution: str) -> None:
+    habits = {
+        "planner": plan("Find them"),
+        "selector": select("find_tasks", *[("find_tasks", [number]) for number in range(1, 12)]),
+        "program": "print(1 / 0)",
+        "caller": call(*[{}] * 20, numbers=[1] * 20),
+        "parser": "print(1 / 0)",
+        "direct": "Ten of them.",
+    }
+    cost = {"input_tokens": 100, "output_tokens": 100, "total_tokens": 200}
+
+    def reply(prompt: list[BaseMessage]) -> AIMessage:
+        said = habits[role_of(prompt)]
+        return AIMessage(said if isinstance(said, str) else json.dumps(said), usage_metadata=UsageMetadata(**cost))
+
+    model = ScriptedModel(reply)
+    agent = board.agent(model, context={"express": False, "execution": execution})
+    done = agent.ask("Find the tasks", max_tokens=2000)
+    assert done["answer"].startswith("The budget for this instruction is used up (2000 tokens)")
+    assert len(model.prompts) == 10
+    assert "The tokens for this instruction are used up: 2000." in agent.state["steps"][-1]["result"]
 
 
 def test_a_reply_cannot_ask_for_more_requests_than_the_budget_leaves(board: Board) -> None:

@@ -5,7 +5,9 @@ StoppingError
 ├── NoModelError           no model is configured
 ├── ModelReplyError        the replies do not fit the schema
 ├── ModelUnavailableError  the provider refused, or cannot be reached
-├── OutOfTimeError         the time for the instruction was used up before the model answered
+├── UsedUpError            a budget of the instruction was used up before the model answered
+│   ├── OutOfTimeError     its time
+│   └── OutOfTokensError   its tokens
 └── NotRecordedError       a recording holds no reply for the prompt
 """
 
@@ -48,12 +50,31 @@ class ModelUnavailableError(ModelError):
     """The provider refused or could not be reached."""
 
 
-class OutOfTimeError(ModelError):
-    """The time for the instruction was used up before the model answered; nodes end the turn with what was found."""
+class UsedUpError(ModelError):
+    """A budget, in words, was used up before the model answered; nodes end the turn with what was found."""
+
+    def __init__(self, message: str, *, budget: str) -> None:
+        super().__init__(message)
+        self.budget = budget
+
+
+class OutOfTimeError(UsedUpError):
+    """The time for the instruction was used up before the model answered."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(
-            f"The time for this instruction is used up: {seconds:g} s. Ask for less, or raise --max-seconds."
+            f"The time for this instruction is used up: {seconds:g} s. Ask for less, or raise --max-seconds.",
+            budget=f"{seconds:g} seconds",
+        )
+
+
+class OutOfTokensError(UsedUpError):
+    """The tokens for the instruction were used up before the model was asked."""
+
+    def __init__(self, tokens: int) -> None:
+        super().__init__(
+            f"The tokens for this instruction are used up: {tokens}. Ask for less, or raise --max-tokens.",
+            budget=f"{tokens} tokens",
         )
 
 
