@@ -13,6 +13,9 @@ from restgpt.functions.docs.function import Function
 from restgpt.specs.reading.pointer import parse_pointer
 from restgpt.tools.request.arguments import follow
 
+MOST_NESTED = 8
+"""How deep placeholders are written within placeholders; a documentation may require an object within itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
@@ -59,8 +62,12 @@ class Judge:
             faults += [f"Call {number + 1} ({call.name}): {fault}." for fault in wrong]
         if faults:
             raise ValueError(" ".join(faults))
-        question = "" if self.placeholders else proposal.question
-        return Judged(tuple(calls), tuple(missing), question, "" if calls else proposal.refusal)
+        if calls:
+            return Judged(tuple(calls), tuple(missing), "" if self.placeholders else proposal.question)
+        if self.placeholders:
+            # Nobody is asked, so what the model says is why there is no call.
+            return Judged((), (), refusal=proposal.refusal or proposal.question)
+        return Judged((), (), proposal.question, proposal.refusal)
 
     def _judge_call(self, number: int, proposed: Call) -> tuple[Call, list[MissingValue], list[str]]:
         call = bind_call(proposed, self.functions)
@@ -72,15 +79,23 @@ class Judge:
         pointers = [problem.pointer for problem in problems if problem.message == REQUIRED]
         wrong = [str(problem) for problem in problems if problem.message != REQUIRED]
         if self.placeholders:
-            for pointer in pointers:
-                call = with_value(call, pointer, placeholder(function, pointer))
-            return call, [], wrong
+            return self._filled(call, function), [], wrong
         if self.grounding and not wrong:
             for one in ungrounded_values(call, function, self.texts):
                 if one.required and one.pointer not in pointers:
                     pointers.append(one.pointer)
                     call = without_value(call, one.pointer)
         return call, [missing_value(number, function, pointer) for pointer in pointers], wrong
+
+    def _filled(self, call: Call, function: Function) -> Call:
+        """The call with placeholders for its missing values, also for those within a placeholder that is an object."""
+        for _ in range(MOST_NESTED):
+            missing = [problem.pointer for problem in check_call(call, self.functions) if problem.message == REQUIRED]
+            for pointer in missing:
+                call = with_value(call, pointer, placeholder(function, pointer))
+            if not missing:
+                break
+        return call
 
 
 def missing_value(number: int, function: Function, pointer: str) -> MissingValue:
@@ -96,8 +111,9 @@ def schema_at(function: Function, pointer: str) -> Mapping[str, Any]:
     root = function.json_schema()
     schema: Any = root
     for part in parse_pointer(pointer):
-        properties = schema.get("properties", {}) if isinstance(schema, Mapping) else {}
-        schema = follow(properties.get(part, {}), root)
+        inner = schema if isinstance(schema, Mapping) else {}
+        is_item = part.isdecimal() and "items" in inner
+        schema = follow(inner["items"] if is_item else inner.get("properties", {}).get(part, {}), root)
     return schema if isinstance(schema, Mapping) else {}
 
 
@@ -114,15 +130,18 @@ def placeholder(function: Function, pointer: str) -> Any:
 
 
 def with_value(call: Call, pointer: str, value: Any) -> Call:
-    """The call with a value at a pointer; objects on the way are made."""
+    """The call with a value at a pointer; objects on the way are made, and lists keep their other items."""
     return replace(call, arguments=_set(dict(call.arguments), parse_pointer(pointer), value))
 
 
-def _set(node: dict[str, Any], parts: Sequence[str], value: Any) -> dict[str, Any]:
-    if len(parts) == 1:
-        return {**node, parts[0]: value}
-    inner = node.get(parts[0])
-    return {**node, parts[0]: _set(dict(inner) if isinstance(inner, Mapping) else {}, parts[1:], value)}
+def _set(node: Any, parts: Sequence[str], value: Any) -> Any:
+    if not parts:
+        return value
+    name, *rest = parts
+    if isinstance(node, list | tuple) and name.isdecimal() and int(name) < len(node):
+        return [_set(item, rest, value) if index == int(name) else item for index, item in enumerate(node)]
+    known = node if isinstance(node, Mapping) else {}
+    return {**known, name: _set(known.get(name), rest, value)}
 
 
 def without_value(call: Call, pointer: str) -> Call:

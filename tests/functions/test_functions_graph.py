@@ -156,6 +156,58 @@ def test_placeholders_are_written_as_the_original_does() -> None:
     assert found["calls"][0]["arguments"] == {"city": "Paris", "days": 1}
 
 
+LINES = {
+    "name": "order",
+    "parameters": {
+        "type": "object",
+        "properties": {
+            "lines": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"dish": {"type": "string"}, "count": {"type": "integer"}},
+                    "required": ["dish", "count"],
+                },
+            },
+            "to": {
+                "type": "object",
+                "properties": {
+                    "geo": {"type": "object", "properties": {"lat": {"type": "number"}}, "required": ["lat"]},
+                },
+                "required": ["geo"],
+            },
+        },
+        "required": ["lines", "to"],
+    },
+}
+"""A function that requires values within the items of a list, and within an object in an object."""
+
+
+def test_placeholders_are_written_in_the_items_of_a_list_and_in_objects_that_are_missing() -> None:
+    reply = calls(("order", {"lines": [{"dish": "soup"}, {"dish": "tea", "count": 2}]}))
+    found = run([reply], "Order soup and two cups of tea", [LINES], on_missing="placeholder")
+    assert found["calls"][0]["arguments"] == {
+        "lines": [{"dish": "soup", "count": 1}, {"dish": "tea", "count": 2}],
+        "to": {"geo": {"lat": 1.0}},
+    }
+
+
+def test_a_value_by_pointer_completes_an_item_of_a_list() -> None:
+    given = {"lines": [{"dish": "soup"}, {"dish": "tea", "count": 2}], "to": {"geo": {"lat": 5}}}
+    model = ScriptedModel([calls(("order", given))])
+    graph = build_functions_graph([LINES], model=model, checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    graph.invoke({"prompt": "Order soup and 2 cups of tea to latitude 5"}, config)
+    found = graph.invoke(Command(resume={"/lines/0/count": 3}), config)
+    assert found["outcome"] == "call"
+    assert found["calls"][0]["arguments"]["lines"] == [{"dish": "soup", "count": 3}, {"dish": "tea", "count": 2}]
+
+
+def test_a_question_where_nobody_is_asked_is_the_reason_for_no_call() -> None:
+    found = run([calls(question="Which city?")], "What will the weather be?", on_missing="placeholder")
+    assert (found["outcome"], found["answer"]) == ("refuse", "Which city?")
+
+
 def test_the_models_own_question_is_completed_where_it_forgets_a_value() -> None:
     reply = calls(("weather.get", {}), question="Which city?")
     found = run([reply], "What will the weather be?")
