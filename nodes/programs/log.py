@@ -78,9 +78,10 @@ def entries(
 
 
 def made_in_turn(state: ProgramState) -> list[Request]:
-    """Return the requests of the turn so far, oldest first."""
+    """Return the requests of the turn so far, oldest first; the state has those of an earlier turn until a new one."""
     earlier = (step["requests"] for step in state["steps"] if step["turn"] == state["turn"])
-    return [*(request for requests in earlier for request in requests), *state["requests"]]
+    current = (request for request in state["requests"] if request["round"] == state["round"])
+    return [*(request for requests in earlier for request in requests), *current]
 
 
 def _earlier(state: ProgramState) -> list[Request]:

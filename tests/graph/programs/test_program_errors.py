@@ -185,6 +185,14 @@ def test_an_endless_loop_of_changes_that_are_not_sent_ends_at_the_budget_too(
     assert board.calls() == []
 
 
+def test_changes_that_were_not_sent_leave_the_next_turn_its_whole_budget(board: Board) -> None:
+    add = "for name in ('Moss', 'Fern'):\n    create_project(body={'name': name})\nprint('Added.')"
+    script = [program(add), program("print(find_tasks()['total'])")]
+    agent = board.agent(by_role({"express": script}), context={"max_requests": 2, "writes": "dry-run"})
+    agent.ask("Add two projects")
+    assert agent.ask("How many tasks are there?")["answer"].startswith("24")
+
+
 def test_ten_thousand_calls_at_once_are_refused_with_what_is_left(board: Board) -> None:
     agent = worker(
         board, "print(len(gather(*[lambda n=n: find_tasks(text=str(n)) for n in range(10000)])))", "print(1)"
