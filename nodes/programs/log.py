@@ -63,7 +63,7 @@ def entries(
     run: Run, state: ProgramState, program: Program, requests: Sequence[Request]
 ) -> Iterator[tuple[Request, Entry]]:
     """Yield the answers of the program's own calls, and those of earlier programs of the sub-task that it may take."""
-    earlier = [*_earlier(state), *requests]
+    earlier = [*made_in_task(state), *requests]
     positions = {key: position for position, key in program["taken"].items()}
     for request in earlier:
         place = request.get("place")
@@ -84,7 +84,7 @@ def made_in_turn(state: ProgramState) -> list[Request]:
     return [*(request for requests in earlier for request in requests), *current]
 
 
-def _earlier(state: ProgramState) -> list[Request]:
+def made_in_task(state: ProgramState) -> list[Request]:
     """Return the requests of earlier rounds of the current sub-task."""
     here = (state["turn"], state["task"])
     return [request for step in state["steps"] if (step["turn"], step["task"]) == here for request in step["requests"]]

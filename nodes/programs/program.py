@@ -17,7 +17,7 @@ from restgpt.nodes.dialogue.answer import ended
 from restgpt.nodes.dialogue.conversation import told_apis
 from restgpt.nodes.programs.calls import MAX_PAGES, functions_of, maker
 from restgpt.nodes.programs.guard import changes_of, guard_of, stop_text, to_planner, told
-from restgpt.nodes.programs.log import Begun, ProgramState, entries, made_in_turn, offered
+from restgpt.nodes.programs.log import Begun, ProgramState, entries, made_in_task, made_in_turn, offered
 from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.notices import is_first_page, wants_whole
 from restgpt.nodes.state.recipe_run import of_program
@@ -313,7 +313,7 @@ def _finished(
     if is_first and program["is_last"] and _called_nothing(state, requests):
         return _closed(run, state, requests, f"{report}\n{NOTHING_CALLED}", program=program, end="report")
     update = _closed(run, state, requests, report, program=program, end="report")
-    if not program["is_last"] or _doubts(requests) or _is_cut(run, state, requests):
+    if not program["is_last"] or _doubts(_behind(state, program, requests)) or _is_cut(run, state, requests):
         return update
     if is_first and _counts_a_part(state, program, requests):
         # The result says that the list goes on, so the planner decides whether that matters.
@@ -338,6 +338,20 @@ def _doubts(requests: Sequence[Request]) -> bool:
     return any(
         not (_is_answered_read(request) or succeeded(request) or request["status"] == "held") for request in requests
     )
+
+
+def _behind(state: ProgramState, program: Program, requests: Sequence[Request]) -> list[Request]:
+    """Return the requests whose outcomes a report may be about: those of the round, and some of earlier programs.
+
+    These are the ones whose outcomes the program got again, and if it made no change, all: it may say that a change was
+    made which an earlier program could not make. A client words its answer itself.
+    """
+    if program["writer"] == "client":
+        return list(requests)
+    changes = any(not seems_to_read(request) for request in requests)
+    taken = set(program["taken"].values())
+    earlier = (request for request in made_in_task(state) if not changes or request["id"] in taken)
+    return [*earlier, *requests]
 
 
 def _is_answered_read(request: Request) -> bool:

@@ -7,6 +7,8 @@ from board import Board
 from programs import decide, programmer, worker
 from roles import by_role, end, no_call, plan, program, prompts_of, select
 
+from restgpt.worlds.faults import Fault, FaultKind
+
 MADE = "POST /projects/{project_id}/tasks 201"
 CODE = 'create_task(project_id=1, body={"title": "Chairs"})\nprint("Chairs is there")'
 WISH = "Add the task Chairs to project 1"
@@ -42,6 +44,32 @@ def test_a_denied_change_reaches_the_program_as_a_rejection(board: Board) -> Non
     assert agent.ask(WISH)["answer"] == "It is not allowed."
     assert "The program ended on line 1" in said(agent)
     assert board.calls() == []
+
+
+CAUGHT = "try:\n    delete_task(task_id=101)\nexcept Exception:\n    pass\nprint('Task 101 is gone.')"
+ONLY_SAID = "print('Task 101 is gone.')"
+
+
+@pytest.mark.parametrize("second", [CAUGHT, ONLY_SAID])
+@pytest.mark.parametrize("writes", ["deny", "ask", "allow"])
+def test_the_planner_words_the_answer_after_a_change_that_an_earlier_program_could_not_make(
+    board: Board, second: str, writes: str
+) -> None:
+    board.world.faults.replace([Fault(FaultKind.STATUS, "DELETE /tasks/{task_id}", times=None, status=403)])
+    first = "delete_task(task_id=101)\nprint('Gone.')"
+    agent = programmer(board, first, second, end("It is still there.", fulfilled=False), writes=writes)
+    done = agent.ask("Delete task 101")
+    if writes == "ask":
+        done = decide(agent, "reject")
+    assert done["answer"] == "It is still there."
+    assert "Task 101 is gone." in said(agent)
+
+
+def test_a_change_that_a_better_program_makes_needs_no_more_words_of_the_planner(board: Board) -> None:
+    wrong = "update_project(project_id=99, body={'name': 'Moss'})\nprint('Renamed.')"
+    agent = programmer(board, wrong, wrong.replace("99", "1"), writes="allow")
+    assert agent.ask("Name project 1 Moss, or project 99")["answer"] == "Renamed."
+    assert [line.split()[-1] for line in board.calls() if "PATCH" in line] == ["404", "200"]
 
 
 def test_a_stop_shows_its_sentence_and_its_value_to_the_planner(board: Board) -> None:
