@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 from arazzorun import Json, carried_out, document, imported, inputs
+from paths import api_of
 
 from restgpt.recipes.arazzo.fault import ArazzoError
 from restgpt.recipes.arazzo.importing import from_arazzo
@@ -467,15 +468,8 @@ def test_the_workflow_has_to_be_named_if_there_are_several() -> None:
 
 
 def test_an_operation_with_the_name_of_a_helper_gets_another_one() -> None:
-    api = load_api(
-        {
-            "openapi": "3.1.0",
-            "info": {"title": "toy", "version": "1"},
-            "servers": [{"url": "https://toy.example"}],
-            "paths": {"/a": {"get": {"operationId": "get", "responses": {}}}},
-        },
-        name="toy",
-    )
+    paths = {"/a": {"get": {"operationId": "get", "responses": {}}}}
+    api = api_of(paths, title="toy", servers=[{"url": "https://toy.example"}])
     recipe = imported(document(step("a", "get")), api)
     assert [used.function for used in recipe.operations] == ["get_"]
 

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from paths import api_of, operation_of
 from wire.case import Canned
 from wire.echo import EchoServer
 from wire.raw import DRIPPED, drip, raw_server, stop
 
 from restgpt.lab.kit.port import held_port
-from restgpt.specs import Operation, load_api
+from restgpt.specs import Operation
 from restgpt.tools.errors import (
     BoundFault,
     BrokenFault,
@@ -63,19 +64,13 @@ def echo() -> Iterator[EchoServer]:
         yield server
 
 
-def operation(url: str, method: str = "GET", *, entry: str | None = None, **more: Any) -> Operation:
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "T", "version": "1"},
-        "paths": {"/x": {method.lower(): {"responses": {}, **more}}},
-        "components": {
-            "securitySchemes": {
-                "Key": {"type": "apiKey", "in": "query", "name": "api_key"},
-                "Mutual": {"type": "mutualTLS"},
-            }
-        },
-    }
-    return load_api(document, base_url=url, auth={"Key": SECRET}, entry=entry).operation(f"{method} /x")
+SCHEMES = {"Key": {"type": "apiKey", "in": "query", "name": "api_key"}, "Mutual": {"type": "mutualTLS"}}
+
+
+def operation(
+    url: str, method: str = "GET", *, entry: str | None = None, secret: str = SECRET, **more: Any
+) -> Operation:
+    return operation_of(more, method, base_url=url, auth={"Key": secret}, entry=entry, schemes=SCHEMES)
 
 
 def send(found: Operation, client: HttpClient | None = None, deadline: float | None = None) -> Reply:
@@ -402,23 +397,14 @@ LONG_SECRET = "sk-Long-" + "0123456789abcdefghijklmnopqrstuvwxyz" * 4
 def test_no_secret_and_no_half_of_one_comes_through_the_head_of_an_answer(
     head: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "T", "version": "1"},
-        "security": [{"Key": []}],
-        "components": {"securitySchemes": {"Key": {"type": "apiKey", "in": "query", "name": "api_key"}}},
-        "paths": {"/x": {"get": {"responses": {}}}},
-    }
-
     def answer(connection: socket.socket) -> None:
         connection.sendall(f"HTTP/1.1 {head}\r\n\r\n".encode())
         # Without a valid Content-Length the body lasts until the connection is closed.
         connection.shutdown(socket.SHUT_RDWR)
 
     with caplog.at_level(logging.DEBUG), raw_server(answer) as url:
-        found = load_api(document, base_url=url, auth={"Key": LONG_SECRET}).operation("GET /x")
         try:
-            told = repr(send(found))
+            told = repr(send(operation(url, secret=LONG_SECRET, security=[{"Key": []}])))
         except HttpFault as fault:
             told = str(fault)
     for text in (told, caplog.text):
@@ -441,14 +427,8 @@ def test_the_prepared_request_never_carries_the_credential(echo: EchoServer) -> 
 
 
 def test_a_missing_credential_names_its_variable_and_sends_nothing(echo: EchoServer) -> None:
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "T", "version": "1"},
-        "components": {"securitySchemes": {"my.key": {"type": "http", "scheme": "bearer"}}},
-        "security": [{"my.key": []}],
-        "paths": {"/x": {"get": {"responses": {}}}},
-    }
-    found = load_api(document, base_url=echo.url).operation("GET /x")
+    schemes = {"my.key": {"type": "http", "scheme": "bearer"}}
+    found = operation_of({"security": [{"my.key": []}]}, base_url=echo.url, schemes=schemes)
     with pytest.raises(MissingCredentialError, match="RESTGPT_AUTH_MY_KEY") as caught:
         send(found)
     assert caught.value.variables == ("RESTGPT_AUTH_MY_KEY",)
@@ -649,10 +629,8 @@ def test_many_threads_share_one_client(echo: EchoServer) -> None:
 
 def test_each_api_has_the_names_of_its_own_schemes_hidden() -> None:
     client = HttpClient()
-    head = {"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {}}
     for name in ("first_pass", "second_pass"):
-        scheme = {"S": {"type": "apiKey", "in": "query", "name": name}}
-        api = load_api({**head, "components": {"securitySchemes": scheme}}, base_url="https://t.example")
+        api = api_of({}, schemes={"S": {"type": "apiKey", "in": "query", "name": name}}, base_url="https://t.example")
         assert "visible" not in client.redactor(api).url(f"https://t.example/?{name}=visible")
 
 

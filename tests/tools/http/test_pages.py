@@ -5,8 +5,9 @@ import time
 from typing import Any
 
 import pytest
+from paths import operation_of
 
-from restgpt.specs import Operation, load_api
+from restgpt.specs import Operation
 from restgpt.tools.http.next_link import next_link
 from restgpt.tools.http.pagination import follow_pages, is_unfollowed, merge_pages, next_request
 from restgpt.tools.request.build import build_request
@@ -15,14 +16,11 @@ from restgpt.tools.response.reply import Reply
 
 def operation(*names: str, method: str = "get", **more: Any) -> Operation:
     parameters = [{"name": name, "in": "query", "schema": {}} for name in names]
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "T", "version": "1"},
-        "servers": [{"url": "https://api.example.com/v1"}],
-        "components": {"securitySchemes": {"K": {"type": "apiKey", "in": "query", "name": "subscription"}}},
-        "paths": {"/things/{id}": {method: {"operationId": "op", "parameters": parameters, "responses": {}, **more}}},
-    }
-    return load_api(document, base_url="http://127.0.0.1:1/base").operation("op")
+    fields = {"parameters": parameters, **more}
+    servers = [{"url": "https://api.example.com/v1"}]
+    schemes = {"K": {"type": "apiKey", "in": "query", "name": "subscription"}}
+    base = "http://127.0.0.1:1/base"
+    return operation_of(fields, method, "/things/{id}", servers=servers, schemes=schemes, base_url=base)
 
 
 def reply(value: Any, status: int = 200, **headers: str) -> Reply:
