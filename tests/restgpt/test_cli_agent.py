@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from chatserver import ChatServer, Refusal
-from cli import TOY, Cli, by_calls
+from cli import TOY, Cli, by_calls, names
 from roles import call, end, plan, select
 
 from restgpt.commands.history.thread import ThreadRecord, Threads
@@ -42,10 +42,6 @@ WRITES = {
 
 def sent(world: World[Any]) -> list[str]:
     return [f"{entry.method} {entry.template}" for entry in world.log]
-
-
-def names(world: World[Any]) -> list[str]:
-    return [item["name"] for item in world.call("GET /projects").body["items"]]
 
 
 def test_the_answer_is_on_stdout_and_the_trace_on_stderr(cli: Cli, toy: WorldServer, model: Model) -> None:

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 from chatserver import ChatServer
-from cli import Cli, at
+from cli import Cli, at, changes, names
 from plantrecipe import CREATE_PROJECT, INPUTS, PROGRAM, plant_recipe
 
 from restgpt.recipes.book import RecipeBook
 from restgpt.recipes.recipe import Recipe, RecipeApi, UsedOperation
 from restgpt.recipes.recipe_file import recipe_text
-from restgpt.worlds import World
 from restgpt.worlds.server import WorldServer
 
 GIVEN = ("--input", "name=Moss", "--input", "titles=Dig", "--input", "titles=Rake")
@@ -46,14 +45,6 @@ def book(cli: Cli, tmp_path: Path) -> RecipeBook:
     book.save(plant_recipe(apis=({"name": "team-board"},)))
     book.save(word_recipe(name="count-projects", description="Count the projects with a word in their names"))
     return book
-
-
-def names(world: World[Any]) -> list[str]:
-    return [item["name"] for item in world.call("GET /projects").body["items"]]
-
-
-def changes(world: World[Any]) -> list[str]:
-    return [f"{entry.method} {entry.template}" for entry in world.log if entry.method != "GET"]
 
 
 def test_a_recipe_that_reads_runs_without_a_model(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
