@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 from arazzorun import Json, carried_out, document, imported, inputs
-from paths import api_of
+from paths import api_of, operation_of
 
 from restgpt.recipes.arazzo.fault import ArazzoError
 from restgpt.recipes.arazzo.importing import from_arazzo
@@ -62,35 +62,11 @@ def test_an_import_is_guarded_by_the_document_of_today() -> None:
     [used] = imported(document(new, inputs=inputs("name"))).operations
     operation = open_world("toy").api.operation("create_project")
     assert document_shifts(used, operation) == []
-    stricter = load_api(
-        {
-            "openapi": "3.1.0",
-            "info": {"title": "toy", "version": "2"},
-            "servers": [{"url": "https://toy.example"}],
-            "paths": {
-                "/projects": {
-                    "post": {
-                        "operationId": "create_project",
-                        "requestBody": {
-                            "required": True,
-                            "content": {
-                                "application/json": {
-                                    "schema": {
-                                        "type": "object",
-                                        "required": ["name", "team"],
-                                        "properties": {"name": {"type": "string"}, "team": {"type": "string"}},
-                                    }
-                                }
-                            },
-                        },
-                        "responses": {},
-                    }
-                }
-            },
-        },
-        name="toy",
-    )
-    [shift] = document_shifts(used, stricter.operation("create_project"))
+    properties = {"name": {"type": "string"}, "team": {"type": "string"}}
+    schema = {"type": "object", "required": ["name", "team"], "properties": properties}
+    body = {"required": True, "content": {"application/json": {"schema": schema}}}
+    stricter = operation_of({"requestBody": body}, "post", "/projects", title="toy")
+    [shift] = document_shifts(used, stricter)
     assert "team" in str(shift)
 
 
