@@ -359,20 +359,13 @@ def test_a_field_of_the_body_leads_to_the_next_page(fields: Any, body: Any, valu
 @pytest.mark.parametrize(
     ("fields", "body", "value"),
     [
+        # Ends
         ({"start_cursor": "string"}, {}, {"results": [{}], "next_cursor": None, "has_more": False}),
         ({"limit": "integer", "offset": "integer"}, {"limit": 3}, [{}, {}]),
         ({"offset": "integer"}, {}, [{}, {}]),
         ({"page": "integer"}, {"page": 3}, {"results": [{}], "pages": 3}),
         ({"from": "integer", "size": "integer"}, {"size": 2}, {"hits": {"total": {"value": 1}, "hits": [{}]}}),
-    ],
-)
-def test_the_end_of_a_list_by_post_is_seen(fields: Any, body: Any, value: Any) -> None:
-    assert following_body(post(**fields), value, body) is None
-
-
-@pytest.mark.parametrize(
-    ("fields", "body", "value"),
-    [
+        # Fields of other meanings
         ({"from": "string"}, {"from": "2024-01-01"}, {"items": [{}], "total": 9}),
         ({"start": {"type": "string", "format": "date"}}, {}, {"items": [{}], "total": 9}),
         ({"first": "string"}, {"first": "Ann"}, {"items": [{}], "total": 9}),
@@ -381,7 +374,7 @@ def test_the_end_of_a_list_by_post_is_seen(fields: Any, body: Any, value: Any) -
         ({"page": {"type": "string"}}, {"page": "Home"}, {"items": [{}], "total_pages": 9}),
     ],
 )
-def test_fields_that_do_not_lead_to_pages_stay_as_they_are(fields: Any, body: Any, value: Any) -> None:
+def test_a_list_by_post_that_has_ended_or_names_no_page_has_no_next_one(fields: Any, body: Any, value: Any) -> None:
     assert following_body(post(**fields), value, body) is None
 
 
