@@ -1,7 +1,7 @@
 """Guards search: stemming, responses, producers, methods that are asked for, and several threads."""
 
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
@@ -203,12 +203,8 @@ def test_odd_queries_take_no_longer_than_others(library: Api, sign: str) -> None
 def test_search_from_many_threads_gives_the_same(library: Api) -> None:
     api = read(LIBRARY, Books=BOOKS)
     expected = signatures(library, "authors of books", 5)
-    found: list[list[str]] = []
-    threads = [threading.Thread(target=lambda: found.append(signatures(api, "authors of books", 5))) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as threads:
+        found = list(threads.map(lambda _: signatures(api, "authors of books", 5), range(6)))
     assert found == [expected] * 6
 
 
