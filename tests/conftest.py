@@ -2,7 +2,6 @@
 
 import gc
 import os
-import shutil
 import signal
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -27,8 +26,10 @@ os.environ["LANGSMITH_TRACING"] = "false"
 os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 # SQLite waits for the disk at each commit: in memory, tests of commands take a fifth less time.
-if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > MOST_BYTES:
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+if MEMORY.is_dir() and os.access(MEMORY, os.W_OK):
+    system = os.statvfs(MEMORY)
+    if system.f_bavail * system.f_frsize > MOST_BYTES and not system.f_flag & os.ST_NOEXEC:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 # A shell starts what it puts into the background with Ctrl-C ignored, and every child would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
