@@ -1,11 +1,11 @@
-"""Guards the commands without a model: `api`, `call`, `world serve`, `--version`, and error messages."""
+"""Guards the commands without a model: `api`, `call`, `world serve`, `--version`, and the error messages of all."""
 
 import json
 import logging
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -253,10 +253,23 @@ def test_a_body_can_be_written_to_a_file(cli: Cli, toy: WorldServer, tmp_path: P
         (["call", "list_projects", "--spec", TOY, "--base-url", "http://[::1"], "not an HTTP URL"),
         (["call", "list_projects", "--spec", TOY, "--base-url", "http://a b/"], "not an HTTP URL"),
         (["call", "list_projects", "--spec", TOY, "--base-url", "http://a:99999/"], "not an HTTP URL"),
+        (["ask", "x"], "No API was given"),
+        (["ask", "", "--spec", TOY], "instruction is empty"),
+        (["ask", "x", "--api", "nowhere"], "apis.yaml has no entry nowhere"),
+        (["ask", "x", "--spec", "nowhere.yaml"], "nowhere.yaml"),
+        (["ask", "x", "--spec", TOY, "--base-url", "board.example.com"], "--base-url"),
+        (["ask", "x", "--spec", TOY, "--spec", TOY, "--base-url", "http://127.0.0.1"], "exactly one"),
+        (["ask", "x", "--spec", TOY, "--base-url", "http://me:hidden@127.0.0.1/v1"], "RESTGPT_AUTH_"),
+        (["ask", "x", "--spec", TOY, "--set", "max_steps=none"], "max_steps"),
+        (["ask", "x", "--spec", TOY, "--set", "steps=1"], "The settings of a run are: model"),
+        (["ask", "x", "--spec", TOY, "--set", "max_steps"], "NAME=VALUE"),
         (["ask", "x", "--spec", TOY, "--set", "today=tomorrow"], "today"),
+        (["ask", "x", "--spec", TOY, "--thread", "a/b"], "is not a valid thread ID"),
+        (["ask", "x", "--spec", TOY, "--model", "nowhere:x"], "nowhere"),
         (["ask", "Auftr\udce4ge?", "--spec", TOY], "LC_ALL=C.UTF-8"),
         (["ask", "x", "--spec", TOY, "--model", "openai:\udcff"], "LC_ALL=C.UTF-8"),
         (["resume", "mine", "--reject", "\udcff"], "LC_ALL=C.UTF-8"),
+        (["resume", "nothing"], "There is no thread nothing"),
         (["demo", "--record", "replies.jsonl"], "--model"),
         (["call", "list_projects", "--api", "nowhere"], "apis.yaml has no entry nowhere"),
         (["api", "show", "nowhere.yaml"], "nowhere.yaml"),
@@ -265,12 +278,15 @@ def test_a_body_can_be_written_to_a_file(cli: Cli, toy: WorldServer, tmp_path: P
         (["world", "serve", "nowhere"], "toy, tmdb, spotify"),
     ],
 )
-def test_what_cannot_be_meant_exits_with_two_and_names_the_remedy(cli: Cli, arguments: list[str], said: str) -> None:
+def test_what_cannot_be_meant_exits_with_two_and_names_the_remedy(
+    cli: Cli, model: Callable[..., ChatServer], arguments: list[str], said: str
+) -> None:
+    model({})
     ran = cli(*arguments)
-    assert ran.code == 2
+    assert (ran.code, ran.out) == (2, ""), ran.err
     assert said in ran.err
     assert "Traceback" not in ran.err
-    assert ran.out == ""
+    assert "hidden" not in ran.err
 
 
 def test_an_error_in_json_is_a_document_too(cli: Cli) -> None:

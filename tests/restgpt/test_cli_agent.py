@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from chatserver import ChatServer, Refusal
-from cli import TOY, Cli, by_calls
+from cli import TOY, Cli, by_calls, names
 from roles import call, end, plan, select
 
 from restgpt.commands.history.thread import ThreadRecord, Threads
@@ -44,8 +44,12 @@ def sent(world: World[Any]) -> list[str]:
     return [f"{entry.method} {entry.template}" for entry in world.log]
 
 
-def names(world: World[Any]) -> list[str]:
-    return [item["name"] for item in world.call("GET /projects").body["items"]]
+@pytest.fixture
+def moss(cli: Cli, toy: WorldServer, model: Model) -> ChatServer:
+    """The model of the thread moss, in which a change waits for approval."""
+    server = model(WRITES)
+    assert cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss").code == 3
+    return server
 
 
 def test_the_answer_is_on_stdout_and_the_trace_on_stderr(cli: Cli, toy: WorldServer, model: Model) -> None:
@@ -89,9 +93,7 @@ def test_a_write_without_a_terminal_pauses_and_says_how_to_go_on(cli: Cli, toy: 
     assert "Moss" in names(toy.world)
 
 
-def test_a_paused_thread_is_shown_with_what_waits(cli: Cli, toy: WorldServer, model: Model) -> None:
-    model(WRITES)
-    cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")
+def test_a_paused_thread_is_shown_with_what_waits(cli: Cli, toy: WorldServer, moss: ChatServer) -> None:
     waits = cli("resume", "moss").err.partition("Paused for approval:")[2]
     shown = cli("threads", "moss")
     assert shown.out.startswith("thread       moss (paused)")
@@ -136,27 +138,21 @@ def test_no_request_is_printed_where_none_waits(cli: Cli, toy: WorldServer, mode
     assert "No request waits for approval in thread one." in over.err
 
 
-def test_a_rejected_write_is_never_sent(cli: Cli, toy: WorldServer, model: Model) -> None:
-    server = model(WRITES)
-    cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")
+def test_a_rejected_write_is_never_sent(cli: Cli, toy: WorldServer, moss: ChatServer) -> None:
     resumed = cli("resume", "moss", "--reject", "the name is wrong")
     assert resumed.code == 0
     assert sent(toy.world) == []
-    assert "the name is wrong" in server.requests[-1].text
+    assert "the name is wrong" in moss.requests[-1].text
 
 
-def test_an_edited_write_is_sent_as_edited(cli: Cli, toy: WorldServer, model: Model) -> None:
-    model(WRITES)
-    cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")
+def test_an_edited_write_is_sent_as_edited(cli: Cli, toy: WorldServer, moss: ChatServer) -> None:
     resumed = cli("resume", "moss", "--edit", '{"body": {"name": "Fern"}}', "--json")
     assert resumed.document["status"] == "done"
     assert "Fern" in names(toy.world)
     assert "Moss" not in names(toy.world)
 
 
-def test_resuming_without_a_decision_pauses_again(cli: Cli, toy: WorldServer, model: Model) -> None:
-    model(WRITES)
-    cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")
+def test_resuming_without_a_decision_pauses_again(cli: Cli, toy: WorldServer, moss: ChatServer) -> None:
     resumed = cli("resume", "moss")
     assert resumed.code == 3
     assert "restgpt resume moss --approve" in resumed.err
@@ -172,10 +168,8 @@ def test_resuming_without_a_decision_pauses_again(cli: Cli, toy: WorldServer, mo
     ],
 )
 def test_a_decision_that_makes_no_sense_is_refused(
-    cli: Cli, toy: WorldServer, model: Model, flags: list[str], said: str
+    cli: Cli, toy: WorldServer, moss: ChatServer, flags: list[str], said: str
 ) -> None:
-    model(WRITES)
-    cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")
     resumed = cli("resume", "moss", *flags)
     assert resumed.code == 2
     assert said in resumed.err
@@ -212,9 +206,7 @@ def test_a_conversation_goes_on_with_the_same_api_and_settings(cli: Cli, toy: Wo
     assert (shown["instruction"], shown["context"]) == ("Are you sure?", {"execution": "calls", "max_steps": "5"})
 
 
-def test_a_new_instruction_does_not_drop_one_that_waits(cli: Cli, toy: WorldServer, model: Model) -> None:
-    model(WRITES)
-    cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")
+def test_a_new_instruction_does_not_drop_one_that_waits(cli: Cli, moss: ChatServer) -> None:
     ran = cli("ask", "Something else", "--thread", "moss")
     assert ran.code == 2
     assert "restgpt resume moss" in ran.err
@@ -334,9 +326,7 @@ def test_threads_lists_and_shows(cli: Cli, toy: WorldServer, model: Model) -> No
     assert cli("threads", "second").code == 2
 
 
-def test_nothing_secret_is_kept(cli: Cli, toy: WorldServer, model: Model) -> None:
-    model(WRITES)
-    cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")
+def test_nothing_secret_is_kept(cli: Cli, moss: ChatServer) -> None:
     cli("resume", "moss", "--approve")
     kept = b"".join(path.read_bytes() for path in cli.home.rglob("*") if path.is_file())
     assert b"Moss" in kept
@@ -351,34 +341,6 @@ def test_without_a_model_the_three_ways_to_get_one_are_told(cli: Cli, toy: World
     assert "RESTGPT_MODEL" in ran.err
     assert ran.out == ""
     assert cli("threads").out == "There are no threads.\n"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["ask", "x"], "No API was given"),
-        (["ask", "", "--spec", TOY], "instruction is empty"),
-        (["ask", "x", "--api", "nowhere"], "apis.yaml has no entry nowhere"),
-        (["ask", "x", "--spec", "nowhere.yaml"], "nowhere.yaml"),
-        (["ask", "x", "--spec", TOY, "--base-url", "board.example.com"], "--base-url"),
-        (["ask", "x", "--spec", TOY, "--spec", TOY, "--base-url", "http://127.0.0.1"], "exactly one"),
-        (["ask", "x", "--spec", TOY, "--base-url", "http://me:hidden@127.0.0.1/v1"], "RESTGPT_AUTH_"),
-        (["ask", "x", "--spec", TOY, "--set", "max_steps=none"], "max_steps"),
-        (["ask", "x", "--spec", TOY, "--set", "steps=1"], "The settings of a run are: model"),
-        (["ask", "x", "--spec", TOY, "--set", "max_steps"], "NAME=VALUE"),
-        (["ask", "x", "--spec", TOY, "--thread", "a/b"], "is not a valid thread ID"),
-        (["ask", "x", "--spec", TOY, "--model", "nowhere:x"], "nowhere"),
-        (["resume", "nothing"], "There is no thread nothing"),
-    ],
-)
-def test_what_cannot_be_meant_is_told_with_the_remedy(cli: Cli, model: Model, arguments: list[str], said: str) -> None:
-    model({})
-    ran = cli(*arguments)
-    assert ran.code == 2, ran.err
-    assert said in ran.err
-    assert "Traceback" not in ran.err
-    assert "hidden" not in ran.err
-    assert ran.out == ""
 
 
 def test_an_unreachable_api_ends_the_run_with_the_thread_kept(cli: Cli, model: Model) -> None:

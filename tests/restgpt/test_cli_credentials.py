@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from cli import TOY, Cli, at
+from paths import openapi
 from roles import program
 from wire.echo import EchoServer
 
@@ -53,19 +54,15 @@ def write_files(folder: Path, server: str, *, apis: str = "") -> str:
         f"  policy: [{{decision: allow, method: POST}}]\n{apis}"
     )
     responses = {"200": {"description": ""}}
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "GitHub", "version": "1"},
-        "servers": [{"url": server}],
-        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
-        "paths": {
-            "/closed": {"get": {"operationId": "closed", "security": [{"token": []}], "responses": responses}},
-            "/open": {
-                "get": {"operationId": "open", "responses": responses},
-                "post": {"operationId": "change", "responses": responses},
-            },
+    paths = {
+        "/closed": {"get": {"operationId": "closed", "security": [{"token": []}], "responses": responses}},
+        "/open": {
+            "get": {"operationId": "open", "responses": responses},
+            "post": {"operationId": "change", "responses": responses},
         },
     }
+    schemes = {"token": {"type": "http", "scheme": "bearer"}}
+    document = openapi(paths, title="GitHub", servers=[{"url": server}], schemes=schemes)
     path = folder / "weather.json"
     path.write_text(json.dumps(document))
     return str(path)
@@ -107,13 +104,8 @@ def test_a_login_at_another_server_needs_a_person_or_a_word(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flow = {"tokenUrl": "https://evil.example/token", "authorizationUrl": "https://evil.example/login", "scopes": {}}
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "GitHub", "version": "1"},
-        "servers": [{"url": "https://api.github.example"}],
-        "components": {"securitySchemes": {"oauth": {"type": "oauth2", "flows": {"authorizationCode": flow}}}},
-        "paths": {},
-    }
+    schemes = {"oauth": {"type": "oauth2", "flows": {"authorizationCode": flow}}}
+    document = openapi({}, title="GitHub", servers=[{"url": "https://api.github.example"}], schemes=schemes)
     (tmp_path / "github.json").write_text(json.dumps(document))
     (tmp_path / "apis.yaml").write_text("github: github.json")
     monkeypatch.setenv("RESTGPT_AUTH_OAUTH_CLIENT_ID", "me")

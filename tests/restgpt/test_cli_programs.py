@@ -4,16 +4,15 @@ import json
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from chatserver import ChatServer
-from cli import TOY, Cli, at
+from cli import TOY, Cli, at, changes, names
 from lyingserver import DOCUMENT as LIES
 from lyingserver import LyingServer, served_lies
 from roles import program
 
-from restgpt.worlds import CREDENTIAL, World
+from restgpt.worlds import CREDENTIAL
 from restgpt.worlds.server import WorldServer
 
 Write = Callable[..., ChatServer]
@@ -39,14 +38,6 @@ BARE = {
 def lying() -> Iterator[LyingServer]:
     with served_lies() as served:
         yield served
-
-
-def names(world: World[Any]) -> list[str]:
-    return [item["name"] for item in world.call("GET /projects").body["items"]]
-
-
-def changes(world: World[Any]) -> list[str]:
-    return [f"{entry.method} {entry.template}" for entry in world.log if entry.method != "GET"]
 
 
 def test_the_pause_shows_each_request_and_the_program_with_the_line_that_waits(

@@ -38,6 +38,7 @@ sys.addaudithook(watch)
 
 STAGES = {
     "the package": "import restgpt",
+    "the documents": "import restgpt.specs",
     "build_graph": "from restgpt import build_graph; assert build_graph.__module__ == 'restgpt.graph.build'",
     "community": "from restgpt.community import create_openapi_agent",
     "the agent": "import restgpt.graph.agent",
@@ -97,6 +98,10 @@ def test_the_default_server_loads_no_baseline_and_touches_nothing(loaded: dict[s
 def test_importing_the_package_is_light(loaded: dict[str, Loaded]) -> None:
     heavy = {"langgraph", "langchain_core", "openai", "requests", "rich"}
     assert sorted(loaded["the package"].packages & heavy) == []
+
+
+def test_documents_are_imported_without_their_readers(loaded: dict[str, Loaded]) -> None:
+    assert sorted(loaded["the documents"].packages & {"msgspec", "ryaml", "yaml", "sqlite3"}) == []
 
 
 def test_importing_build_graph_loads_no_heavy_package(loaded: dict[str, Loaded]) -> None:

@@ -8,6 +8,13 @@ from rich.console import Console
 
 from restgpt.trace import SHOWN, Line, Trace, lines_of, size_text, step_lines, usage_text
 
+PLANNED: dict[str, Any] = {
+    "kind": "plan",
+    "said": "Find it.",
+    "plan": "Find it.",
+    "api_plan": {"calls": [{"operation": "list", "purpose": "ids", "needs": []}], "reason": ""},
+}
+
 
 def described(request: Any) -> str:
     return f"GET /{request['operation']}"
@@ -101,10 +108,7 @@ def test_interrupts_and_empty_updates_are_no_lines() -> None:
 
 def test_a_finished_step_is_told_again_in_full() -> None:
     step: Any = {
-        "kind": "plan",
-        "said": "Find it.",
-        "plan": "Find it.",
-        "api_plan": {"calls": [{"operation": "list", "purpose": "ids", "needs": []}], "reason": ""},
+        **PLANNED,
         "requests": [
             request(status="parsed", result="7", response={"status": 200}),
             request(id="s.0", status="failed", note="no answer"),
@@ -211,15 +215,8 @@ def test_the_end_of_a_program_is_told_as_report_or_as_failure() -> None:
 
 def test_a_finished_step_of_a_program_is_told_with_its_code_requests_and_report() -> None:
     over = {**PROGRAM, "status": "over", "end": "report"}
-    step: Any = {
-        "kind": "plan",
-        "said": "Find it.",
-        "plan": "Find it.",
-        "api_plan": {"calls": [{"operation": "list", "purpose": "ids", "needs": []}], "reason": ""},
-        "requests": [placed(1, status="parsed", response={"status": 200})],
-        "result": "7",
-        "program": over,
-    }
+    read = placed(1, status="parsed", response={"status": 200})
+    step: Any = {**PLANNED, "requests": [read], "result": "7", "program": over}
     lines = [(line.label, line.text) for line in step_lines(step, described)]
     assert lines == [
         ("plan", "Find it."),

@@ -3,10 +3,12 @@
 import json
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 import yaml
+from paths import api_of, openapi
 
 from restgpt.specs import Api, SpecError, UnknownOperationError, load_api
 from restgpt.specs.docs.documentation import documentation
@@ -19,10 +21,7 @@ def read(text: str, **options: Any) -> Api:
 
 
 def paths(text: str, **options: Any) -> Api:
-    return load_api(
-        json.dumps({"openapi": "3.0.0", "info": {"title": "t", "version": "1"}, "paths": yaml.safe_load(text)}),
-        **options,
-    )
+    return load_api(json.dumps(openapi(yaml.safe_load(text), openapi="3.0.0")), **options)
 
 
 def test_path_parameters_are_merged_and_overridden() -> None:
@@ -165,8 +164,7 @@ SERVERS = """
     ],
 )
 def test_the_base_url_is_absolute_with_its_variables_filled(servers: list[dict[str, Any]], url: str) -> None:
-    document = {"openapi": "3.0.0", "info": {"title": "t", "version": "1"}, "servers": servers}
-    api = load_api({**document, "paths": yaml.safe_load(SERVERS)})
+    api = api_of(yaml.safe_load(SERVERS), servers=servers)
     assert [operation.base_url for operation in api.operations] == [url, "https://put.example.com"]
 
 
@@ -174,8 +172,7 @@ def test_the_base_url_is_absolute_with_its_variables_filled(servers: list[dict[s
     "servers", [[], [{"url": "/v1"}], [{"url": "https://{host}/v1"}], [{"url": "ftp://example.com"}]]
 )
 def test_a_document_without_a_host_says_how_to_give_one(servers: list[dict[str, Any]]) -> None:
-    document = {"openapi": "3.0.0", "info": {"title": "t", "version": "1"}, "servers": servers}
-    document["paths"] = {"/a": {"get": {"responses": {}}}}
+    document = openapi({"/a": {"get": {"responses": {}}}}, servers=servers)
     api = load_api(document)
     assert "--base-url" in str(api.problems)
     with pytest.raises(SpecError, match="--base-url"):
@@ -250,18 +247,8 @@ def test_json_is_the_preferred_body() -> None:
 
 
 def test_methods_of_version_3_2_are_operations() -> None:
-    api = load_api(
-        {
-            "openapi": "3.2.0",
-            "info": {"title": "t", "version": "1"},
-            "paths": {
-                "/a": {
-                    "query": {"responses": {}},
-                    "additionalOperations": {"COPY": {"summary": "Copy", "responses": {}}},
-                }
-            },
-        }
-    )
+    methods = {"query": {"responses": {}}, "additionalOperations": {"COPY": {"summary": "Copy", "responses": {}}}}
+    api = api_of({"/a": methods}, openapi="3.2.0")
     assert [(operation.method, operation.summary) for operation in api.operations] == [("QUERY", ""), ("COPY", "Copy")]
     assert [operation.is_safe for operation in api.operations] == [True, False]
     assert api.operations[1].parameters == ()
@@ -281,20 +268,15 @@ def test_an_operation_read_by_many_threads_is_read_the_same() -> None:
         "/a/{id}: {get: {operationId: one, parameters: [{name: q, in: query, schema: {type: string}}], responses: {}}}"
     )
     operation = paths(text).operations[0]
-    seen: list[tuple[str, dict[str, Any]]] = []
     start = threading.Barrier(8)
 
-    def look() -> None:
+    def look(_: int) -> tuple[str, dict[str, Any]]:
         start.wait()
-        seen.append((documentation(operation), minimal_arguments(operation)))
+        return documentation(operation), minimal_arguments(operation)
 
-    threads = [threading.Thread(target=look) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(seen) == 8
-    assert all(item == seen[0] for item in seen)
+    with ThreadPoolExecutor(8) as threads:
+        seen = list(threads.map(look, range(8)))
+    assert seen == [seen[0]] * 8
 
 
 def test_a_line_holds_one_sentence() -> None:
@@ -305,8 +287,7 @@ def test_a_line_holds_one_sentence() -> None:
 def test_the_query_of_a_server_is_a_problem_that_shows_no_value() -> None:
     servers = [{"url": "https://api.example.com/v1?key=secret&b=2"}]
     own = {"servers": [{"url": "https://own.example.com?c=3"}], "responses": {}}
-    paths = {"/a": {"get": {"responses": {}}, "put": own}}
-    document = {"openapi": "3.0.0", "info": {"title": "t", "version": "1"}, "servers": servers, "paths": paths}
+    document = openapi({"/a": {"get": {"responses": {}}, "put": own}}, servers=servers)
     api = load_api(document)
     text = "the query of the server URL ({}) is left out of every request"
     assert [*map(str, api.problems)] == [f"/servers: {text.format('key, b')}"]

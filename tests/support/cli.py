@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from restgpt.cli import app
 from restgpt.specs.bundled import bundled_document
+from restgpt.worlds import World
 from restgpt.worlds.server import WorldServer
 
 TOY = str(bundled_document("toy"))
@@ -129,6 +130,16 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 65536)
     except OSError:
         return b""
+
+
+def names(world: World[Any]) -> list[str]:
+    """Return the names of all projects of the toy API."""
+    return [item["name"] for item in world.call("GET /projects").body["items"]]
+
+
+def changes(world: World[Any]) -> list[str]:
+    """Return the changes that a world was asked for."""
+    return [f"{entry.method} {entry.template}" for entry in world.log if entry.method != "GET"]
 
 
 def at(server: WorldServer) -> list[str]:

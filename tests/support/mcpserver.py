@@ -1,13 +1,14 @@
 """An MCP server in a test: `restgpt mcp` in a process of its own, or the same server in this one."""
 
+import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cli import at
 from mcp import Client, types
@@ -18,6 +19,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from restgpt.worlds import CREDENTIAL
 from restgpt.worlds.server import WorldServer
 
+T = TypeVar("T")
 ERAS = ("legacy", "2026-07-28")
 """The two eras of the protocol, as the SDK's client names them: a handshake and a session, or neither."""
 
@@ -62,6 +64,22 @@ async def connected(server: Any, era: str, person: Person | None = None, **optio
     """A client of the SDK in an era of the protocol; it can ask a person if there is one."""
     async with Client(server, mode=era, elicitation_callback=person, **options) as client:
         yield client
+
+
+def with_client(
+    opened: AbstractContextManager[Any],
+    use: Callable[[Client], Awaitable[T]],
+    person: Person | None = None,
+    era: str = "2026-07-28",
+) -> T:
+    """Open a server in this process, and use a client of it."""
+
+    async def run(server: Any) -> T:
+        async with connected(server, era, person) as client:
+            return await use(client)
+
+    with opened as server:
+        return asyncio.run(run(server))
 
 
 @contextmanager

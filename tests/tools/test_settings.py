@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from paths import openapi
 
 from restgpt.specs import load_api
 from restgpt.tools.errors import SettingsError
@@ -18,15 +19,11 @@ from restgpt.tools.settings.apis_file import load_apis
 from restgpt.tools.settings.dotenv import load_dotenv
 from restgpt.tools.settings.variables import auth_variable
 
-OPERATIONS = {
-    "openapi": "3.1.0",
-    "info": {"title": "T", "version": "1"},
-    "servers": [{"url": "http://127.0.0.1"}],
-    "paths": {
-        "/albums/{id}/tracks": {"get": {"operationId": "tracks", "tags": ["music"], "responses": {}}},
-        "/albums": {"post": {"operationId": "add", "responses": {}}, "delete": {"responses": {}}},
-    },
+PATHS = {
+    "/albums/{id}/tracks": {"get": {"operationId": "tracks", "tags": ["music"], "responses": {}}},
+    "/albums": {"post": {"operationId": "add", "responses": {}}, "delete": {"responses": {}}},
 }
+OPERATIONS = openapi(PATHS, servers=[{"url": "http://127.0.0.1"}])
 
 
 def write(folder: Path, text: str) -> Path:

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 import yaml
+from paths import api_of
 
 from restgpt.recipes.arazzo.exporting import NOT_PROVED, PROGRAM, to_arazzo
 from restgpt.recipes.arazzo.fault import ArazzoError
 from restgpt.recipes.recipe import Recipe, RecipeApi, Saved, SavedCall, Source, UsedOperation
-from restgpt.specs import load_api
 from restgpt.worlds.world import document
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -133,15 +133,8 @@ def test_a_fixed_truth_value_of_a_parameter_is_written_as_in_a_url() -> None:
 
 
 def test_an_operation_without_an_id_is_named_by_its_place_in_the_document() -> None:
-    api = load_api(
-        {
-            "openapi": "3.1.0",
-            "info": {"title": "toy", "version": "1"},
-            "servers": [{"url": "https://toy.example"}],
-            "paths": {"/projects": {"post": {"requestBody": {"content": {"application/json": {}}}, "responses": {}}}},
-        },
-        name="toy",
-    )
+    paths = {"/projects": {"post": {"requestBody": {"content": {"application/json": {}}}, "responses": {}}}}
+    api = api_of(paths, title="toy", servers=[{"url": "https://toy.example"}])
     recipe = a_recipe(operations=(CREATE,), calls=a_recipe().calls[:1])
     [step] = to_arazzo(recipe, {"toy": "toy.yaml"}, api.operations).document["workflows"][0]["steps"]
     assert step["operationPath"] == "{$sourceDescriptions.toy.url}#/paths/~1projects/post"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 from arazzorun import Json, carried_out, document, imported, inputs
+from paths import api_of, operation_of
 
 from restgpt.recipes.arazzo.fault import ArazzoError
 from restgpt.recipes.arazzo.importing import from_arazzo
@@ -61,35 +62,11 @@ def test_an_import_is_guarded_by_the_document_of_today() -> None:
     [used] = imported(document(new, inputs=inputs("name"))).operations
     operation = open_world("toy").api.operation("create_project")
     assert document_shifts(used, operation) == []
-    stricter = load_api(
-        {
-            "openapi": "3.1.0",
-            "info": {"title": "toy", "version": "2"},
-            "servers": [{"url": "https://toy.example"}],
-            "paths": {
-                "/projects": {
-                    "post": {
-                        "operationId": "create_project",
-                        "requestBody": {
-                            "required": True,
-                            "content": {
-                                "application/json": {
-                                    "schema": {
-                                        "type": "object",
-                                        "required": ["name", "team"],
-                                        "properties": {"name": {"type": "string"}, "team": {"type": "string"}},
-                                    }
-                                }
-                            },
-                        },
-                        "responses": {},
-                    }
-                }
-            },
-        },
-        name="toy",
-    )
-    [shift] = document_shifts(used, stricter.operation("create_project"))
+    properties = {"name": {"type": "string"}, "team": {"type": "string"}}
+    schema = {"type": "object", "required": ["name", "team"], "properties": properties}
+    body = {"required": True, "content": {"application/json": {"schema": schema}}}
+    stricter = operation_of({"requestBody": body}, "post", "/projects", title="toy")
+    [shift] = document_shifts(used, stricter)
     assert "team" in str(shift)
 
 
@@ -467,15 +444,8 @@ def test_the_workflow_has_to_be_named_if_there_are_several() -> None:
 
 
 def test_an_operation_with_the_name_of_a_helper_gets_another_one() -> None:
-    api = load_api(
-        {
-            "openapi": "3.1.0",
-            "info": {"title": "toy", "version": "1"},
-            "servers": [{"url": "https://toy.example"}],
-            "paths": {"/a": {"get": {"operationId": "get", "responses": {}}}},
-        },
-        name="toy",
-    )
+    paths = {"/a": {"get": {"operationId": "get", "responses": {}}}}
+    api = api_of(paths, title="toy", servers=[{"url": "https://toy.example"}])
     recipe = imported(document(step("a", "get")), api)
     assert [used.function for used in recipe.operations] == ["get_"]
 

@@ -22,17 +22,29 @@ def found(*names: str, first: int = 1) -> Body:
 
 
 def search(name: str, body: Body, position: str = "0", function: str = "search_person") -> Sent:
-    reads = {
-        "": ("object",),
-        "/results": ("array",),
-        "/results/*": ("object",),
-        "/results/*/id": ("integer",),
-    }
+    reads = {"": ("object",), "/results": ("array",), "/results/*": ("object",), "/results/*/id": ("integer",)}
     return Sent(function, {"query": {"query": name}}, position=position, status=200, body=body, reads=reads)
 
 
 def person(number: Any, position: str = "1") -> Sent:
     return Sent("get_person", {"path": {"person_id": number}}, position=position)
+
+
+def gave(function: str, body: Body, **reads: str) -> Sent:
+    """The first call, whose answer has fields that the program read: `id="integer"` at the top."""
+    patterns: Any = {f"/{name}": (kind,) for name, kind in reads.items()}
+    return Sent(function, {}, position="0", status=200, body=body, reads=patterns)
+
+
+def board(*titles: str, reads: Sequence[str] = ("/*/id", "/*/title")) -> Sent:
+    """A list of tasks, numbered from 1, of which the program read these fields."""
+    body = [{"id": number, "title": title} for number, title in enumerate(titles, 1)]
+    kinds: Any = {"/*/id": ("integer",), "/*/title": ("string",)}
+    return Sent("list_tasks", {}, position="0", status=200, body=body, reads={name: kinds[name] for name in reads})
+
+
+def close(number: int) -> Sent:
+    return Sent("close", {"path": {"task_id": number}}, position="1")
 
 
 def saved_from(
@@ -94,7 +106,7 @@ def test_a_value_that_is_an_input_is_no_link() -> None:
 
 
 def test_a_literal_of_the_program_is_no_link() -> None:
-    answer = Sent("get", {}, position="0", status=200, body={"ref": "A-1"}, reads={"/ref": ("string",)})
+    answer = gave("get", {"ref": "A-1"}, ref="string")
     sent = [answer, Sent("find", {"query": {"ref": "A-1"}}, position="1")]
 
     assert len(links_of(sent, {})) == 1
@@ -102,15 +114,8 @@ def test_a_literal_of_the_program_is_no_link() -> None:
 
 
 def test_what_the_program_has_made_was_not_chosen_by_its_name() -> None:
-    made = Sent(
-        "create",
-        {"body": {"name": "Ann Lee"}},
-        position="0",
-        is_change=True,
-        status=201,
-        body={"id": 1500, "name": "Ann Lee"},
-        reads={"/id": ("integer",)},
-    )
+    answer = gave("create", {"id": 1500, "name": "Ann Lee"}, id="integer")
+    made = replace(answer, arguments={"body": {"name": "Ann Lee"}}, is_change=True, status=201)
 
     [link] = links_of([made, person(1500)], {"who": "Ann Lee"})
 
@@ -118,12 +123,12 @@ def test_what_the_program_has_made_was_not_chosen_by_its_name() -> None:
 
 
 def test_a_small_number_of_another_name_is_no_link() -> None:
-    answer = Sent("stats", {}, position="0", status=200, body={"total": 3}, reads={"/total": ("integer",)})
+    answer = gave("stats", {"total": 3}, total="integer")
 
     assert links_of([answer, Sent("list", {"query": {"season": 3}}, position="1")], {}) == []
     assert links_of([answer, Sent("list", {"query": {"page": 3}}, position="1")], {}) == []
 
-    same = Sent("stats", {}, position="0", status=200, body={"hours": 3}, reads={"/hours": ("integer",)})
+    same = gave("stats", {"hours": 3}, hours="integer")
     assert links_of([same, Sent("update", {"body": {"hours": 3}}, position="1")], {}) == []
 
 
@@ -132,7 +137,7 @@ def test_a_small_id_is_a_link_although_an_input_has_the_same_number() -> None:
 
 
 def test_numbers_that_most_calls_computed_are_no_links() -> None:
-    answer = Sent("sum", {}, position="0", status=200, body={"a": 1500, "b": 1700}, reads={"/a": ("integer",)})
+    answer = gave("sum", {"a": 1500, "b": 1700}, a="integer")
     made = [Sent("pay", {"body": {"amount": 1500 + number}}, position=f"1.{number}.0") for number in range(3)]
 
     assert links_of([answer, *made], {}) == []
@@ -140,13 +145,13 @@ def test_numbers_that_most_calls_computed_are_no_links() -> None:
 
 
 def test_an_ordinary_word_of_another_name_is_no_link() -> None:
-    answer = Sent("get", {}, position="0", status=200, body={"state": "open"}, reads={"/state": ("string",)})
+    answer = gave("get", {"state": "open"}, state="string")
 
     assert links_of([answer, Sent("list", {"query": {"filter": "open"}}, position="1")], {}) == []
 
 
 def test_the_field_whose_name_fits_goes_before_the_latest_answer() -> None:
-    later = Sent("rank", {}, position="1", status=200, body={"rank": 1}, reads={"/rank": ("integer",)})
+    later = replace(gave("rank", {"rank": 1}, rank="integer"), position="1")
 
     [link] = links_of([RUN[0], later, person(1, "2")], {"who": "Ann Lee"})
 
@@ -186,7 +191,7 @@ def test_the_items_of_a_list_argument_and_of_a_joined_text_are_links_that_go_ove
 
 
 def test_the_id_in_a_uri_is_a_link() -> None:
-    answer = Sent("find", {}, position="0", status=200, body={"id": "4uLU"}, reads={"/id": ("string",)})
+    answer = gave("find", {"id": "4uLU"}, id="string")
 
     [link] = links_of([answer, Sent("add", {"body": {"uris": ["x:track:4uLU"]}}, position="1")], {})
 
@@ -194,31 +199,13 @@ def test_the_id_in_a_uri_is_a_link() -> None:
 
 
 def test_an_item_that_the_program_looks_up_by_an_input_is_named() -> None:
-    board = Sent(
-        "list_tasks",
-        {},
-        position="0",
-        status=200,
-        body=[{"id": 1, "title": "Paint"}, {"id": 2, "title": "Order Seeds"}, {"id": 3, "title": "Test"}],
-        reads={"/*/id": ("integer",), "/*/title": ("string",)},
-    )
-
-    [link] = links_of([board, Sent("close", {"path": {"task_id": 2}}, position="1")], {"task": "order seeds"})
+    [link] = links_of([board("Paint", "Order Seeds", "Test"), close(2)], {"task": "order seeds"})
 
     assert (link.choice, link.echo, link.alike) == ("named", Echo(field="/*/title", input="task", relation="equal"), 1)
 
 
 def test_an_input_that_went_elsewhere_is_an_echo_only_by_a_field_that_was_read() -> None:
-    board = Sent(
-        "list_tasks",
-        {},
-        position="0",
-        status=200,
-        body=[{"id": 1, "title": "Paint"}, {"id": 2, "title": "Test"}],
-        reads={"/*/id": ("integer",)},
-    )
-
-    [link] = links_of([board, Sent("close", {"path": {"task_id": 2}}, position="1")], {"note": "Test"})
+    [link] = links_of([board("Paint", "Test", reads=["/*/id"]), close(2)], {"note": "Test"})
 
     assert (link.choice, link.echo, link.alike) == ("last", None, 2)
 
@@ -493,14 +480,6 @@ def test_the_same_list_at_another_place_holds_if_the_program_reads_it_there() ->
 
 
 def test_a_list_in_which_the_program_finds_nothing_of_the_name_is_a_shift_at_its_end() -> None:
-    def board(*titles: str) -> Sent:
-        body = [{"id": number, "title": title} for number, title in enumerate(titles, 1)]
-        reads = {"/*/id": ("integer",), "/*/title": ("string",)}
-        return Sent("list_tasks", {}, position="0", status=200, body=body, reads=reads)
-
-    def close(number: int) -> Sent:
-        return Sent("close", {"path": {"task_id": number}}, position="1")
-
     recipe = saved_from([board("Paint", "Test", "Sew"), close(2)], {"task": "Test"})
 
     [shift] = unfound_shifts(recipe, [board("Paint", "Sew")], {"task": "Bake"})

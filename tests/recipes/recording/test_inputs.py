@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
+from paths import api_of
 
 from restgpt.recipes.recording.finished import FinishedCall
 from restgpt.recipes.recording.inputs import Input, inputs_of, is_entity, named
 from restgpt.recipes.sent import Sent
-from restgpt.specs import Api, load_api
+from restgpt.specs import Api
 from restgpt.tools.sandbox.program import Entry
 
 SORT = {"type": "string", "enum": ["newest", "oldest"]}
@@ -35,18 +36,12 @@ NUMBER = {"name": "list_id", "in": "path", "required": True, "schema": {"type": 
 
 def api() -> Api:
     made = {"requestBody": {"content": {"application/json": {"schema": BODY}}}, "responses": {}}
-    return load_api(
-        {
-            "openapi": "3.1.0",
-            "info": {"title": "Lists", "version": "1"},
-            "servers": [{"url": "https://lists.example"}],
-            "paths": {
-                "/search": {"get": {"operationId": "search", "parameters": QUERY, "responses": {}}},
-                "/people": {"get": {"operationId": "find_people", "parameters": QUERY[:1], "responses": {}}},
-                "/lists/{list_id}/entries": {"post": {"operationId": "add", "parameters": [NUMBER], **made}},
-            },
-        }
-    )
+    paths = {
+        "/search": {"get": {"operationId": "search", "parameters": QUERY, "responses": {}}},
+        "/people": {"get": {"operationId": "find_people", "parameters": QUERY[:1], "responses": {}}},
+        "/lists/{list_id}/entries": {"post": {"operationId": "add", "parameters": [NUMBER], **made}},
+    }
+    return api_of(paths, title="Lists", servers=[{"url": "https://lists.example"}])
 
 
 API = api()

@@ -48,12 +48,11 @@ def wrapper(**given: Any) -> Any:
     return RequestsWrapper(**{"headers": {"Authorization": f"Bearer {CREDENTIAL}"}, **given})
 
 
-def agent(board: Board, code: str, **given: Any) -> Any:
-    model = by_role({"express": [program(code)] * 3})
+def agent(board: Board, code: str, *replies: Any, spec: Any = None, wrapped: Any = None, **given: Any) -> Any:
+    """An agent whose model writes this program and then gives these replies, or writes it three times."""
+    model = by_role({"express": [program(code), *(replies or [program(code)] * 2)]})
     given = {"base_url": board.server.url, "allow_dangerous_requests": True, **given}
-    return create_openapi_agent(
-        given.pop("spec", None) or reduced(), given.pop("wrapper", None) or wrapper(), model, **given
-    )
+    return create_openapi_agent(spec or reduced(), wrapped or wrapper(), model, **given)
 
 
 def test_the_parameters_of_the_old_function_come_first_with_their_names_order_and_defaults() -> None:
@@ -110,7 +109,7 @@ def test_a_change_waits_and_is_sent_only_after_it_was_approved(board: Board) -> 
 
 def test_a_waiting_state_its_question_and_the_log_have_no_secret(board: Board, caplog: Any) -> None:
     caplog.set_level(logging.DEBUG)
-    found = agent(board, MAKE, wrapper=wrapper(auth=("me", "hush-hush-hush")))
+    found = agent(board, MAKE, wrapped=wrapper(auth=("me", "hush-hush-hush")))
     paused = found.invoke("Make the project Roof garden")
     state = found.graph.get_state({"configurable": {"thread_id": paused["thread_id"]}})
     saved = list(found._saver.list(None))
@@ -122,9 +121,7 @@ def test_a_waiting_state_its_question_and_the_log_have_no_secret(board: Board, c
 
 
 def test_a_refused_change_is_not_sent(board: Board) -> None:
-    model = by_role({"express": [program(MAKE), end("It was not made.", fulfilled=False)]})
-    options = {"base_url": board.server.url, "allow_dangerous_requests": True}
-    found = create_openapi_agent(reduced(), wrapper(), model, **options)
+    found = agent(board, MAKE, end("It was not made.", fulfilled=False))
     paused = asyncio.run(found.ainvoke("Make the project Roof garden"))
     done = asyncio.run(found.aresume(paused, approve=False))
     assert board.calls() == []
@@ -143,9 +140,7 @@ def test_a_function_may_approve(board: Board, is_approved: bool) -> None:
         asked.append(action["name"])
         return is_approved
 
-    replies = [program(MAKE)] if is_approved else [program(MAKE), end("No.", fulfilled=False)]
-    options = {"base_url": board.server.url, "allow_dangerous_requests": True, "approve": approve}
-    found = create_openapi_agent(reduced(), wrapper(), by_role({"express": replies}), **options)
+    found = agent(board, MAKE, *[end("No.", fulfilled=False)] * (not is_approved), approve=approve)
     assert "actions" not in found.invoke("Make the project Roof garden")
     assert asked == ["post_projects"]
     assert board.calls() == ["POST /projects 201"] * is_approved
@@ -266,10 +261,7 @@ def test_a_failed_instruction_leaves_no_checkpoint(board: Board) -> None:
 
 @pytest.mark.slow
 def test_of_many_instructions_that_wait_the_newest_are_kept(board: Board) -> None:
-    model = by_role({"express": [program(MAKE)] * (MOST_WAITING + 2)})
-    found: Any = create_openapi_agent(
-        reduced(), wrapper(), model, allow_dangerous_requests=True, base_url=board.server.url
-    )
+    found = agent(board, MAKE, *[program(MAKE)] * (MOST_WAITING + 1))
     first, *_, last = [found.invoke("Make the project Roof garden") for _ in range(MOST_WAITING + 2)]
     assert threads(found) == MOST_WAITING
     with pytest.raises(ValueError, match="no actions"):

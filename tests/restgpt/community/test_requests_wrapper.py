@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import requests
+from paths import openapi
 from requests.auth import AuthBase, HTTPBasicAuth, HTTPDigestAuth
 from roles import by_role, program
 from wire.case import Canned
@@ -19,11 +20,7 @@ from restgpt.tools.redaction import MARK
 from restgpt.tools.settings import Settings
 
 TOKEN = "tok-4711-abcdef"
-DOCUMENT = {
-    "openapi": "3.1.0",
-    "info": {"title": "echo", "version": "1"},
-    "paths": {"/x": {"get": {"operationId": "x", "responses": {"200": {"description": "All."}}}}},
-}
+DOCUMENT = openapi({"/x": {"get": {"operationId": "x", "responses": {"200": {"description": "All."}}}}}, title="echo")
 JSON = {"Content-Type": "application/json"}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from paths import api_of
 
 from recipes import recipe
 from restgpt.host.definitions import BUDGET, Definition, definitions, size_of, tokens_of
@@ -26,7 +27,7 @@ def made(count: int, *, title: str = "Zoo", name: str = "get_thing_", descriptio
     operation = {"description": description, "parameters": [{"in": "query", "name": "q", "schema": {"type": "string"}}]}
     paths = {f"/things{n}": {"get": {**operation, **more, "operationId": f"{name}{n}"}} for n in range(count)}
     info = {"title": title, "version": "1", "description": description}
-    return load_api({"openapi": "3.1.0", "info": info, "paths": paths}, base_url="http://[::1]")
+    return api_of(paths, info=info, base_url="http://[::1]")
 
 
 def names(found: list[Definition]) -> list[str]:
@@ -138,14 +139,8 @@ def test_direct_tools_of_a_large_group_say_at_least_method_and_path() -> None:
 
 
 def test_a_tool_of_the_api_does_not_take_the_name_of_another_tool() -> None:
-    api = load_api(
-        {
-            "openapi": "3.1.0",
-            "info": {"title": "Sly", "version": "1"},
-            "paths": {"/a": {"get": {"operationId": "undo"}}, "/b": {"get": {"operationId": "pending"}}},
-        },
-        base_url="http://[::1]",
-    )
+    paths = {"/a": {"get": {"operationId": "undo"}}, "/b": {"get": {"operationId": "pending"}}}
+    api = api_of(paths, base_url="http://[::1]")
     assert names(direct_definitions(Catalogue([api]), list(api.operations))) == ["undo_2", "pending_2", *SERVING]
 
 

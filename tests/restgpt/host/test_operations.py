@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from paths import api_of
 
 from restgpt.client import Client
 from restgpt.host.direct import direct_definitions
@@ -38,25 +39,13 @@ def test_operations_of_several_apis_are_shown_with_their_api() -> None:
 
 
 def test_an_operation_is_found_by_the_name_of_its_function() -> None:
-    api = load_api(
-        {
-            "openapi": "3.1.0",
-            "info": {"title": "Odd", "version": "1"},
-            "paths": {"/x": {"get": {"operationId": "get-the.x", "summary": "Find x"}}},
-        }
-    )
+    api = api_of({"/x": {"get": {"operationId": "get-the.x", "summary": "Find x"}}})
     assert "\nget_the_x() ->" in found_text(Catalogue([api]), "find x")
     assert "# get-the_x " in described_text(Catalogue([api]), ["get_the_x"])
 
 
 def test_what_earlier_calls_taught_is_shown() -> None:
-    api = load_api(
-        {
-            "openapi": "3.1.0",
-            "info": {"title": "Bare", "version": "1"},
-            "paths": {"/x": {"get": {"operationId": "find_x", "responses": {"200": {"description": "ok"}}}}},
-        }
-    )
+    api = api_of({"/x": {"get": {"operationId": "find_x", "responses": {"200": {"description": "ok"}}}}})
     learned = Learned(lambda operation: "{items: [{id: int, colour}]}", lambda operation: "the server refused blue")
     assert "colour" in found_text(Catalogue([api]), "find x", learned=learned)
     assert "Note: the server refused blue." in described_text(Catalogue([api]), ["find_x"], learned=learned)
@@ -79,7 +68,7 @@ def test_no_list_is_longer_than_its_budget(limit: int) -> None:
         f"/{'segment' * 60}/{number}": {"get": {"operationId": f"get_{'name' * 90}_{number}", "summary": "find " * 90}}
         for number in range(200)
     }
-    api = load_api({"openapi": "3.1.0", "info": {"title": "Long", "version": "1"}, "paths": paths})
+    api = api_of(paths)
     for query in ("find", "/", "nothing fits"):
         text = found_text(Catalogue([api]), query, limit)
         assert len(text) <= FOUND_BUDGET * 4

@@ -6,23 +6,17 @@ from typing import Any, cast
 
 import pytest
 from board import Board
+from bodies import body
 
 from restgpt.calling.record import CallRecord
 from restgpt.client import Client
 from restgpt.host.preview import Preview, preview, preview_ran
 from restgpt.host.reading import NoSuchAddressError, parse_uri, read, result_uri
 from restgpt.outcome import Called, Ran
-from restgpt.tools.response.content import read_content
 from restgpt.tools.response.page import NoSuchPartError
 from restgpt.tools.response.store import Body, UnknownHandleError
 
 ROWS = [{"id": number, "name": f"name {number}", "text": "lorem ipsum " * 12} for number in range(400)]
-
-
-def body(value: Any, media_type: str = "application/json") -> Body:
-    data = value if isinstance(value, bytes) else json.dumps(value).encode()
-    content = read_content(data, media_type)
-    return Body(content.data, media_type, content.kind)
 
 
 def called(given: Body, *, status: int = 200, note: str = "", **response: Any) -> Called:

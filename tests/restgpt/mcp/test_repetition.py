@@ -13,9 +13,9 @@ import anyio
 import pytest
 import requests
 from cli import Cli, at
-from mcp import types
+from mcp import Client, types
 from mcp.shared.exceptions import MCPError
-from mcpserver import ERAS, MADE, MOSS, Person, changes, connected, facts_of, http_server, text_of
+from mcpserver import ERAS, MADE, MOSS, Person, changes, connected, facts_of, http_server, text_of, with_client
 
 from restgpt.worlds.faults import Fault, FaultKind
 from restgpt.worlds.server import WorldServer
@@ -37,37 +37,34 @@ async def until(holds: Callable[[], bool]) -> None:
 def test_a_call_that_is_repeated_after_it_was_cancelled_is_made_once(
     opened: Opener, toy: WorldServer, era: str
 ) -> None:
-    async def run(server: Any) -> Any:
-        async with connected(server, era) as client:
-            toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=2.0)])
-            async with anyio.create_task_group() as group:
-                group.start_soon(client.call_tool, "call_operation", MOSS)
-                await until(lambda: bool(changes(toy)))
-                group.cancel_scope.cancel()
-            toy.world.faults.replace([])
-            with anyio.fail_after(60):
-                while "An equal call is being carried out" in text_of(
-                    result := await client.call_tool("call_operation", MOSS)
-                ):
-                    await anyio.sleep(0.05)
-            return result
+    async def cancelled_and_repeated(client: Client) -> types.CallToolResult:
+        toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=2.0)])
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "call_operation", MOSS)
+            await until(lambda: bool(changes(toy)))
+            group.cancel_scope.cancel()
+        toy.world.faults.replace([])
+        with anyio.fail_after(60):
+            while "An equal call is being carried out" in text_of(
+                result := await client.call_tool("call_operation", MOSS)
+            ):
+                await anyio.sleep(0.05)
+        return result
 
-    with opened(ALLOW) as server:
-        result = asyncio.run(run(server))
+    result = with_client(opened(ALLOW), cancelled_and_repeated, era=era)
     assert changes(toy) == [MADE], text_of(result)
     assert facts_of(result)["http_status"] == 201
 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_equal_calls_that_are_sent_at_once_are_one(opened: Opener, toy: WorldServer, era: str) -> None:
-    async def run(server: Any) -> None:
-        async with connected(server, era) as client, anyio.create_task_group() as group:
+    async def at_once(client: Client) -> None:
+        async with anyio.create_task_group() as group:
             for number in range(8):
                 spelled = {"query": {}, **MOSS["arguments"]} if number % 2 else MOSS["arguments"]
                 group.start_soon(client.call_tool, "call_operation", {**MOSS, "arguments": spelled})
 
-    with opened(ALLOW) as server:
-        asyncio.run(run(server))
+    with_client(opened(ALLOW), at_once, era=era)
     assert changes(toy) == [MADE]
 
 
@@ -87,52 +84,33 @@ class Meeting:
 
 
 def test_equal_calls_that_begin_at_the_same_moment_are_one(opened: Opener, toy: WorldServer) -> None:
-    async def run(server: Any) -> list[Any]:
-        results: list[Any] = []
+    async def twice(client: Client) -> Any:
+        return await asyncio.gather(*(client.call_tool("call_operation", MOSS) for _ in range(2)))
 
-        async def call(client: Any) -> None:
-            results.append(await client.call_tool("call_operation", MOSS))
-
-        async with connected(server, "2026-07-28") as client, anyio.create_task_group() as group:
-            for _ in range(2):
-                group.start_soon(call, client)
-        return results
-
-    with opened(clock=Meeting()) as server:
-        results = asyncio.run(run(server))
+    results = with_client(opened(clock=Meeting()), twice)
     threads = {facts_of(result)["thread"] for result in results if not result.is_error}
     assert len(threads) == 1
+
+
+async def disturbed(tool: str, arguments: Mapping[str, Any], client: Client) -> list[types.CallToolResult]:
+    """Call a tool, run a program in the thread of the call, and repeat the call."""
+    waiting = await client.call_tool(tool, dict(arguments))
+    wrong = await client.call_tool("run_program", {"code": "print(1)", "thread": facts_of(waiting)["thread"]})
+    return [waiting, wrong, await client.call_tool(tool, dict(arguments))]
 
 
 def test_a_program_for_the_thread_of_a_call_leaves_the_call_as_it_stands(
     opened: Opener, toy: WorldServer, cli: Cli
 ) -> None:
-    async def run(server: Any) -> tuple[Any, Any, Any]:
-        async with connected(server, "2026-07-28") as client:
-            waiting = await client.call_tool("call_operation", MOSS)
-            wrong = await client.call_tool("run_program", {"code": "print(1)", "thread": facts_of(waiting)["thread"]})
-            again = await client.call_tool("call_operation", MOSS)
-            return waiting, wrong, again
-
-    with opened() as server:
-        waiting, wrong, again = asyncio.run(run(server))
+    waiting, wrong, again = with_client(opened(), partial(disturbed, "call_operation", MOSS))
     assert (wrong.is_error, facts_of(again)["thread"]) == (True, facts_of(waiting)["thread"])
     listed = cli("threads").out
     assert (f"{facts_of(waiting)['thread']} paused" in listed, "call create_task" in listed) == (True, True)
 
 
 def test_a_program_for_a_thread_that_waits_leaves_it_as_it_stands(opened: Opener, toy: WorldServer, cli: Cli) -> None:
-    code = "print(create_task(project_id=1, title='Moss'))"
-
-    async def run(server: Any) -> tuple[Any, Any, Any]:
-        async with connected(server, "2026-07-28") as client:
-            waiting = await client.call_tool("run_program", {"code": code})
-            wrong = await client.call_tool("run_program", {"code": "print(1)", "thread": facts_of(waiting)["thread"]})
-            again = await client.call_tool("run_program", {"code": code})
-            return waiting, wrong, again
-
-    with opened() as server:
-        waiting, wrong, again = asyncio.run(run(server))
+    program = {"code": "print(create_task(project_id=1, title='Moss'))"}
+    waiting, wrong, again = with_client(opened(), partial(disturbed, "run_program", program))
     assert (facts_of(waiting)["status"], wrong.is_error) == ("pending", True)
     assert facts_of(again)["thread"] == facts_of(waiting)["thread"]
     assert f"{facts_of(waiting)['thread']} paused" in cli("threads").out
@@ -195,19 +173,17 @@ def approved(asked: Any) -> Any:
 def test_an_approval_that_is_sent_many_times_at_once_counts_once_and_is_not_lost(
     opened: Opener, toy: WorldServer
 ) -> None:
-    async def run(server: Any) -> None:
-        async with connected(server, NEWEST, Person()) as client:
-            send = partial(client.session.call_tool, "call_operation", MOSS, allow_input_required=True)
-            again = approved(await send())
-            async with anyio.create_task_group() as group:
-                for _ in range(8):
-                    group.start_soon(partial(send, **again))
-            assert changes(toy) in ([], [MADE])
-            last = await send(**again)
-            assert facts_of(last)["http_status"] == 201
+    async def approve_many_times(client: Client) -> None:
+        send = partial(client.session.call_tool, "call_operation", MOSS, allow_input_required=True)
+        again = approved(await send())
+        async with anyio.create_task_group() as group:
+            for _ in range(8):
+                group.start_soon(partial(send, **again))
+        assert changes(toy) in ([], [MADE])
+        last = await send(**again)
+        assert facts_of(last)["http_status"] == 201
 
-    with opened() as server:
-        asyncio.run(run(server))
+    with_client(opened(), approve_many_times, Person())
     assert changes(toy) == [MADE]
 
 

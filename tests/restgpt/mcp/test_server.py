@@ -1,33 +1,19 @@
 """Guards the MCP server in both eras: a change is asked about, sent once as decided, found again, and undone."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 from cli import Cli
-from mcp import Client, types
+from mcp import types
 from mcp.shared.exceptions import MCPError
-from mcpserver import ERAS, MADE, MOSS, Person, changes, connected, facts_of, text_of
+from mcpserver import ERAS, MADE, MOSS, Person, changes, facts_of, text_of, with_client
 
 from restgpt.worlds.server import WorldServer
 
 Opener = Callable[..., Any]
 
 pytestmark = [pytest.mark.sampled(2, "era"), pytest.mark.parametrize("era", ERAS[::-1])]
-
-
-def with_client(
-    opened: Opener, era: str, use: Callable[[Client], Any], person: Person | None = None, **chosen: Any
-) -> Any:
-    """Use a client of a server in this process."""
-
-    async def run(server: Any) -> Any:
-        async with connected(server, era, person) as client:
-            return await use(client)
-
-    with opened(**chosen) as server:
-        return asyncio.run(run(server))
 
 
 async def refusal(request: Awaitable[Any]) -> MCPError:
@@ -41,7 +27,7 @@ def called(
     opened: Opener, era: str, name: str, arguments: dict[str, Any], person: Person | None = None, **chosen: Any
 ) -> types.CallToolResult:
     """The result of one tool."""
-    return with_client(opened, era, lambda client: client.call_tool(name, arguments), person, **chosen)
+    return with_client(opened(**chosen), lambda client: client.call_tool(name, arguments), person, era)
 
 
 def test_a_read_is_sent_at_once(opened: Opener, era: str, toy: WorldServer) -> None:
@@ -196,7 +182,7 @@ def test_bad_arguments_are_a_result_that_a_model_can_repair(opened: Opener, era:
 
 
 def test_an_unknown_tool_is_an_error_of_the_protocol_with_near_names(opened: Opener, era: str) -> None:
-    error = with_client(opened, era, lambda client: refusal(client.call_tool("call_operations", MOSS)))
+    error = with_client(opened(), lambda client: refusal(client.call_tool("call_operations", MOSS)), era=era)
     assert (error.error.code, "call_operation," in error.error.message) == (types.INVALID_PARAMS, True)
 
 

@@ -1,6 +1,5 @@
 """Guards the other tools of the MCP server: programs, recipes, the agent, results by page, direct tools, many tags."""
 
-import asyncio
 import gc
 import json
 import subprocess
@@ -15,7 +14,8 @@ from cli import TOY, Cli
 from langgraph.store.memory import InMemoryStore
 from mcp import types
 from mcp.shared.exceptions import MCPError
-from mcpserver import ERAS, MADE, MOSS, Person, changes, connected, facts_of, text_of
+from mcpserver import ERAS, MADE, MOSS, Person, changes, facts_of, text_of, with_client
+from paths import openapi
 
 from restgpt.client import Client
 from restgpt.commands.serving.mcp import open_server
@@ -47,24 +47,17 @@ def called(
     **chosen: Any,
 ) -> types.CallToolResult:
     """The result of one tool of a server in this process."""
-
-    async def run(server: Any) -> types.CallToolResult:
-        async with connected(server, era, person) as client:
-            return await client.call_tool(name, dict(arguments), progress_callback=progress)
-
-    with opened(**chosen) as server:
-        return asyncio.run(run(server))
+    return with_client(
+        opened(**chosen),
+        lambda client: client.call_tool(name, dict(arguments), progress_callback=progress),
+        person,
+        era,
+    )
 
 
 def listed(opened: Opener, **chosen: Any) -> list[types.Tool]:
     """The tools of a server in this process."""
-
-    async def run(server: Any) -> list[types.Tool]:
-        async with connected(server, "2026-07-28") as client:
-            return list((await client.list_tools()).tools)
-
-    with opened(**chosen) as server:
-        return asyncio.run(run(server))
+    return list(with_client(opened(**chosen), lambda client: client.list_tools()).tools)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -195,18 +188,15 @@ def test_a_target_that_changed_after_the_question_is_asked_about_anew(opened: Op
 
 
 def test_a_large_result_is_read_by_pages_as_a_tool_and_as_a_resource(opened: Opener, toy: WorldServer) -> None:
-    async def run(server: Any) -> tuple[str, str, str]:
-        async with connected(server, "2026-07-28") as client:
-            code = 'print("x" * 30_000)'
-            result = await client.call_tool("run_program", {"code": code})
-            (link,) = [part for part in result.content if isinstance(part, types.ResourceLink)]
-            resource = (await client.read_resource(str(link.uri))).contents[0]
-            handle = str(link.uri).removeprefix("restgpt://result/").partition("?")[0]
-            page = await client.call_tool("read_result", {"handle": handle, "page": 2})
-            return text_of(result), resource.text, text_of(page)  # type: ignore[union-attr]
+    async def read(client: Any) -> tuple[str, str, str]:
+        result = await client.call_tool("run_program", {"code": 'print("x" * 30_000)'})
+        (link,) = [part for part in result.content if isinstance(part, types.ResourceLink)]
+        resource = (await client.read_resource(str(link.uri))).contents[0]
+        handle = str(link.uri).removeprefix("restgpt://result/").partition("?")[0]
+        page = await client.call_tool("read_result", {"handle": handle, "page": 2})
+        return text_of(result), resource.text, text_of(page)
 
-    with opened() as server:
-        preview, resource, page = asyncio.run(run(server))
+    preview, resource, page = with_client(opened(), read)
     assert len(preview) < 6_000
     assert "30,000" in resource
     assert "page 2" in page
@@ -214,14 +204,12 @@ def test_a_large_result_is_read_by_pages_as_a_tool_and_as_a_resource(opened: Ope
 
 @pytest.mark.parametrize("uri", ["restgpt://result/s1.x.y.z", "restgpt://result/", "restgpt://other/1", "file:///etc"])
 def test_a_forged_address_of_a_result_is_refused(opened: Opener, uri: str) -> None:
-    async def run(server: Any) -> int:
-        async with connected(server, "2026-07-28") as client:
-            with pytest.raises(MCPError) as error:
-                await client.read_resource(uri)
-            return error.value.error.code
+    async def refusal(client: Any) -> int:
+        with pytest.raises(MCPError) as error:
+            await client.read_resource(uri)
+        return error.value.error.code
 
-    with opened() as server:
-        assert asyncio.run(run(server)) == types.INVALID_PARAMS
+    assert with_client(opened(), refusal) == types.INVALID_PARAMS
 
 
 def test_direct_tools_are_those_of_the_operations_with_honest_hints(opened: Opener, toy: WorldServer) -> None:
@@ -240,39 +228,24 @@ def test_the_users_rules_decide_what_a_tool_says_about_itself(opened: Opener, tm
     rules = {"board": {"spec": str(TOY), "effects": [{"effect": "change", "id": "list_projects"}]}}
     (tmp_path / "apis.yaml").write_text(json.dumps(rules))
 
-    async def run(server: Any) -> tuple[Any, str]:
-        async with connected(server, "2026-07-28") as client:
-            described = await client.call_tool("describe_operation", {"operations": ["list_projects"]})
-            return (await client.list_tools()).tools, text_of(described)
-
-    with opened(is_direct=True) as server:
-        tools, described = asyncio.run(run(server))
-    [listing] = [tool for tool in tools if tool.name == "list_projects"]
+    described = called(opened, "describe_operation", {"operations": ["list_projects"]}, is_direct=True)
+    [listing] = [tool for tool in listed(opened, is_direct=True) if tool.name == "list_projects"]
     assert listing.annotations is None or not listing.annotations.read_only_hint
-    assert "a person is asked first" in described
+    assert "a person is asked first" in text_of(described)
 
 
 def test_direct_tools_need_groups_for_a_large_document(
     toy: WorldServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "Large", "version": "1"},
-        "paths": {
-            f"/{tag}/{number}": {"get": {"operationId": f"{tag}_{number}", "tags": [tag], "responses": {}}}
-            for tag in ("stones", "birds")
-            for number in range(30)
-        },
+    paths = {
+        f"/{tag}/{number}": {"get": {"operationId": f"{tag}_{number}", "tags": [tag], "responses": {}}}
+        for tag in ("stones", "birds")
+        for number in range(30)
     }
-    (tmp_path / "large.json").write_text(json.dumps(document))
+    (tmp_path / "large.json").write_text(json.dumps(openapi(paths)))
     monkeypatch.chdir(tmp_path)
     ran = cli("mcp", "--spec", "large.json", "--base-url", toy.url, "--direct")
-    assert (ran.code, "60 operations" in ran.err, "--tag" in ran.err, "birds, stones" in ran.err) == (
-        2,
-        True,
-        True,
-        True,
-    )
+    assert (ran.code, [text in ran.err for text in ("60 operations", "--tag", "birds, stones")]) == (2, [True] * 3)
 
     def opened(**chosen: Any) -> Any:
         sources = Sources((), (str(tmp_path / "large.json"),), toy.url)

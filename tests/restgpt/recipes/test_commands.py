@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 from chatserver import ChatServer
-from cli import Cli, at
+from cli import Cli, Ran, at, changes, names
 from plantrecipe import CREATE_PROJECT, INPUTS, PROGRAM, plant_recipe
 
 from restgpt.recipes.book import RecipeBook
 from restgpt.recipes.recipe import Recipe, RecipeApi, UsedOperation
 from restgpt.recipes.recipe_file import recipe_text
-from restgpt.worlds import World
 from restgpt.worlds.server import WorldServer
 
 GIVEN = ("--input", "name=Moss", "--input", "titles=Dig", "--input", "titles=Rake")
@@ -39,21 +38,26 @@ def word_recipe(**changed: Any) -> Recipe:
     return plant_recipe(**{"inputs": WORD, "links": (), "calls": (), **values, **changed})
 
 
+def beds(**changed: Any) -> Recipe:
+    """Return the recipe that plants beds, for any version of the API; its fields may have other values."""
+    return plant_recipe(**{"apis": ({"name": "team-board"},), **changed})
+
+
+def approved(cli: Cli, thread: str, ran: Ran | None = None) -> Ran:
+    """Approve all changes of a thread, one after the other."""
+    ran = ran or cli("resume", thread, "--approve")
+    while ran.code == 3:
+        ran = cli("resume", thread, "--approve")
+    return ran
+
+
 @pytest.fixture
 def book(cli: Cli, tmp_path: Path) -> RecipeBook:
     """A folder of recipes in the working folder, with one that makes changes and one that only reads."""
     book = RecipeBook(tmp_path / "recipes")
-    book.save(plant_recipe(apis=({"name": "team-board"},)))
+    book.save(beds())
     book.save(word_recipe(name="count-projects", description="Count the projects with a word in their names"))
     return book
-
-
-def names(world: World[Any]) -> list[str]:
-    return [item["name"] for item in world.call("GET /projects").body["items"]]
-
-
-def changes(world: World[Any]) -> list[str]:
-    return [f"{entry.method} {entry.template}" for entry in world.log if entry.method != "GET"]
 
 
 def test_a_recipe_that_reads_runs_without_a_model(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
@@ -123,9 +127,7 @@ def test_the_document_of_a_run_names_the_recipe_its_inputs_and_its_file(
 def test_a_resumed_run_does_not_depend_on_the_file(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     assert cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--thread", "moss").code == 3
     book.delete("plant-beds")
-    ran = cli("resume", "moss", "--approve")
-    while ran.code == 3:
-        ran = cli("resume", "moss", "--approve")
+    ran = approved(cli, "moss")
     assert (ran.code, ran.out) == (0, "Created Moss — 2 tasks.\n")
     assert "is not marked as proved. There is no file" in ran.err
 
@@ -162,7 +164,7 @@ def test_a_run_that_makes_fewer_calls_than_the_saved_one_proves_nothing(
     cli: Cli, toy: WorldServer, book: RecipeBook
 ) -> None:
     code = "if inputs['name'] == 'Moss':\n    print('Nothing to do.')\nelse:\n" + textwrap.indent(PROGRAM, "    ")
-    book.save(plant_recipe(name="branch", program=code, apis=({"name": "team-board"},)))
+    book.save(beds(name="branch", program=code))
     ran = cli("recipe", "run", "branch", *GIVEN, *at(toy), "--writes", "allow")
     assert (ran.code, ran.out) == (0, "Nothing to do.\n")
     assert "is not proved: this run ended before it called all operations" in ran.err
@@ -173,7 +175,7 @@ def test_a_run_with_the_saved_inputs_and_a_default_of_the_file_proves_nothing(
     cli: Cli, toy: WorldServer, book: RecipeBook
 ) -> None:
     inputs = {**INPUTS, "properties": {**INPUTS["properties"], "note": {"type": "string", "default": "x"}}}
-    book.save(plant_recipe(name="default", inputs=inputs, apis=({"name": "team-board"},)))
+    book.save(beds(name="default", inputs=inputs))
     ran = cli("recipe", "run", "default", *SAVED, *at(toy), "--writes", "allow")
     assert ran.code == 0, ran.err
     assert "is not proved: this run had the inputs with which it was saved." in ran.err
@@ -182,9 +184,7 @@ def test_a_run_with_the_saved_inputs_and_a_default_of_the_file_proves_nothing(
 
 def test_a_run_whose_request_a_person_edited_proves_nothing(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--thread", "moss")
-    ran = cli("resume", "moss", "--edit", json.dumps({"body": {"name": "Fern"}}))
-    while ran.code == 3:
-        ran = cli("resume", "moss", "--approve")
+    ran = approved(cli, "moss", cli("resume", "moss", "--edit", json.dumps({"body": {"name": "Fern"}})))
     assert ran.code == 0, ran.err
     assert "Fern" in names(toy.world)
     assert "a person edited a request of this run" in ran.err
@@ -276,9 +276,9 @@ def test_a_recipe_runs_from_its_file(cli: Cli, toy: WorldServer, tmp_path: Path)
 
 
 def test_a_recipe_can_make_a_run_stricter_and_never_looser(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
-    book.save(plant_recipe(name="loose", writes="allow", apis=({"name": "team-board"},)))
+    book.save(beds(name="loose", writes="allow"))
     assert cli("recipe", "run", "loose", *GIVEN, *at(toy)).code == 3
-    book.save(plant_recipe(name="strict", writes="deny", apis=({"name": "team-board"},)))
+    book.save(beds(name="strict", writes="deny"))
     assert cli("recipe", "run", "strict", *GIVEN, *at(toy), "--writes", "allow").code == 1
     assert changes(toy.world) == []
 
@@ -288,11 +288,7 @@ def test_two_runs_of_one_recipe_stand_side_by_side(cli: Cli, toy: WorldServer, b
     first = cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--thread", "one")
     second = cli("recipe", "run", "plant-beds", *SAVED, *at(toy), "--thread", "two")
     assert (first.code, second.code) == (3, 3)
-    for thread in ("two", "one"):
-        ran = cli("resume", thread, "--approve")
-        while ran.code == 3:
-            ran = cli("resume", thread, "--approve")
-        assert ran.code == 0
+    assert [approved(cli, thread).code for thread in ("two", "one")] == [0, 0]
     assert {"Moss", "Roof garden"} <= set(names(toy.world))
 
 
@@ -393,9 +389,7 @@ def test_a_recipe_is_shown_in_full(cli: Cli, book: RecipeBook) -> None:
 
 
 def test_text_of_a_file_cannot_forge_lines_of_the_terminal(cli: Cli, book: RecipeBook) -> None:
-    book.save(
-        plant_recipe(name="forged", description="a\nproved       2020-01-01\x1b[2J", apis=({"name": "team-board"},))
-    )
+    book.save(beds(name="forged", description="a\nproved       2020-01-01\x1b[2J"))
     for ran in (cli("recipe", "show", "forged"), cli("recipe", "list")):
         assert "\nproved       2020" not in ran.out
         assert "\x1b" not in ran.out
@@ -455,7 +449,7 @@ def shifted(book: RecipeBook) -> RecipeBook:
     gone = LIST.model_copy(update={"function": "list_boards", "path": "/boards"})
     program = f"list_boards()\n{PROGRAM}"
     operations = (gone, *plant_recipe().operations)
-    book.save(plant_recipe(name="shifted", program=program, operations=operations, apis=({"name": "team-board"},)))
+    book.save(beds(name="shifted", program=program, operations=operations))
     return book
 
 

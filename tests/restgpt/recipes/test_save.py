@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 import yaml
 from chatserver import ChatServer
-from cli import Cli, at
+from cli import Cli, at, names
 from plantrecipe import plant_recipe
 from roles import program
 
 from restgpt.recipes.book import RecipeBook
-from restgpt.worlds import World
 from restgpt.worlds.server import WorldServer
 
 ROOT = Path(__file__).parents[3]
@@ -41,10 +40,6 @@ def run(cli: Cli, toy: WorldServer, write: Write) -> Callable[..., None]:
         assert ran.code == 0, ran.err
 
     return ask
-
-
-def names(world: World[Any]) -> list[str]:
-    return [item["name"] for item in world.call("GET /projects").body["items"]]
 
 
 def test_a_saved_run_runs_again_with_other_inputs_and_without_a_model(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from paths import operation_of
 
 from restgpt.specs import Operation, load_api
 from restgpt.specs.docs.example import example_problems, minimal_arguments
@@ -16,14 +17,7 @@ from restgpt.specs.schemas.pattern import matching_text
 
 def operation_with(schema: dict[str, Any], **schemas: Any) -> Operation:
     content = {"application/json": {"schema": schema}}
-    return load_api(
-        {
-            "openapi": "3.0.0",
-            "info": {"title": "t", "version": "1"},
-            "paths": {"/a": {"post": {"requestBody": {"content": content}, "responses": {}}}},
-            "components": {"schemas": schemas},
-        }
-    ).operations[0]
+    return operation_of({"requestBody": {"content": content}}, "post", "/a", schemas=schemas, openapi="3.0.0")
 
 
 def body_of(schema: dict[str, Any], **schemas: Any) -> Any:

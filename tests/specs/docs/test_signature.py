@@ -5,9 +5,9 @@ import keyword
 from typing import Any
 
 import pytest
-from paths import read_paths
+from paths import api_of, read_paths
 
-from restgpt.specs import Catalogue, Operation, load_api
+from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.signature import signature
 from restgpt.specs.docs.stub import stub
 from restgpt.specs.docs.words.keyword import SignatureError, arguments_of, identifier, keywords
@@ -86,8 +86,7 @@ def answer(schema: str, **schemas: Any) -> Operation:
 def test_function_names_are_unique_python_names_that_hide_nothing() -> None:
     ids = ["print", "class", "gather", "a.b", "a-b", "ok"]
     paths = {f"/{n}": {"get": {"operationId": name}} for n, name in enumerate(ids)}
-    one = load_api({"openapi": "3.0.0", "info": {"title": "One"}, "paths": paths})
-    two = load_api({"openapi": "3.0.0", "info": {"title": "Two"}, "paths": {"/b": {"get": {"operationId": "ok"}}}})
+    one, two = api_of(paths, title="One"), api_of({"/b": {"get": {"operationId": "ok"}}}, title="Two")
     catalogue = Catalogue([one, two])
     assert list(catalogue.functions) == ["print_", "class_", "gather_", "a_b", "a_b_2", "one_ok", "two_ok"]
     for name, operation in catalogue.functions.items():

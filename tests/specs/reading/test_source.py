@@ -2,8 +2,6 @@
 
 import json
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -277,10 +275,3 @@ def test_credentials_never_show() -> None:
     assert "geheim" not in repr(api)
     assert "geheim" not in repr(api.operations[0])
     assert api.auth == {"key": "geheim"}
-
-
-def test_the_package_is_imported_without_its_readers() -> None:
-    readers = ("msgspec", "ryaml", "yaml", "sqlite3")
-    code = f"import sys, restgpt.specs; print([name for name in {readers} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -1,13 +1,13 @@
 """Guards search: stemming, responses, producers, methods that are asked for, and several threads."""
 
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
-from paths import read_paths
+from paths import api_of, read_paths
 
-from restgpt.specs import Api, Catalogue, load_api
+from restgpt.specs import Api, Catalogue
 from restgpt.specs.search.query import LONGEST, asked_methods, mentions_name, mentions_person, read_query
 from restgpt.specs.search.ranking import Search
 from restgpt.specs.search.stemmer import stem
@@ -203,24 +203,14 @@ def test_odd_queries_take_no_longer_than_others(library: Api, sign: str) -> None
 def test_search_from_many_threads_gives_the_same(library: Api) -> None:
     api = read(LIBRARY, Books=BOOKS)
     expected = signatures(library, "authors of books", 5)
-    found: list[list[str]] = []
-    threads = [threading.Thread(target=lambda: found.append(signatures(api, "authors of books", 5))) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as threads:
+        found = list(threads.map(lambda _: signatures(api, "authors of books", 5), range(6)))
     assert found == [expected] * 6
 
 
 def test_names_are_qualified_only_where_they_collide() -> None:
-    one = load_api({"openapi": "3.0.0", "info": {"title": "One"}, "paths": {"/a": {"get": {"operationId": "list"}}}})
-    two = load_api(
-        {
-            "openapi": "3.0.0",
-            "info": {"title": "Two"},
-            "paths": {"/b": {"get": {"operationId": "list"}, "post": {"operationId": "make"}}},
-        }
-    )
+    one = api_of({"/a": {"get": {"operationId": "list"}}}, title="One")
+    two = api_of({"/b": {"get": {"operationId": "list"}, "post": {"operationId": "make"}}}, title="Two")
     catalogue = Catalogue([one, two])
     assert [catalogue.name_of(operation) for operation in catalogue] == ["one.list", "two.list", "make"]
     assert catalogue.operation("two.list").path == "/b"
@@ -231,8 +221,7 @@ def test_names_are_qualified_only_where_they_collide() -> None:
 
 
 def test_two_apis_of_one_name_stay_apart() -> None:
-    document = {"openapi": "3.0.0", "info": {"title": "Same"}, "paths": {"/a": {"get": {"operationId": "list"}}}}
-    catalogue = Catalogue([load_api(document), load_api(document)])
+    catalogue = Catalogue([api_of({"/a": {"get": {"operationId": "list"}}}, title="Same") for _ in range(2)])
     names = [catalogue.name_of(operation) for operation in catalogue]
     assert names == ["same.list", "same-2.list"]
     assert [catalogue.operation(name).api for name in names] == list(catalogue.apis)
@@ -252,13 +241,7 @@ def test_an_offer_keeps_to_its_budget_and_brings_producers(library: Api) -> None
 
 
 def test_a_catalogue_searches_all_apis_together(library: Api) -> None:
-    other = load_api(
-        {
-            "openapi": "3.0.0",
-            "info": {"title": "Weather"},
-            "paths": {"/forecast": {"get": {"summary": "Forecast of rain"}}},
-        }
-    )
+    other = api_of({"/forecast": {"get": {"summary": "Forecast of rain"}}}, title="Weather")
     catalogue = Catalogue([library, other])
     assert catalogue.search("rain tomorrow", 1)[0].api is other
     assert catalogue.search("awards", 1)[0].api is library

@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+from paths import api_of, operation_of
 
-from restgpt.specs import Api, load_api
+from restgpt.specs import Api
 from restgpt.tools.auth.credentials import Credentials
 from restgpt.tools.errors import MissingCredentialError, SettingsError
 from restgpt.tools.request.build import build_request
@@ -14,13 +15,8 @@ BEARER = {"type": "http", "scheme": "bearer"}
 
 
 def api(schemes: Any, security: Any, *, auth: Any = None, entry: str | None = None) -> Api:
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "music", "version": "1"},
-        "components": {"securitySchemes": schemes},
-        "paths": {"/x": {"get": {"operationId": "x", "security": security, "responses": {}}}},
-    }
-    return load_api(document, base_url="http://127.0.0.1:1", auth=auth, entry=entry)
+    paths = {"/x": {"get": {"operationId": "x", "security": security, "responses": {}}}}
+    return api_of(paths, title="music", schemes=schemes, base_url="http://127.0.0.1:1", auth=auth, entry=entry)
 
 
 def authorization(found: Api, settings: Settings | None = None) -> str | None:
@@ -103,14 +99,9 @@ def test_what_is_presented_shows_nothing() -> None:
 
 
 def test_an_api_key_replaces_a_query_value_of_its_name() -> None:
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "t", "version": "1"},
-        "components": {"securitySchemes": {"Key": {"type": "apiKey", "in": "query", "name": "key"}}},
-        "security": [{"Key": []}],
-        "paths": {"/x": {"get": {"operationId": "x", "parameters": [{"name": "key", "in": "query"}], "responses": {}}}},
-    }
-    found = load_api(document, base_url="http://127.0.0.1:1", auth={"Key": "real"}).operation("x")
+    schemes = {"Key": {"type": "apiKey", "in": "query", "name": "key"}}
+    fields = {"parameters": [{"name": "key", "in": "query"}], "security": [{"Key": []}]}
+    found = operation_of(fields, schemes=schemes, base_url="http://127.0.0.1:1", auth={"Key": "real"})
     signed = Credentials(Settings()).auth_for(found).apply(build_request(found, {"query": {"key": "made-up"}}))
     assert signed.url.endswith("/x?key=real")
 

@@ -13,12 +13,13 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from urllib.request import urlopen
 
 import pytest
+from paths import api_of
 from wire.case import Canned
 from wire.echo import EchoServer
 from wire.raw import DRIPPED, drip, raw_server
 
 from restgpt.lab.kit.port import held_port
-from restgpt.specs import Api, load_api
+from restgpt.specs import Api
 from restgpt.tools.auth.login import log_in, login_scheme
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.auth.token_file import TokenFile
@@ -66,22 +67,12 @@ def api(
     entry: str | None = None,
 ) -> Api:
     """An API with a client of the user, who names the token server too unless `is_named` is false."""
-    flows = {
-        "clientCredentials": {"tokenUrl": f"{authority}/token", "scopes": {"read": ""}},
-        "authorizationCode": {
-            "tokenUrl": f"{authority}/token",
-            "authorizationUrl": f"{authority}/authorize",
-            "scopes": {"read": ""},
-        },
-    }
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "music", "version": "1"},
-        "components": {"securitySchemes": {"oauth": scheme or {"type": "oauth2", "flows": flows}}},
-        "paths": {"/x": {"get": {"operationId": "x", "security": [{"oauth": ["read"]}], "responses": {}}}},
-    }
-    named = {"oauth.token_url": f"{authority}/token"} if is_named else {}
-    return load_api(document, base_url=service, auth={**named, **(CLIENT if auth is None else auth)}, entry=entry)
+    flow = {"tokenUrl": f"{authority}/token", "scopes": {"read": ""}}
+    flows = {"clientCredentials": flow, "authorizationCode": {**flow, "authorizationUrl": f"{authority}/authorize"}}
+    schemes = {"oauth": scheme or {"type": "oauth2", "flows": flows}}
+    paths = {"/x": {"get": {"operationId": "x", "security": [{"oauth": ["read"]}], "responses": {}}}}
+    given = {**({"oauth.token_url": f"{authority}/token"} if is_named else {}), **(CLIENT if auth is None else auth)}
+    return api_of(paths, title="music", schemes=schemes, base_url=service, auth=given, entry=entry)
 
 
 def settings(tmp_path: Path, *auth_servers: str) -> Settings:

@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+from paths import operation_of
 
-from restgpt.specs import Operation, load_api
+from restgpt.specs import Operation
 from restgpt.tools.auth.credentials import Credentials
 from restgpt.tools.auth.refusal import refused_credential
 from restgpt.tools.errors import RefusedCredentialError
@@ -24,13 +25,8 @@ def operation(
     auth: Any = None,
     entry: str | None = None,
 ) -> Operation:
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "Shop", "version": "1"},
-        "components": {"securitySchemes": {"key": scheme or KEY}},
-        "paths": {path: {method: {"operationId": "x", "security": list(security), "responses": {}}}},
-    }
-    return load_api(document, auth=auth, entry=entry).operation("x")
+    known = {"key": scheme or KEY}
+    return operation_of({"security": list(security)}, method, path, title="Shop", schemes=known, auth=auth, entry=entry)
 
 
 def refused(

@@ -5,8 +5,9 @@ import time
 from typing import Any
 
 import pytest
+from paths import operation_of
 
-from restgpt.specs import Operation, load_api
+from restgpt.specs import Operation
 from restgpt.tools.http.next_link import next_link
 from restgpt.tools.http.pagination import follow_pages, is_unfollowed, merge_pages, next_request
 from restgpt.tools.request.build import build_request
@@ -15,14 +16,11 @@ from restgpt.tools.response.reply import Reply
 
 def operation(*names: str, method: str = "get", **more: Any) -> Operation:
     parameters = [{"name": name, "in": "query", "schema": {}} for name in names]
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "T", "version": "1"},
-        "servers": [{"url": "https://api.example.com/v1"}],
-        "components": {"securitySchemes": {"K": {"type": "apiKey", "in": "query", "name": "subscription"}}},
-        "paths": {"/things/{id}": {method: {"operationId": "op", "parameters": parameters, "responses": {}, **more}}},
-    }
-    return load_api(document, base_url="http://127.0.0.1:1/base").operation("op")
+    fields = {"parameters": parameters, **more}
+    servers = [{"url": "https://api.example.com/v1"}]
+    schemes = {"K": {"type": "apiKey", "in": "query", "name": "subscription"}}
+    base = "http://127.0.0.1:1/base"
+    return operation_of(fields, method, "/things/{id}", servers=servers, schemes=schemes, base_url=base)
 
 
 def reply(value: Any, status: int = 200, **headers: str) -> Reply:
@@ -361,20 +359,13 @@ def test_a_field_of_the_body_leads_to_the_next_page(fields: Any, body: Any, valu
 @pytest.mark.parametrize(
     ("fields", "body", "value"),
     [
+        # Ends
         ({"start_cursor": "string"}, {}, {"results": [{}], "next_cursor": None, "has_more": False}),
         ({"limit": "integer", "offset": "integer"}, {"limit": 3}, [{}, {}]),
         ({"offset": "integer"}, {}, [{}, {}]),
         ({"page": "integer"}, {"page": 3}, {"results": [{}], "pages": 3}),
         ({"from": "integer", "size": "integer"}, {"size": 2}, {"hits": {"total": {"value": 1}, "hits": [{}]}}),
-    ],
-)
-def test_the_end_of_a_list_by_post_is_seen(fields: Any, body: Any, value: Any) -> None:
-    assert following_body(post(**fields), value, body) is None
-
-
-@pytest.mark.parametrize(
-    ("fields", "body", "value"),
-    [
+        # Fields of other meanings
         ({"from": "string"}, {"from": "2024-01-01"}, {"items": [{}], "total": 9}),
         ({"start": {"type": "string", "format": "date"}}, {}, {"items": [{}], "total": 9}),
         ({"first": "string"}, {"first": "Ann"}, {"items": [{}], "total": 9}),
@@ -383,7 +374,7 @@ def test_the_end_of_a_list_by_post_is_seen(fields: Any, body: Any, value: Any) -
         ({"page": {"type": "string"}}, {"page": "Home"}, {"items": [{}], "total_pages": 9}),
     ],
 )
-def test_fields_that_do_not_lead_to_pages_stay_as_they_are(fields: Any, body: Any, value: Any) -> None:
+def test_a_list_by_post_that_has_ended_or_names_no_page_has_no_next_one(fields: Any, body: Any, value: Any) -> None:
     assert following_body(post(**fields), value, body) is None
 
 

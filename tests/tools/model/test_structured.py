@@ -40,14 +40,11 @@ def test_a_tool_call_becomes_the_value() -> None:
     assert asked.usage == ModelUsage(1, 10, 5)
 
 
-def test_json_in_text_becomes_the_value_even_in_prose_and_fences() -> None:
-    model = ScriptedModel(['Here you are {not json}:\n```json\n{"name": "red"}\n```\nAnything else?'])
-    assert ask(model, QUESTION, Colour).value.name == "red"
-
-
 @pytest.mark.parametrize(
     "reply",
     [
+        'Here you are {not json}:\n```json\n{"name": "red"}\n```\nAnything else?',
+        '<think>{"name": "green"}?</think>{"name": "red"}',
         "{'name': 'red'}",
         "It is {'name': 'red', \"shade\": 3,}",
         "{'name': 'red', 'text': '{\"name\": \"blue\"}'}",
@@ -56,7 +53,7 @@ def test_json_in_text_becomes_the_value_even_in_prose_and_fences() -> None:
         {"answer": {"name": "red"}},
     ],
 )
-def test_a_printed_dict_and_an_object_in_an_envelope_are_read(reply: Any) -> None:
+def test_an_object_is_read_in_prose_after_thoughts_as_a_printed_dict_and_in_an_envelope(reply: Any) -> None:
     assert ask(ScriptedModel([reply]), QUESTION, Colour).value.name == "red"
 
 
@@ -73,11 +70,6 @@ def test_the_complaint_is_about_the_object_and_not_its_envelope() -> None:
     model = ScriptedModel([{"answer": {"shade": 1}}, {"name": "red"}])
     assert ask(model, QUESTION, Colour).value.name == "red"
     assert "name: Field required" in str(model.prompts[1][-1].text)
-
-
-def test_thinking_aloud_is_not_the_answer() -> None:
-    model = ScriptedModel(['<think>{"name": "green"}?</think>{"name": "red"}'])
-    assert ask(model, QUESTION, Colour).value.name == "red"
 
 
 def test_an_invalid_reply_is_sent_back_with_the_reason_and_the_reply() -> None:

@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from paths import operation_of
 from wire.echo import EchoServer
 
-from restgpt.specs import Operation, load_api
+from restgpt.specs import Operation
 from restgpt.tools.errors import AddressFault, ResolveFault
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.network.addresses import AddressPolicy, Exchange, address_policy_of, classify, origin_of
@@ -19,13 +20,7 @@ from restgpt.tools.request.build import PreparedRequest, build_request
 
 def operation(server: str | None, *, base_url: str | None = None, variables: Any = None) -> Operation:
     servers = [{"url": server, "variables": variables or {}}] if server else []
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "T", "version": "1"},
-        "servers": servers,
-        "paths": {"/x": {"get": {"responses": {}}}},
-    }
-    return load_api(document, base_url=base_url).operation("GET /x")
+    return operation_of({}, servers=servers, base_url=base_url)
 
 
 def answer_once(server: socket.socket) -> socket.socket:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paths import operation_of
 
 from restgpt.specs import Operation, SpecError, load_api
 from restgpt.specs.docs.example import minimal_arguments
@@ -21,15 +22,8 @@ BASE = "http://api.test/v1"
 
 
 def operation(path: str = "/x", method: str = "get", base_url: str | None = BASE, **more: Any) -> Operation:
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "T", "version": "1"},
-        "paths": {path: {method: {"operationId": "op", "responses": {}, **more}}},
-        "components": {
-            "schemas": {"Node": {"type": "object", "properties": {"n": {"$ref": "#/components/schemas/Node"}}}}
-        },
-    }
-    return load_api(document, base_url=base_url).operation("op")
+    schemas = {"Node": {"type": "object", "properties": {"n": {"$ref": "#/components/schemas/Node"}}}}
+    return operation_of(more, method, path, schemas=schemas, base_url=base_url)
 
 
 def query(**schemas: Any) -> Operation:

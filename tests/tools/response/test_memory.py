@@ -1,7 +1,7 @@
 """Guards the in-memory store: it keeps the newest bodies, within its limit."""
 
 import sys
-from threading import Thread
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from langgraph.store.memory import InMemoryStore
@@ -57,11 +57,8 @@ def test_a_hosts_store_in_memory_serves_several_threads_at_once() -> None:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        threads = [Thread(target=use, args=(number,)) for number in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(use, range(8)))
     finally:
         sys.setswitchinterval(interval)
     assert errors == []

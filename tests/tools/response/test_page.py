@@ -6,18 +6,12 @@ import re
 from typing import Any
 
 import pytest
+from bodies import body
 
-from restgpt.tools.response.content import read_content
 from restgpt.tools.response.page import ITEMS, MOST_ITEMS, NoSuchPartError, Page, read_page
 from restgpt.tools.response.store import Body
 
 ITEM = {"id": 7, "name": "Ada", "text": "long " * 400, "tags": ["a", "b"]}
-
-
-def body(value: Any, media_type: str = "application/json") -> Body:
-    data = value if isinstance(value, bytes) else json.dumps(value).encode()
-    content = read_content(data, media_type)
-    return Body(content.data, media_type, content.kind)
 
 
 def pages(given: Body, pointer: str = "", **options: Any) -> list[Page]:

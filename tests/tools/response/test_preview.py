@@ -7,17 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from bodies import body
 
-from restgpt.tools.response.content import read_content
 from restgpt.tools.response.page import read_page
 from restgpt.tools.response.preview import preview_body, preview_text
 from restgpt.tools.response.store import Body
-
-
-def body(value: Any, media_type: str = "application/json") -> Body:
-    data = value if isinstance(value, bytes) else json.dumps(value).encode()
-    content = read_content(data, media_type)
-    return Body(content.data, media_type, content.kind)
 
 
 def item(number: int) -> dict[str, Any]:

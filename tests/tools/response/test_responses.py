@@ -8,8 +8,9 @@ import pytest
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
+from paths import operation_of
 
-from restgpt.specs import Operation, load_api
+from restgpt.specs import Operation
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.response.store import MOST_VALIDATED, Body, BodyCache, ResponseStore, UnknownHandleError
 
@@ -128,21 +129,15 @@ def test_a_ten_megabyte_body_has_a_short_sketch(store: BaseStore) -> None:
     assert kept.body(stored.handle) == body
 
 
+def answering(schema: dict[str, Any], **fields: Any) -> Operation:
+    """An operation whose answers have this schema."""
+    responses = {"200": {"description": "ok", "content": {"application/json": {"schema": schema}}}}
+    return operation_of({"responses": responses, **fields}, base_url="http://127.0.0.1:1")
+
+
 def documented() -> Operation:
     schema = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "T", "version": "1"},
-        "paths": {
-            "/x": {
-                "get": {
-                    "description": "Answers 422 for a bad name.",
-                    "responses": {"200": {"description": "", "content": {"application/json": {"schema": schema}}}},
-                }
-            }
-        },
-    }
-    return load_api(document, base_url="http://127.0.0.1:1").operation("GET /x")
+    return answering(schema, description="Answers 422 for a bad name.")
 
 
 @pytest.mark.parametrize(
@@ -204,14 +199,7 @@ def test_how_long_an_answer_took_is_kept(store: BaseStore) -> None:
 
 @pytest.mark.parametrize(("size", "warned"), [(10, True), (MOST_VALIDATED, False)])
 def test_a_body_too_long_to_judge_is_not_compared_with_its_schema(store: BaseStore, size: int, warned: bool) -> None:
-    content = {"application/json": {"schema": {"type": "object"}}}
-    responses = {"200": {"description": "ok", "content": content}}
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "T", "version": "1"},
-        "paths": {"/x": {"get": {"responses": responses}}},
-    }
-    found = load_api(document, base_url="https://t.example").operation("GET /x")
+    found = answering({"type": "object"})
     stored = ResponseStore(store).put(reply(json.dumps(["x" * size]).encode()), found)
     assert bool(stored.notices) == warned
 
@@ -219,14 +207,7 @@ def test_a_body_too_long_to_judge_is_not_compared_with_its_schema(store: BaseSto
 def test_patterns_are_not_tried_on_answers(store: BaseStore) -> None:
     closed = {"type": "object", "patternProperties": {"^[a-z]$": {}}, "additionalProperties": False}
     schema = {"type": "array", "prefixItems": [{"type": "string", "pattern": "^[a-z]+$"}, closed, {"type": "integer"}]}
-    responses = {"200": {"description": "ok", "content": {"application/json": {"schema": schema}}}}
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "T", "version": "1"},
-        "paths": {"/x": {"get": {"responses": responses}}},
-    }
-    found = load_api(document, base_url="https://t.example").operation("GET /x")
-    stored = ResponseStore(store).put(reply(b'["UPPER", {"LONG": 1}, "text"]'), found)
+    stored = ResponseStore(store).put(reply(b'["UPPER", {"LONG": 1}, "text"]'), answering(schema))
     assert stored.notices == (
         'the answer differs from its documented schema at /2: must be integer, not the string "text"',
     )

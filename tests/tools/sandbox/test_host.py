@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -170,9 +171,8 @@ def test_a_worker_is_a_child_of_the_host_and_has_nothing_of_the_nursery_open() -
     others = children(os.getpid())
     backend = CPythonBackend()
     [nursery] = children(os.getpid()) - others
-    given = {"functions": ["get_item"], "clock": 0.0, "seed": "", "most": 9, "limits": PATIENT}
     waiting = WaitingPrograms()
-    run_program("print(get_item(item_id=1))", **given, entries=[], backend=backend, waiting=waiting)
+    run_program("print(get_item(item_id=1))", **GIVEN, entries=[], backend=backend, waiting=waiting)
     [worker] = children(os.getpid()) - others - {nursery}
     assert sorted(os.listdir(f"/proc/{worker}/fd")) == ["0", "1", "2", "3"]
     assert not children(nursery)
@@ -190,18 +190,9 @@ def test_where_no_process_may_be_cloned_each_worker_is_an_interpreter_of_its_own
 
 def test_more_runs_than_workers_wait_their_turn() -> None:
     backend = CPythonBackend(workers=2)
-    results: list[str] = []
-    threads = [
-        threading.Thread(
-            target=lambda: results.append(run_python("print(1)", 1, backend=backend, limits=PATIENT).output)
-        )
-        for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == ["1\n"] * 8
+    with ThreadPoolExecutor(8) as threads:
+        runs = threads.map(lambda n: run_python(f"print({n})", 1, backend=backend, limits=PATIENT).output, range(8))
+        assert list(runs) == [f"{n}\n" for n in range(8)]
     backend.close()
 
 
