@@ -63,7 +63,7 @@ class OutOfTimeError(UsedUpError):
 
     def __init__(self, seconds: float) -> None:
         super().__init__(
-            f"The time for this instruction is used up: {seconds:g} s. Ask for less, or raise --max-seconds.",
+            f"The time for this instruction is used up: {seconds:g} s. Ask for less, or raise the setting max_seconds.",
             budget=f"{seconds:g} seconds",
         )
 
@@ -73,7 +73,7 @@ class OutOfTokensError(UsedUpError):
 
     def __init__(self, tokens: int) -> None:
         super().__init__(
-            f"The tokens for this instruction are used up: {tokens}. Ask for less, or raise --max-tokens.",
+            f"The tokens for this instruction are used up: {tokens}. Ask for less, or raise the setting max_tokens.",
             budget=f"{tokens} tokens",
         )
 
