@@ -79,7 +79,7 @@ class Judge:
         pointers = [problem.pointer for problem in problems if problem.message == REQUIRED]
         wrong = [str(problem) for problem in problems if problem.message != REQUIRED]
         if self.placeholders:
-            return self._filled(call, function), [], wrong
+            return self._filled(call, function, pointers), [], wrong
         if self.grounding and not wrong:
             for one in ungrounded_values(call, function, self.texts):
                 if one.required and one.pointer not in pointers:
@@ -87,14 +87,14 @@ class Judge:
                     call = without_value(call, one.pointer)
         return call, [missing_value(number, function, pointer) for pointer in pointers], wrong
 
-    def _filled(self, call: Call, function: Function) -> Call:
+    def _filled(self, call: Call, function: Function, missing: Sequence[str]) -> Call:
         """The call with placeholders for its missing values, also for those within a placeholder that is an object."""
         for _ in range(MOST_NESTED):
-            missing = [problem.pointer for problem in check_call(call, self.functions) if problem.message == REQUIRED]
-            for pointer in missing:
-                call = with_value(call, pointer, placeholder(function, pointer))
             if not missing:
                 break
+            for pointer in missing:
+                call = with_value(call, pointer, placeholder(function, pointer))
+            missing = [problem.pointer for problem in check_call(call, self.functions) if problem.message == REQUIRED]
         return call
 
 

@@ -8,16 +8,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from restgpt.calling.call import succeeded
-from restgpt.calling.origin.grounding import Answers, Source, Sources
-from restgpt.nodes.dialogue.conversation import answered, answered_apis, grounded_draft, relayed, responses, said
-from restgpt.nodes.dialogue.knowledge import notes_of, rules_text
+from restgpt.calling.origin.grounding import Source, Sources
+from restgpt.nodes.dialogue.conversation import answered, answered_apis, grounded_draft, responses, said, sources_of
+from restgpt.nodes.dialogue.knowledge import rules_text
 from restgpt.nodes.programs.calls import MAX_PAGES, MOST_TRACED
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.programs.program import may_write, written
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run
-from restgpt.nodes.state.recipe_run import current, kept_by
 from restgpt.nodes.state.records import PlannedCall, Request, placed, seconds_spent, spent_since, tokens_spent
 from restgpt.nodes.state.results import NOTHING_YET, background, result_of
 from restgpt.nodes.state.rounds import MAX_REPAIRS, latest, lineage, next_calls, step_of, to_repair
@@ -28,7 +26,6 @@ from restgpt.specs.docs.interface import interface
 from restgpt.specs.docs.signature import NOTED_MOST
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.evidence import Evidence
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 from restgpt.tools.storable import storable_value
 
@@ -161,17 +158,10 @@ def functions_of(run: Run, operations: Sequence[Operation], focus: str) -> str:
 
 
 def _evidence(run: Run, state: CallerState, requests: Sequence[Request]) -> Sources:
-    """Return the user's words and the results of successful calls, but no arguments or errors: a model wrote them.
-
-    What a program read has no result of its own, and the program's report is a model's words too: its answers count.
-    """
+    """Return where the ids of the calls may come from; of what programs read, which has no results, the answers."""
     answered = [*(request for step in state["steps"] for request in step["requests"]), *requests]
-    results = (request["result"] for request in answered if succeeded(request))
     read: CallerState = {**state, "steps": [], "requests": [request for request in answered if "place" in request]}
-    return Sources(
-        Evidence(said(state), *relayed(state), *kept_by(current(state)), *notes_of(run), *results),
-        Answers(value for _, value in responses(run, read, most=MOST_TRACED)),
-    )
+    return sources_of(run, state, answered, responses(run, read, most=MOST_TRACED))
 
 
 def _requests(

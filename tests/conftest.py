@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, settings
 # Every server of the tests is on loopback, where no proxy leads; nothing is traced to an account of the developer's;
 # texts are compared as they are without a terminal.
 TERMINAL = {"COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "PY_COLORS", "CLICOLOR_FORCE", "GITHUB_ACTIONS"}
-MEMORY, MOST_BYTES = Path("/dev/shm"), 2_000_000_000
-"""A folder in memory, and far more than the temporary files of the last runs, which pytest keeps."""
+MEMORY, NEEDED_BYTES = Path("/dev/shm"), 2_000_000_000
+"""A folder in memory, and the room that it must have: far more than the files of the last runs, which pytest keeps."""
 for name in list(os.environ):
     if name in TERMINAL or name.lower().endswith("_proxy") or name.startswith(("LANGSMITH_", "LANGCHAIN_")):
         del os.environ[name]
@@ -28,7 +28,7 @@ os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 # SQLite waits for the disk at each commit: in memory, tests of commands take a fifth less time.
 if MEMORY.is_dir() and os.access(MEMORY, os.W_OK):
     system = os.statvfs(MEMORY)
-    if system.f_bavail * system.f_frsize > MOST_BYTES and not system.f_flag & os.ST_NOEXEC:
+    if system.f_bavail * system.f_frsize > NEEDED_BYTES and not system.f_flag & os.ST_NOEXEC:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 # A shell starts what it puts into the background with Ctrl-C ignored, and every child would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

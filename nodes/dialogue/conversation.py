@@ -10,15 +10,17 @@ from typing import Any, NotRequired
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from typing_extensions import TypedDict
 
-from restgpt.calling.call import Draft, Problems
+from restgpt.calling.call import Draft, Problems, succeeded
 from restgpt.calling.draft import draft
 from restgpt.calling.origin.flow import Answered, api_record
-from restgpt.calling.origin.grounding import Source, ungrounded
+from restgpt.calling.origin.grounding import Answers, Source, Sources, ungrounded
 from restgpt.calling.record import ApiRecord, CallRecord
+from restgpt.nodes.dialogue.knowledge import notes_of
 from restgpt.nodes.run.resources import Run
-from restgpt.nodes.state.recipe_run import current, said_by
+from restgpt.nodes.state.recipe_run import current, kept_by, said_by
 from restgpt.nodes.state.records import RecipeRun, Request, Step
 from restgpt.specs import Catalogue, Operation
+from restgpt.tools.evidence import Evidence
 from restgpt.tools.response.store import MOST_CACHED, UnknownHandleError
 
 MAX_TRACED = 30
@@ -167,6 +169,25 @@ def answered(
         headers={api: frozenset(values) for api, values in headers.items()},
         bodies=lambda: responses(run, state, most=most),
         seen=None if seen is None else frozenset(seen),
+    )
+
+
+def sources_of(
+    run: Run,
+    state: ConversationState,
+    requests: Iterable[Request],
+    answers: Iterable[tuple[str, Any]],
+    written: Iterable[str] = (),
+) -> Sources:
+    """Return where ids may come from: the user, the results of successful `requests`, and `answers` by handle.
+
+    Arguments, errors and the results of steps do not count, because a model wrote them. `written` are the texts of a
+    model that is not of this run.
+    """
+    results = (request["result"] for request in requests if succeeded(request))
+    return Sources(
+        Evidence(said(state), *relayed(state), *written, *kept_by(current(state)), *notes_of(run), *results),
+        Answers(value for _, value in answers),
     )
 
 

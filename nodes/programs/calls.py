@@ -5,17 +5,13 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, cast
 
-from restgpt.calling.call import succeeded
-from restgpt.calling.origin.grounding import Answers, Sources
-from restgpt.nodes.dialogue.conversation import answered, grounded_draft, relayed, responses, said
-from restgpt.nodes.dialogue.knowledge import notes_of
+from restgpt.nodes.dialogue.conversation import answered, grounded_draft, responses, said, sources_of
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.run.resources import Run
-from restgpt.nodes.state.recipe_run import comparison_of, current, kept_by, of_program, unsaid_by
+from restgpt.nodes.state.recipe_run import comparison_of, of_program, unsaid_by
 from restgpt.nodes.state.records import Place, Program, Request, placed
 from restgpt.specs import Operation
 from restgpt.specs.docs.words.keyword import arguments_of
-from restgpt.tools.evidence import Evidence
 from restgpt.tools.sandbox.guest.digest import call_text, digest_of
 from restgpt.tools.sandbox.program import WantedCall
 from restgpt.tools.storable import storable_text, storable_value
@@ -43,14 +39,10 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
         yield from found()
 
     given_by = answered(run, state, most=MOST_TRACED, seen=program.get("seen"))
-    # Not the results of steps: they hold what models wrote, such as the arguments of calls that were refused.
-    earlier = (item for step in state["steps"] for item in step["requests"] if succeeded(item))
+    earlier = (item for step in state["steps"] for item in step["requests"])
     # A client's model has a conversation of its own with the user, so what it writes is not invented here.
-    chosen = [*relayed(state), *([program["code"]] if program["writer"] == "client" else [])]
-    evidence = Sources(
-        Evidence(texts, *chosen, *kept_by(current(state)), *notes_of(run), *(item["result"] for item in earlier)),
-        Answers(value for _, value in answers()),
-    )
+    written = [program["code"]] if program["writer"] == "client" else []
+    evidence = sources_of(run, state, earlier, answers(), written)
 
     def make(call: WantedCall, number: int) -> Request:
         operation = functions.get(call.function)

@@ -63,7 +63,7 @@ class ModelCalls:
         """Ask a role's model for a reply of the type `schema`; raises `ModelError`."""
         model, method = self._model(role), self._context.structured_output
         try:
-            asked = self._in_time(lambda: ask(model, prompt, schema, method=method, check=check, callbacks=callbacks))
+            asked = self._bounded(lambda: ask(model, prompt, schema, method=method, check=check, callbacks=callbacks))
         except ModelReplyError as error:
             self._note(role, error.usage)
             raise
@@ -73,7 +73,7 @@ class ModelCalls:
     def read(self, role: Role, prompt: Sequence[BaseMessage]) -> str:
         """Ask a role's model for text; raises `ModelError`."""
         model = self._model(role)
-        text, usage = self._in_time(lambda: read_text(model, prompt))
+        text, usage = self._bounded(lambda: read_text(model, prompt))
         self._note(role, usage)
         return text
 
@@ -81,7 +81,7 @@ class ModelCalls:
         """Ask a role's model for native calls of tools, or for text; raises `ModelError`."""
         model = self._model(role)
         try:
-            reply, usage = self._in_time(lambda: read_tool_calls(model, prompt, tools))
+            reply, usage = self._bounded(lambda: read_tool_calls(model, prompt, tools))
         except ModelReplyError as error:
             self._note(role, error.usage)
             raise
@@ -101,7 +101,7 @@ class ModelCalls:
     def _used(self) -> int:
         return sum(spent.input_tokens + spent.output_tokens for spent in self._spent.values())
 
-    def _in_time(self, call: Callable[[], Result]) -> Result:
+    def _bounded(self, call: Callable[[], Result]) -> Result:
         """Return the result of a model call, which is not begun when the tokens of the turn are used up.
 
         Raises `OutOfTokensError`, and `OutOfTimeError` at the deadline, without waiting for the model.

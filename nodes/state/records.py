@@ -249,12 +249,16 @@ def add_usage(before: Usage, more: Usage) -> Usage:
 
 def seconds_spent(state: Mapping[str, Any]) -> float:
     """Return the seconds that the current turn has taken so far, without pauses for approval."""
-    return spent_since(state.get("baseline") or no_usage(), state.get("usage") or no_usage())["seconds"]
+    return _spent(state)["seconds"]
 
 
 def tokens_spent(state: Mapping[str, Any]) -> int:
     """Return the tokens that the current turn has taken so far."""
-    return tokens(spent_since(state.get("baseline") or no_usage(), state.get("usage") or no_usage()))
+    return tokens(_spent(state))
+
+
+def _spent(state: Mapping[str, Any]) -> Usage:
+    return spent_since(state.get("baseline") or no_usage(), state.get("usage") or no_usage())
 
 
 def spent_since(baseline: Usage, usage: Usage) -> Usage:

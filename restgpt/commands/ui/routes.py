@@ -256,8 +256,8 @@ def _route(
 
 def _fault(error: ValidationError) -> str:
     """Say where a body is wrong, without the value."""
-    problems = problems_of(error)
-    return "The body is no JSON object." if problems.startswith(":") else f"The body is wrong at {problems}."
+    has_place = bool(error.errors()[0]["loc"])
+    return f"The body is wrong at {problems_of(error)}." if has_place else "The body is no JSON object."
 
 
 def _refused(error: BaseException) -> Response:
