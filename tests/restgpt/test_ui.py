@@ -444,6 +444,22 @@ def test_no_wrong_value_in_a_body_is_an_error_that_nobody_foresaw(
             assert answer.is_success or answer.json()["detail"], (place, wrong)
 
 
+def test_an_edit_that_fits_no_state_is_told_and_changes_nothing(page: Page, write: Write) -> None:
+    write(COUNT)
+    thread = page.say("How many tasks are there?")
+    history = page.send("POST", f"/threads/{thread}/history", {"limit": 99}).json()
+    for checkpoint, values, told in [
+        ("none", {}, "has no checkpoint none"),
+        (history[-1]["checkpoint"]["checkpoint_id"], {}, "This state has no decision"),
+        (None, {"messages": {"text": "hidden"}}, "invalid at messages: Message dict must contain"),
+    ]:
+        edit = {"values": values, "as_node": "planner", "checkpoint_id": checkpoint}
+        refused = page.send("POST", f"/threads/{thread}/state", edit)
+        assert (refused.status_code, told in refused.text, "hidden" in refused.text) == (422, True, False)
+    assert page.run(thread, checkpoint_id="none").status_code == 422
+    assert len(page.send("POST", f"/threads/{thread}/history", {"limit": 99}).json()) == len(history)
+
+
 def test_a_wrong_body_is_told_by_its_place_and_without_its_value(page: Page) -> None:
     refused = page.send("POST", "/threads/search", {"limit": "a secret"})
     assert (refused.status_code, refused.json()["detail"]) == (

@@ -269,11 +269,24 @@ class PageThreads:
         if record.turn == 0:
             raise UsageError("The state of calls without a model cannot be edited.")
         with self._kept.lock(thread):
+            config = self._saved(thread, checkpoint).config
             try:
-                made = self._reader(thread).update_state(thread_config(thread, checkpoint), dict(values), as_node=node)
+                made = self._reader(thread).update_state(config, dict(values), as_node=node)
             except (StateError, InvalidUpdateError) as error:
                 raise UsageError(str(error)) from None
+            except KeyError as error:
+                raise UsageError(
+                    f"This state has no {error.args[0]}, by which the graph goes on after {node}. Give it too, or edit "
+                    "the state as another node."
+                ) from None
         return {"checkpoint": made["configurable"]}
+
+    def _saved(self, thread: str, checkpoint: str) -> StateSnapshot:
+        """Return the state of a thread at its newest or a named checkpoint; raises `UsageError` if there is none."""
+        found: StateSnapshot = self._reader(thread).get_state(thread_config(thread, checkpoint))
+        if checkpoint and found.metadata is None:
+            raise UsageError(f"The thread {thread} has no checkpoint {checkpoint}. Read its history for those it has.")
+        return found
 
     def delete(self, thread: str) -> None:
         """Delete a thread for good; raises `UsageError` for one that is in use or has a change of unknown outcome."""
@@ -346,7 +359,7 @@ class PageThreads:
         """Go on with a thread as `restgpt resume` does, or from an earlier checkpoint."""
         agent = self._agent(record)
         if checkpoint:
-            values = self._reader(record.thread).get_state(thread_config(record.thread, checkpoint)).values
+            values = self._saved(record.thread, checkpoint).values
             # The thread is then in the turn of the checkpoint, which a later `resume` goes on with.
             turn, said = int(values.get("turn", record.turn)), values.get("instruction") or record.instruction
             return self._driven(agent, replace(record, turn=turn, instruction=str(said)), None, checkpoint)
