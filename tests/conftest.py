@@ -34,6 +34,9 @@ if MEMORY.is_dir() and os.access(MEMORY, os.W_OK):
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Until all tests are collected, next to nothing becomes garbage.
+gc.disable()
+
 # The same examples in every run, and no clock: a busy machine is no reason to fail.
 settings.register_profile(
     "suite",
@@ -70,10 +73,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.slow)
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
     """Keep from the garbage collector what stays to the end, or each collection takes half a second."""
-    gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    gc.enable()
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:

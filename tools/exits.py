@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from restgpt.tools.errors import RestgptError, UnforeseenError, name_and_place
 from restgpt.tools.redaction import Redactor, registered
+from restgpt.tools.tracing.span import is_interrupt
 
 Result = TypeVar("Result")
 
@@ -53,17 +54,13 @@ def text_without_secrets(text: str) -> str:
 
 def withholding(node: Callable[..., Result], redactor: Callable[[], Redactor]) -> Callable[..., Result]:
     """Wrap a node so that no error leaves it with a secret: a checkpoint keeps the error, and a host shows it."""
-    # Late, because the command line formats its log without a graph.
-    from langgraph.errors import GraphBubbleUp
 
     @wraps(node)
     def withheld(*args: Any, **kwargs: Any) -> Result:
         try:
             return node(*args, **kwargs)
-        except GraphBubbleUp:
-            raise
         except Exception as error:
-            shown = without_secrets(error, redactor())
+            shown = error if is_interrupt(error) else without_secrets(error, redactor())
             if shown is error:
                 raise
         # Outside of the handler, so that the error with the secret is no context of this one.

@@ -13,11 +13,8 @@ from functools import wraps
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from langchain_core.runnables.config import ensure_config
-from langgraph.errors import GraphBubbleUp
-
 from restgpt.tools.tracing.run_span import conversation, note_pause
-from restgpt.tools.tracing.span import span
+from restgpt.tools.tracing.span import is_interrupt, span
 
 log = logging.getLogger("restgpt.nodes")
 
@@ -51,6 +48,9 @@ def observed(name: str, node: Callable[..., Update]) -> Callable[..., Update]:
 
 @contextmanager
 def _watching(name: str) -> Iterator[None]:
+    # Late, because a call without a graph has no node.
+    from langchain_core.runnables.config import ensure_config
+
     config = ensure_config()
     place = {
         "thread": str(config.get("configurable", {}).get("thread_id", "")),
@@ -67,12 +67,12 @@ def _watching(name: str) -> Iterator[None]:
             try:
                 yield
                 status = "done"
-            except GraphBubbleUp:
-                status = "paused"
-                note_pause()
-                raise
             except BaseException as error:
-                fault = type(error).__name__
+                if is_interrupt(error):
+                    status = "paused"
+                    note_pause()
+                else:
+                    fault = type(error).__name__
                 raise
             finally:
                 current.set({f"restgpt.{key}": value for key, value in {"status": status, **facts}.items()})

@@ -40,14 +40,10 @@ def refuse_bytes(*given: object) -> None:
 
 def expected_errors() -> tuple[type[BaseException], ...]:
     """Return the exceptions that `explain` has messages for; a function, because importing their modules is slow."""
-    from langgraph.errors import GraphRecursionError
-
     from restgpt.specs import SpecError, UnknownOperationError, UnknownPartError
     from restgpt.tools.errors import RestgptError
     from restgpt.tools.model.errors import ModelError
 
-    database = sys.modules.get("psycopg")
-    lost = () if database is None else (database.Error,)
     return (
         UsageError,
         RestgptError,
@@ -55,21 +51,24 @@ def expected_errors() -> tuple[type[BaseException], ...]:
         UnknownOperationError,
         UnknownPartError,
         ModelError,
-        GraphRecursionError,
         sqlite3.Error,
-        *lost,
+        *_loaded("langgraph.errors", "GraphRecursionError"),
+        *_loaded("psycopg", "Error"),
     )
+
+
+def _loaded(module: str, name: str) -> tuple[type[BaseException], ...]:
+    """Return an exception of a module, if it is loaded: otherwise nothing can have raised it."""
+    return (getattr(sys.modules[module], name),) if module in sys.modules else ()
 
 
 def explain(error: BaseException) -> tuple[str, Exit]:
     """Return the message and the exit code of an expected error."""
-    from langgraph.errors import GraphRecursionError
-
     from restgpt.specs import SpecError, UnknownOperationError, UnknownPartError
     from restgpt.tools.errors import ArgumentError, HttpFault, MissingCredentialError, RestgptError
     from restgpt.tools.model.errors import ModelError, ModelReplyError, ModelUnavailableError, NoModelError
 
-    if isinstance(error, GraphRecursionError):
+    if isinstance(error, _loaded("langgraph.errors", "GraphRecursionError")):
         return (
             "The run reached the recursion limit of its graph. Give a smaller instruction, or raise max_steps.",
             Exit.UNFULFILLED,

@@ -75,7 +75,8 @@ def test_only_the_stream_breaks_and_the_run_is_followed_again(
     with script.closed():
         page = distant.start(SLOW)
         progress = page.get_by_role("list", name="Progress")
-        expect(progress).to_contain_text("200")
+        # The last line before the model that waits.
+        expect(progress).to_contain_text("Result")
         before = progress.inner_text()
         line.cut_streams()
         trouble(page, "The connection to the run broke; trying again.")

@@ -444,14 +444,25 @@ def test_a_bug_is_told_without_traceback_and_without_its_text(tmp_path: Path) ->
     assert "the-secret" not in ran.stderr
 
 
-def test_importing_the_package_loads_nothing_heavy() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "heavy"),
+    [
+        (["--help"], ("langchain", "langgraph", "openai", "pydantic", "requests", "msgspec", "yaml")),
+        (["call", "GET /projects", "--dry-run", "--spec", TOY], ("langgraph.types", "langsmith", "openai")),
+        (["call", "GET /nowhere", "--spec", TOY], ("langgraph.types", "langsmith", "openai")),
+    ],
+)
+def test_a_command_loads_only_what_it_needs(arguments: list[str], heavy: tuple[str, ...], tmp_path: Path) -> None:
     script = (
         "import sys, restgpt, restgpt.cli\n"
-        "heavy = ('langchain', 'langgraph', 'openai', 'pydantic', 'requests', 'msgspec', 'yaml')\n"
-        "print(sorted({name.partition('.')[0] for name in sys.modules if name.startswith(heavy)}))"
+        "try:\n"
+        "    restgpt.cli.main()\n"
+        "except SystemExit:\n"
+        f"    print(sorted(name for name in sys.modules if name.startswith({heavy})))"
     )
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[]"
+    command = [sys.executable, "-c", script, *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert ran.stdout.splitlines()[-1] == "[]"
 
 
 def test_public_names_are_exported() -> None:

@@ -239,8 +239,11 @@ def _problem(error: "ValidationError", pointer: str) -> ArgumentProblem:
         missing = next((name for name in _members(limit) if name not in instance and repr(name) in error.message), "")
         return ArgumentProblem(f"{place}/{pointer_part(missing)}", "is required")
     if keyword == "type":
-        wanted = " or ".join(limit) if isinstance(limit, list) else str(limit)
-        return ArgumentProblem(place, f"must be {wanted}, not {_named(instance)}")
+        wanted = limit if isinstance(limit, list) else [str(limit)]
+        hint = ""
+        if isinstance(instance, list) and "string" in wanted:
+            hint = "; join several values into one text, as its description says"
+        return ArgumentProblem(place, f"must be {' or '.join(wanted)}, not {_named(instance)}{hint}")
     if keyword == "enum":
         return ArgumentProblem(place, f"must be one of {_listed(limit)}, not {_short(instance)}")
     if keyword == "additionalProperties" and isinstance(instance, Mapping):

@@ -7,10 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal
 
-from langchain_core.runnables.config import ensure_config
-from langgraph.errors import GraphBubbleUp
-
-from restgpt.tools.tracing.span import Span, tracer, type_name
+from restgpt.tools.tracing.span import Span, is_interrupt, tracer, type_name
 
 Kind = Literal["agent", "workflow"]
 """What a graph is to the conventions: an `agent` asks models, a `workflow` does not."""
@@ -41,14 +38,14 @@ class RunSpan(Span):
         try:
             yield
             status = "paused" if self.is_paused else "done"
-        except GraphBubbleUp:
-            status = "paused"
-            raise
         except (GeneratorExit, CancelledError, KeyboardInterrupt):
             status = "stopped"
             raise
         except BaseException as error:
-            self.fail(type_name(error))
+            if is_interrupt(error):
+                status = "paused"
+            else:
+                self.fail(type_name(error))
             raise
         finally:
             self.set({"restgpt.status": status})
@@ -78,6 +75,9 @@ def run_span(kind: Kind, name: str, config: Any) -> RunSpan | None:
     found = tracer()
     if found is None:
         return None
+    # Late, because a call without a graph is no run of one.
+    from langchain_core.runnables.config import ensure_config
+
     operation = f"invoke_{kind}"
     attributes = {"gen_ai.operation.name": operation, f"gen_ai.{kind}.name": name}
     if thread := conversation(ensure_config(config)):

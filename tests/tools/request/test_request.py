@@ -184,6 +184,13 @@ def test_a_nullable_body_property_may_be_null_and_others_may_not() -> None:
     assert problems(found, {"body": {"b": None}}) == ["/body/b: must be string, not null"]
 
 
+def test_a_list_for_a_text_is_told_how_to_become_one() -> None:
+    found = query(ids={"type": "string"})
+    assert problems(found, {"query": {"ids": ["a", "b"]}}) == [
+        "/query/ids: must be string, not array; join several values into one text, as its description says"
+    ]
+
+
 def test_recursive_schemas_are_judged_to_their_depth() -> None:
     found = body({"$ref": "#/components/schemas/Node"})
     assert build_request(found, {"body": {"n": {"n": {}}}}).body == b'{"n":{"n":{}}}'

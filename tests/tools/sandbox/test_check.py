@@ -172,6 +172,11 @@ def test_problems_have_lines_and_come_in_their_order() -> None:
         ("get_movie(1, adult='yes')", "the argument 'adult' of get_movie() has to be a boolean, but it is 'yes'"),
         ("search_movie({'q': 1})", "the argument 'query' of search_movie() has to be a string, but it is a dict"),
         (
+            "search_movie(['Jaws', 'Alien'])",
+            "the argument 'query' of search_movie() has to be a string, but it is a list; "
+            "join several values into one text, as its description says",
+        ),
+        (
             "get_movie(1, language='en')",
             "the argument 'language' of get_movie() cannot be 'en'; it is one of de, en-US",
         ),

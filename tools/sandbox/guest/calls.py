@@ -99,7 +99,12 @@ class Call:
             return f"{self.name}() needs the argument {name!r}, but it is None" if wrong else ""
         if types and not _fits(kind, literal, types):
             wanted = " or ".join(_ARTICLES.get(kind, f"a {kind}") for kind in types)
-            return f"the argument {name!r} of {self.name}() has to be {wanted}, but it is {_shown(kind, literal)}"
+            hint = (
+                "; join several values into one text, as its description says"
+                if kind == "array" and "string" in types
+                else ""
+            )
+            return f"the argument {name!r} of {self.name}() has to be {wanted}, but it is {_shown(kind, literal)}{hint}"
         if values and literal is not None and literal not in values and "array" not in types:
             texts = [json_text(item) for item in values]
             text = json_text(literal)
