@@ -25,7 +25,7 @@ from restgpt.tools.errors import (
     StoppingError,
 )
 from restgpt.tools.exits import note_sent
-from restgpt.tools.http.pagination import follow_pages, is_unfollowed, merge_pages, next_request
+from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request, unfollowed
 from restgpt.tools.request.build import PAGE, PreparedRequest, settle
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.storable import storable_value
@@ -38,10 +38,14 @@ REFUSED = (RedirectFault, BoundFault)
 FIRST_PAGE = "The list goes on: this is its first page only."
 """The notice of a list of which only the first page was wanted."""
 
-UNFOLLOWED = (
-    "The list is not whole: the address of its next page changes other arguments than those that lead to pages."
-)
+UNFOLLOWED = "The list is not whole: the address of its next page {}."
 """The notice of a list whose next address is no page of the same request."""
+
+REPEATED = "Page {} has the items of the page before it, so whether the list goes on is not known."
+"""The notice of a list whose server sends a page again; the page is left out."""
+
+APART = "The pages have no list in common, so this is a list of them."
+"""The notice of pages that are not joined, such as one with an error under the status of a success."""
 
 OF_THE_USER = "must come from the user, so that the API does not set it for another page"
 
@@ -268,11 +272,13 @@ def _pages(
         failed = str(fault)
     if failed:
         return replies, Rest("failed", f"Page {len(replies) + 1} failed ({failed}): the list is not whole.")
-    last = asked[len(replies) - 1]
+    if len(asked) > len(replies):
+        return replies, Rest("failed", REPEATED.format(len(asked)))
+    last = asked[-1]
     if next_request(operation, last, replies[-1], first=draft.arguments) is None:
-        if not is_unfollowed(operation, last, replies[-1]):
+        if not (why := unfollowed(operation, last, replies[-1])):
             return replies, None
-        return replies, Rest("failed", UNFOLLOWED) if draft.pages > 1 else Rest("unread", FIRST_PAGE)
+        return replies, Rest("failed", UNFOLLOWED.format(why)) if draft.pages > 1 else Rest("unread", FIRST_PAGE)
     if len(replies) > 1:
         return replies, Rest("unread", f"The list may go on after these {len(replies)} pages.")
     return replies, Rest("unread", FIRST_PAGE)
@@ -299,8 +305,10 @@ def _kept(session: Session, operation: Operation, replies: Sequence[Reply], rest
         return {**record, "pages": 1, "notices": [*record["notices"], *notices], **cut_short}
     values = [reply.content.value() for reply in replies]
     elapsed = sum(reply.elapsed_ms for reply in replies)
-    record = session.responses.put_value(merge_pages(values), replies[0].status, elapsed_ms=elapsed).to_dict()
+    merged = merge_pages(values)
+    apart = [APART] if isinstance(merged, list) and merged[:1] == values[:1] else []
+    record = session.responses.put_value(merged, replies[0].status, elapsed_ms=elapsed).to_dict()
     cut = [number for number, reply in enumerate(replies, 1) if reply.truncated]
     partly = [f"Of page {number} only the first part was read; the rest is missing." for number in cut]
-    told = [*record["notices"], *partly, *notices]
+    told = [*record["notices"], *partly, *apart, *notices]
     return {**record, "truncated": bool(cut), "pages": len(replies), "notices": told, **cut_short}

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from langgraph.channels.binop import BinaryOperatorAggregate
 from langgraph.channels.last_value import LastValue
+from langgraph.graph.message import Messages, add_messages
 from langgraph.types import Overwrite
 from pydantic import TypeAdapter, ValidationError
 
@@ -29,11 +30,9 @@ class NewerThreadError(StoppingError):
 class StateError(ValueError):
     """A value written to a key of the state does not have the key's type; the state was not changed."""
 
-    def __init__(self, key: str, error: ValidationError) -> None:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        place = "".join(f"[{part!r}]" for part in first["loc"])
+    def __init__(self, key: str, place: str, reason: str) -> None:
         super().__init__(
-            f"The state key {key!r} was not changed. The new value is invalid at {key}{place}: {first['msg']}. Read "
+            f"The state key {key!r} was not changed. The new value is invalid at {key}{place}: {reason}. Read "
             "the current value with get_state, and write a value of the same form."
         )
 
@@ -114,7 +113,18 @@ def check(key: str, kind: Any, values: Sequence[object]) -> None:
         try:
             _adapter(kind).validate_python(value.value if isinstance(value, Overwrite) else value)
         except ValidationError as error:
-            raise StateError(key, error) from None
+            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            place = "".join(f"[{part!r}]" for part in first["loc"])
+            raise StateError(key, place, first["msg"]) from None
+
+
+def merge_messages(left: Messages, right: Messages) -> Messages:
+    """Merge messages as `add_messages` does; raises `StateError` for what is none."""
+    try:
+        return add_messages(left, right)
+    except (ValueError, NotImplementedError) as error:
+        # What follows is the value, and where to read on.
+        raise StateError("messages", "", str(error).partition("\n")[0].partition(", got ")[0]) from None
 
 
 @lru_cache(maxsize=64)

@@ -13,13 +13,13 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.channels import EphemeralValue
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import StateGraph
-from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
 from restgpt.graph.build import make_resources
+from restgpt.graph.channels import merge_messages
 from restgpt.graph.recipes.running import compile_program_graph
 from restgpt.graph.state import OutputState, State
 from restgpt.nodes.intake import opened_turn
@@ -40,7 +40,7 @@ class ProgramInput(TypedDict):
 
     code: Annotated[str, EphemeralValue]
     operations: NotRequired[Annotated[list[str] | None, EphemeralValue]]
-    messages: NotRequired[Annotated[list[AnyMessage], add_messages]]
+    messages: NotRequired[Annotated[list[AnyMessage], merge_messages]]
 
 
 class ProgramGraphState(State):

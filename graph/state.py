@@ -4,10 +4,9 @@ from typing import Annotated
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels import UntrackedValue
-from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
-from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Instruction, RecipeChannel
+from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Instruction, RecipeChannel, merge_messages
 from restgpt.nodes.state.records import (
     ApiPlan,
     Decision,
@@ -26,7 +25,7 @@ from restgpt.nodes.state.text import Text, newer
 class InputState(TypedDict, total=False):
     """The input of the graph: a conversation, or only the instruction, or a recipe to run with its inputs."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], merge_messages]
     instruction: str
     recipe: RecipeRun | None
 
@@ -34,7 +33,7 @@ class InputState(TypedDict, total=False):
 class OutputState(TypedDict, total=False):
     """The output of the graph."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], merge_messages]
     answer: str
     usage: Annotated[Usage, Aggregate(Usage, add_usage)]
 
@@ -52,7 +51,7 @@ class State(TypedDict):
     """
 
     format: Annotated[int, FormatChannel]
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], merge_messages]
     instruction: Annotated[str, Instruction(str, newer)]
     asked: str
     turn: Annotated[int, Checked]

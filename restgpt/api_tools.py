@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import StructuredTool, ToolException
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.runtime import get_runtime
 from langgraph.store.base import BaseStore
-from pydantic import ValidationError, validate_call
+from pydantic import Field, ValidationError, validate_call
 
 from restgpt.calling.call import Draft
 from restgpt.client import Client
@@ -23,6 +23,7 @@ from restgpt.host.direct import direct_definitions
 from restgpt.host.operations import FOUND, described_text, found_text
 from restgpt.host.preview import preview, preview_ran
 from restgpt.host.reading import read
+from restgpt.nodes.programs.calls import MAX_PAGES
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Called, Ran
@@ -168,7 +169,12 @@ class _Toolset:
     def _read(self, handle: str, pointer: str = "", page: int = 1) -> str:
         return read(self._client().body, handle, pointer, page).text
 
-    def _call(self, operation: str, arguments: dict[str, Any] | None = None, pages: int = 1) -> Draft:
+    def _call(
+        self,
+        operation: str,
+        arguments: dict[str, Any] | None = None,
+        pages: Annotated[int, Field(ge=1, le=MAX_PAGES)] = 1,
+    ) -> Draft:
         return self._client().draft(operation, arguments or {}, pages=pages, conversation=_thread())
 
     def _caller(self, operation: Operation) -> Callable[..., Draft]:

@@ -8,7 +8,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.channels import EphemeralValue
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import StateGraph
-from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
@@ -16,6 +15,7 @@ from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
 from restgpt.graph.build import make_resources
+from restgpt.graph.channels import merge_messages
 from restgpt.graph.recipes.running import compile_program_graph
 from restgpt.graph.state import OutputState, State
 from restgpt.nodes.intake import intake
@@ -31,7 +31,7 @@ class RecipeInput(TypedDict, total=False):
     """The input of a recipe's graph: its inputs by name, and what the user says besides, if anything."""
 
     inputs: Annotated[Any, EphemeralValue]
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], merge_messages]
 
 
 class RecipeGraphState(State):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from restgpt.nodes.programs.calls import MAX_PAGES
 from restgpt.prompts import render
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
@@ -116,7 +117,7 @@ def calling_definitions(apis: Sequence[Api], *, has_threads: bool = True) -> lis
                 {
                     "operation": _TEXT,
                     "arguments": {"type": "object"},
-                    "pages": {"type": "integer", "maximum": 20},
+                    "pages": {"type": "integer", "maximum": MAX_PAGES},
                 },
                 "operation",
             ),

@@ -6,10 +6,11 @@ the call once more, with the answer. Either way the question is in a checkpoint,
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
-from threading import Event
+from threading import Condition, Event
 from typing import Any, TypeVar
 
 import anyio
@@ -52,9 +53,48 @@ INSTRUCTIONS = (
 )
 
 
-def make_server(service: Service, seals: Seals, principal: Principal) -> Server[Any]:
-    """Return the server, for any transport; `principal` names the client whose handles a request may use."""
-    handlers = _Handlers(service, seals, principal)
+class ServerClosedError(RestgptError):
+    """The server ends, so nothing is begun any more."""
+
+    def __init__(self) -> None:
+        super().__init__("The server ends. Nothing was sent. Make the call again when it runs.")
+
+
+class Works:
+    """The works of a server in threads. A client that cancels its request leaves one to end by itself."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._count = 0
+        self._is_closed = False
+
+    @contextmanager
+    def begun(self) -> Iterator[None]:
+        """Count a work as long as it goes on; raises `ServerClosedError` after `close`."""
+        with self._changed:
+            if self._is_closed:
+                raise ServerClosedError
+            self._count += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._count -= 1
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """Wait for the end of all works, so that each keeps the outcome of its change; after that none can begin."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.wait_for(lambda: not self._count)
+
+
+def make_server(service: Service, seals: Seals, principal: Principal, works: Works) -> Server[Any]:
+    """Return the server, for any transport; `principal` names the client whose handles a request may use.
+
+    Close `works` before the database that the service uses.
+    """
+    handlers = _Handlers(service, seals, principal, works)
     return Server(
         NAME,
         title="RestGPT",
@@ -72,10 +112,11 @@ def make_server(service: Service, seals: Seals, principal: Principal) -> Server[
 class _Handlers:
     """The handlers of the protocol's requests, which the SDK calls."""
 
-    def __init__(self, service: Service, seals: Seals, principal: Principal) -> None:
+    def __init__(self, service: Service, seals: Seals, principal: Principal, works: Works) -> None:
         self._service = service
         self._seals = seals
         self._principal = principal
+        self._works = works
         self._limiter: anyio.CapacityLimiter | None = None
 
     async def list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -220,8 +261,13 @@ class _Handlers:
         """Do work in a thread; a cancelled request does not wait for it, and what it saves stays saved."""
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(MOST_AT_ONCE)
+
+        def run() -> Result:
+            with self._works.begun():
+                return work()
+
         try:
-            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+            return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=self._limiter)
         except foreseen():
             raise
         except Exception as error:

@@ -192,7 +192,7 @@ class _Closure:
         if isinstance(node.get("$ref"), str):
             return self._convert_reference(node, in_place)
         members = node.get("allOf")
-        if isinstance(members, list) and self._is_closed(node, members):
+        if isinstance(members, list) and (self._is_closed(node, members) or self._is_split(node, members)):
             node = merge_all_of(self._document, node)
         out: dict[str, Any] = {key: node[key] for key in KEPT if key in node}
         self._convert_type(node, out)
@@ -220,6 +220,16 @@ class _Closure:
         """Tell whether a member of `allOf` forbids the properties of the other members, a common mistake."""
         nodes = [schema, *(follow_safely(self._document, member) for member in members)]
         return any(isinstance(node, dict) and node.get("additionalProperties") is False for node in nodes)
+
+    def _is_split(self, schema: dict[str, Any], members: list[Any]) -> bool:
+        """Tell whether a member requires a property of another one, which may be read-only, in a request."""
+        nodes = [schema, *(follow_safely(self._document, member) for member in members)] if self._request else []
+        return any(
+            set(unique_texts(required)) - set(properties if isinstance(properties, dict) else ())
+            for node in nodes
+            if isinstance(node, dict) and isinstance(required := node.get("required"), list)
+            for properties in [node.get("properties")]
+        )
 
     def _convert_type(self, node: dict[str, Any], out: dict[str, Any]) -> None:
         kinds = schema_types(node)

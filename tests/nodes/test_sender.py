@@ -132,6 +132,19 @@ def test_a_list_whose_next_address_is_not_followed_says_that_it_is_not_whole(ech
     assert done["response"]["notices"][0].startswith("The list is not whole: ")
 
 
+def test_a_page_that_is_the_one_before_again_is_left_out_and_told(echo: EchoServer) -> None:
+    echo.script([page(1, of=9), page(2, of=9), page(2, of=9)])
+    [done] = send(echo, LIST)
+    assert (len(echo.arrived), done["response"]["pages"], done["response"]["rest"]) == (3, 2, "failed")
+    assert done["response"]["notices"][0].startswith("Page 3 has the items of the page before it")
+
+
+def test_pages_that_cannot_be_joined_are_told(echo: EchoServer) -> None:
+    echo.script([page(1, of=2), Canned(b'{"error": "busy"}', headers={"Content-Type": "application/json"})])
+    [done] = send(echo, LIST)
+    assert done["response"]["notices"] == ["The pages have no list in common, so this is a list of them."]
+
+
 def test_an_answer_sets_no_argument_that_the_user_must_give(echo: EchoServer) -> None:
     said = {"provenance": [{"pointer": "/query/account", "origin": "user"}], "pages": 5}
     wanted = ("GET /things", {"query": {"account": "me"}}, said)

@@ -84,6 +84,7 @@ def test_a_mistake_of_the_model_is_the_result_of_the_tool(board: Board) -> None:
     assert "task_id" in call.invoke({"operation": "delete_task", "arguments": {"path": {"task_id": "none"}}})
     assert "was not called" in call.invoke({"operations": "delete_task"})
     assert "was not called" in call.invoke({"operation": 7, "pages": "many"})
+    assert "pages: Input should be less than or equal to 20" in call.invoke({"operation": "list_tags", "pages": 300})
     assert "no response is kept" in tool(board, "read_result").invoke({"handle": "body-0"})
     assert board.calls() == []
 

@@ -83,6 +83,7 @@ _TOTALS = frozenset({"total", "totalcount", "totalresults", "totalitems", "total
 _TOTAL_PAGES = frozenset({"totalpages", "pagecount", "lastpage", "pages", "numpages"})
 _MORE = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "hasmoreitems"})
 _LAST = frozenset({"islast", "last", "islastpage"})
+_ITEMS = frozenset({"items", "data", "results", "records", "entries", "rows", "hits", "value", "resources", "objects"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,8 @@ def _next_request(operation: Operation, arguments: Arguments, reply: Reply, firs
     value = reply.content.value()
     if not isinstance(value, Mapping | list):
         return None
-    view = _View(tuple(_holders(value)), _main_list(value) or ())
+    own = _plain(operation.path.rstrip("/").rpartition("/")[2])
+    view = _View(tuple(_holders(value)), _main_list(value, own))
     if view.more is False:
         return None
     address = _address(view)
@@ -167,21 +169,35 @@ def _sets_a_filter(first: Arguments, following: Arguments) -> bool:
     )
 
 
-def is_unfollowed(operation: Operation, arguments: Arguments, reply: Reply) -> bool:
-    """Whether a response names a next address on the path of the request that changes something, but not the page.
+def unfollowed(operation: Operation, arguments: Arguments, reply: Reply) -> str:
+    """What is wrong with the next address that a response names, the end of a sentence; empty if it names none.
 
-    Such an address is not followed, so nobody knows whether the list goes on.
+    It is not followed if it is on the path of the request and changes something, but not the page, or if it is on
+    another server. One in the headers may have another path too; in the body, that is the address of something else.
     """
     if not reply.is_success:
-        return False
+        return ""
     value = reply.content.value() if reply.content.kind == "json" else None
     view = _View(tuple(_holders(value)), ())
-    address = reply.next_link or next_link(reply.headers) or ("" if view.more is False else _address(view))
-    target = _target(operation, arguments, address) if address else None
-    if target is None:
-        return False
+    linked = reply.next_link or next_link(reply.headers)
+    address = linked or ("" if view.more is False else _address(view))
+    if not address:
+        return ""
     current = build_request(operation, arguments).url
-    return _grouped(urlsplit(current).query) != _grouped(urlsplit(target).query)
+    target = _target(operation, arguments, address)
+    if target is None:
+        return "leads to another server or path" if linked or _ends_alike(operation, current, address) else ""
+    is_same = _grouped(urlsplit(current).query) == _grouped(urlsplit(target).query)
+    return "" if is_same else "changes other arguments than those that lead to pages"
+
+
+def _ends_alike(operation: Operation, current: str, address: str) -> bool:
+    """Whether an address has the path of the request below a base URL that the operation does not name."""
+    try:
+        path, other = _path_below(current, _bases(operation)), urlsplit(address)
+    except (AddressFault, ValueError):
+        return False
+    return bool(path and other.netloc) and other.path.rstrip("/").endswith(path or "")
 
 
 def follow_pages(
@@ -194,8 +210,8 @@ def follow_pages(
 ) -> Iterator[Reply]:
     """Yield the first reply and the replies of the next pages, at most `most` in all.
 
-    The iteration ends at an error, at a page that was already requested, and when the pages together take more than
-    `MOST_MEMORY`.
+    The iteration ends at an error, at a page that was already requested, at the items of the page before it, and when
+    the pages together take more than `MOST_MEMORY`.
     """
     seen = [dict(arguments)]
     reply = first
@@ -209,30 +225,47 @@ def follow_pages(
         if following is None or following in seen:
             return
         seen.append(following)
-        reply = send(following)
-        if not reply.is_success:
+        before, reply = reply, send(following)
+        if not reply.is_success or _repeats(before, reply):
             return
         yield reply
 
 
+def _repeats(before: Reply, reply: Reply) -> bool:
+    """Whether a page has the items of the page before it: the server does not know the argument, or is at the end."""
+    lists = _lists(reply.content.value())
+    return any(lists.values()) and lists == _lists(before.content.value())
+
+
 def merge_pages(values: Sequence[Any]) -> Any:
-    """Merge the values of pages: join lists, or extend the main list of the first page; else return a list of pages."""
-    if not values:
-        return None
-    if len(values) == 1:
-        return values[0]
-    if all(isinstance(value, list) for value in values):
-        return [item for value in values for item in value]
-    path = _main_path(values[0])
-    lists = [_at(value, path) for value in values] if path is not None else []
-    if path and all(isinstance(found, list) for found in lists):
-        return _replaced(values[0], path, [item for found in lists for item in found])
-    return list(values)
+    """Merge the values of pages; return a list of pages if they have no list in common.
+
+    Pages that are lists are joined. Of objects, each list that is at most two names deep is joined, unless it is the
+    same on every page; all else is that of the first page that has it.
+    """
+    if len(values) == 1 or not values:
+        return values[0] if values else None
+    return _joined(values, 0) if set.intersection(*(set(_lists(value)) for value in values)) else list(values)
 
 
-def _replaced(value: Any, path: Sequence[str], inner: Any) -> Any:
-    """A value with another one at a path; what is beside the path is shared, not copied."""
-    return inner if not path else {**value, path[0]: _replaced(value[path[0]], path[1:], inner)}
+def _joined(values: Sequence[Any], depth: int) -> Any:
+    given = [value for value in values if value is not None] or [None]
+    if any(isinstance(value, list) for value in given):
+        is_same = depth > 0 and all(value == given[0] for value in given)
+        lists = (value if isinstance(value, list) else [value] for value in given)
+        return given[0] if is_same else [item for value in lists for item in value]
+    if depth == 2 or not all(isinstance(value, Mapping) for value in given):
+        return given[0]
+    names = dict.fromkeys(name for value in given for name in value)
+    return {name: _joined([value.get(name) for value in given], depth + 1) for name in names}
+
+
+def _lists(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], list[Any]]:
+    """The lists of a page by their paths, at most two names deep."""
+    if isinstance(value, list):
+        return {path: value}
+    inner = value.items() if isinstance(value, Mapping) and len(path) < 2 else ()
+    return {where: found for name, item in inner for where, found in _lists(item, (*path, name)).items()}
 
 
 def _plain(name: str) -> str:
@@ -249,26 +282,20 @@ def _holders(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
             yield from _holders(item, depth + 1)
 
 
-def _main_path(value: Any) -> tuple[str, ...] | None:
-    """The path to the longest list, at most two names deep; lists of objects go before others."""
-    best: tuple[tuple[bool, int, int], tuple[str, ...]] | None = None
-    queue: list[tuple[tuple[str, ...], Any]] = [((), value)]
+def _main_list(value: Any, own: str = "") -> list[Any]:
+    """The longest list, at most two names deep; one with a name for items, or the `own` name, goes before others."""
+    best: tuple[tuple[bool, bool, int, int], list[Any]] | None = None
+    queue: list[tuple[int, str, Any]] = [(0, "", value)]
     while queue:
-        path, item = queue.pop(0)
+        depth, name, item = queue.pop(0)
         if isinstance(item, list):
             has_objects = bool(item) and isinstance(item[0], Mapping)
-            rank = (has_objects, len(item), -len(path))
+            rank = (_plain(name) in _ITEMS | {own}, has_objects, len(item), -depth)
             if best is None or rank > best[0]:
-                best = (rank, path)
-        elif isinstance(item, Mapping) and len(path) < 2:
-            queue += [((*path, str(key)), inner) for key, inner in islice(item.items(), 50)]
-    return best[1] if best else None
-
-
-def _main_list(value: Any) -> list[Any] | None:
-    path = _main_path(value)
-    found = _at(value, path) if path is not None else None
-    return found if isinstance(found, list) else None
+                best = (rank, item)
+        elif isinstance(item, Mapping) and depth < 2:
+            queue += [(depth + 1, str(key), inner) for key, inner in islice(item.items(), 50)]
+    return best[1] if best else []
 
 
 def _at(value: Any, path: Sequence[str]) -> Any:

@@ -8,17 +8,25 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
-from urllib.parse import unquote_plus
+from urllib.parse import unquote, unquote_plus
 
 from restgpt.specs.content import MediaType, RequestBody
 from restgpt.specs.docs.example import minimal_arguments
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.references import follow_safely
 from restgpt.tools.errors import ArgumentProblem
-from restgpt.tools.request.arguments import follow, is_open, nearest, pointer_part, properties_of, types_of
+from restgpt.tools.request.arguments import (
+    follow,
+    is_open,
+    nearest,
+    pointer_part,
+    properties_of,
+    types_of,
+    validate,
+)
 from restgpt.tools.request.files import OCTETS, Blob
 from restgpt.tools.request.serialization import Style, query_pairs, scalar
 from restgpt.tools.request.xml_body import XmlEncodingError, write_xml
@@ -88,14 +96,21 @@ def choose_media(operation: Operation, body: RequestBody, value: Any, wanted: st
         if same:
             return same[0]
     order = PREFERENCES[_nature(value)]
-    kinds: dict[str, MediaType] = {}
+    kinds: dict[str, list[MediaType]] = {}
     for name, media in body.content.items():
-        kinds.setdefault(kind_of(name), media)
-    if isinstance(value, str) and "json" in kinds:
-        schema = operation.json_schema(kinds["json"].schema, request=True)
-        if "string" in (types_of(schema, schema) or ()):
-            return kinds["json"]
-    return next((kinds[kind] for kind in order if kind in kinds), next(iter(body.content.values())))
+        kinds.setdefault(kind_of(name), []).append(media)
+    if isinstance(value, str):
+        for media in kinds.get("json", ()):
+            schema = operation.json_schema(media.schema, request=True)
+            if "string" in (types_of(schema, schema) or ()):
+                return media
+    alike = next((kinds[kind] for kind in order if kind in kinds), list(body.content.values()))
+    return alike[0] if len(alike) == 1 else next((media for media in alike if _fits(operation, media, value)), alike[0])
+
+
+def _fits(operation: Operation, media: MediaType, value: Any) -> bool:
+    """Whether a value has the schema of a media type as it is: a JSON Patch is no JSON Merge Patch."""
+    return not validate(value, operation.json_schema(media.schema, request=True), "")
 
 
 def _nature(value: Any) -> str:
@@ -241,7 +256,11 @@ def _parts(operation: Operation, media: MediaType, value: Any) -> list[Part]:
     for name, item in _fields(media, value).items():
         encoding = _encoding(media, name)
         node = follow(known.get(name), schema)
-        if isinstance(item, list):
+        style = None if _holds_blob(item) else _style(encoding)
+        if style is not None and isinstance(item, Mapping | list):
+            written = (pair.partition("=") for pair in query_pairs(name, item, replace(style, allow_reserved=False)))
+            parts += [Part(unquote(key), unquote(text).encode()) for key, _, text in written]
+        elif isinstance(item, list):
             inner = follow(node.get("items"), schema) if isinstance(node, Mapping) else None
             if _is_json_part(encoding):
                 parts.append(_part(name, item, encoding, {}))

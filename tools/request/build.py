@@ -269,7 +269,7 @@ class _Builder:
         if not parameter.required or (parameter.location == "header" and parameter.name.lower() in RESERVED_HEADERS):
             return None
         node = follow(schema, schema)
-        default = node.get("default") if isinstance(node, Mapping) else None
+        default = schema.get("default", node.get("default") if isinstance(node, Mapping) else None)
         if default is None and parameter.name in given and "null" in (types_of(schema, schema) or ()):
             self._values[(parameter.location, parameter.name)] = None
             self._given.setdefault(_group(parameter), {})[parameter.name] = None
@@ -485,7 +485,10 @@ def _is_validated(media_type: str, value: Any) -> bool:
 
 def _content_text(parameter: Parameter, value: Any) -> str:
     """Serialize the value of a `content` parameter in its media type."""
-    if kind_of(parameter.content_type or "") == "json" or isinstance(value, Mapping | list):
+    kind = kind_of(parameter.content_type or "")
+    if kind == "form" and isinstance(value, Mapping):
+        return "&".join(_form_pairs(value))
+    if kind == "json" or isinstance(value, Mapping | list):
         return json_text(value)
     return scalar(value)
 
@@ -507,8 +510,12 @@ def _write_query(parameter: Parameter, value: Any) -> list[str]:
 def _write_querystring(parameter: Parameter, value: Any) -> list[str]:
     """Serialize a parameter that is the whole query (OpenAPI 3.2 `in: querystring`)."""
     if kind_of(parameter.content_type or "") == "form" and isinstance(value, Mapping):
-        return [pair for name, item in value.items() if item is not None for pair in query_pairs(name, item, Style())]
+        return _form_pairs(value)
     return [quote(_content_text(parameter, value), safe="")]
+
+
+def _form_pairs(value: Mapping[str, Any]) -> list[str]:
+    return [pair for name, item in value.items() if item is not None for pair in query_pairs(name, item, Style())]
 
 
 def _write_header(parameter: Parameter, value: Any) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
 # The reserved characters of RFC 3986, without those that would end the value (& # +) or are invalid in a query ([ ]).
 RESERVED_IN_QUERY = ":/?@!$'()*,;="
@@ -54,21 +54,24 @@ def path_text(name: str, value: Any, style: Style) -> str:
         text = scalar(item)
         return reserved(text, RESERVED_IN_PATH) if style.allow_reserved else quote(text, safe="")
 
+    def named(key: str, item: Any) -> str:
+        text = encode(item)
+        return key if style.name == "matrix" and not text else f"{key}={text}"
+
     prefix, joiner = {"label": (".", "."), "matrix": (";", ";")}.get(style.name, ("", ","))
     key = quote(name, safe="")
     if isinstance(value, Mapping):
         if style.explode:
-            return prefix + joiner.join(f"{encode(k)}={encode(v)}" for k, v in _present(value))
+            return prefix + joiner.join(named(encode(k), v) for k, v in _present(value))
         flat = ",".join(f"{encode(k)},{encode(v)}" for k, v in _present(value))
         return f";{key}={flat}" if style.name == "matrix" else prefix + flat
     if isinstance(value, list | tuple):
-        items = [encode(item) for item in value if item is not None]
-        if style.name == "matrix":
-            return "".join(f";{key}={item}" for item in items) if style.explode else f";{key}={','.join(items)}"
-        return prefix + (joiner if style.explode else ",").join(items)
-    if style.name == "matrix":
-        return f";{key}={encode(value)}" if scalar(value) else f";{key}"
-    return prefix + encode(value)
+        items = [item for item in value if item is not None]
+        if style.name == "matrix" and style.explode:
+            return "".join(f";{named(key, item)}" for item in items)
+        text = (joiner if style.explode else SEPARATORS.get(style.name, ",")).join(map(encode, items))
+        return f";{key}={text}" if style.name == "matrix" else prefix + text
+    return f";{named(key, value)}" if style.name == "matrix" else prefix + encode(value)
 
 
 def query_pairs(name: str, value: Any, style: Style, *, plus: bool = False) -> list[str]:
@@ -111,7 +114,7 @@ def header_text(value: Any, style: Style) -> str:
         joiner = "=" if style.explode else ","
         return ",".join(f"{scalar(k)}{joiner}{scalar(v)}" for k, v in _present(value))
     if isinstance(value, list | tuple):
-        return ",".join(scalar(item) for item in value if item is not None)
+        return unquote(SEPARATORS.get(style.name, ",")).join(scalar(item) for item in value if item is not None)
     return scalar(value)
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -98,7 +98,7 @@ def open_server(
     from restgpt.mcp.principal import process_owner
     from restgpt.mcp.runs import agent_runs, recipe_runs
     from restgpt.mcp.seal import Seals, key_of_text
-    from restgpt.mcp.server import make_server
+    from restgpt.mcp.server import Works, make_server
     from restgpt.mcp.service import Offer, Service
     from restgpt.mcp.threads import Threads
     from restgpt.nodes.run.context import Context
@@ -124,7 +124,9 @@ def open_server(
         # Over HTTP each client may choose its own tags, so a list that is too long is an error of its request.
         if not is_http:
             service.tools()
-        yield make_server(service, seals, principal_of if is_http else fixed(process_owner(settings.home)))
+        principal = principal_of if is_http else fixed(process_owner(settings.home))
+        with closing(Works()) as works:
+            yield make_server(service, seals, principal, works)
         # Not after an error: then nobody knows whether the last results arrived.
         threads.close()
 

@@ -35,6 +35,8 @@ READER = {
         ({"baseline": 5}, "baseline"),
         ({"turn": "first"}, "turn"),
         ({"round": None}, "round"),
+        ({"messages": {"text": "hidden"}}, "messages: Message dict must contain 'role' and 'content' keys. Read"),
+        ({"messages": 7}, "messages: Unsupported message type"),
     ],
 )
 def test_garbage_written_into_the_state_is_refused_by_its_place(board: Board, values: Any, place: str) -> None:

@@ -10,7 +10,7 @@ from mcp import MCPError
 from mcpserver import ERAS, connected
 
 from restgpt.mcp.seal import Seals
-from restgpt.mcp.server import make_server
+from restgpt.mcp.server import Works, make_server
 from restgpt.mcp.service import Service, _or_error
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.redaction import Redactor
@@ -34,7 +34,7 @@ class BrokenService:
 def test_no_request_answers_the_text_of_an_unforeseen_error(
     era: str, request_: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server = make_server(cast("Service", BrokenService()), Seals(InMemoryStore()), lambda context: "client")
+    server = make_server(cast("Service", BrokenService()), Seals(InMemoryStore()), lambda context: "client", Works())
     arguments = {"list_tools": (), "call_tool": ("find_operations", {}), "read_resource": ("restgpt://result/x",)}
 
     async def run() -> str:

@@ -56,6 +56,20 @@ def test_a_call_that_is_repeated_after_it_was_cancelled_is_made_once(
     assert facts_of(result)["http_status"] == 201
 
 
+def test_a_server_that_ends_keeps_the_outcome_of_a_call_that_was_cancelled(opened: Opener, toy: WorldServer) -> None:
+    async def cancelled(client: Client) -> None:
+        toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=2.0)])
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "call_operation", MOSS)
+            await until(lambda: bool(changes(toy)))
+            group.cancel_scope.cancel()
+
+    with_client(opened(ALLOW), cancelled)
+    result = with_client(opened(ALLOW), lambda client: client.call_tool("pending", {}))
+    assert changes(toy) == [MADE]
+    assert "create_task: HTTP 201" in text_of(result)
+
+
 @pytest.mark.parametrize("era", ERAS)
 def test_equal_calls_that_are_sent_at_once_are_one(opened: Opener, toy: WorldServer, era: str) -> None:
     async def at_once(client: Client) -> None:

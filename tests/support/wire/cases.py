@@ -117,6 +117,7 @@ PATHS = [
     path("matrix array", "/things/;color=blue,black,brown", COLORS, LIST, style="matrix"),
     path("matrix array exploded", "/things/;color=blue;color=black;color=brown", COLORS, LIST, style="matrix", explode=True),
     path("matrix object", "/things/;color=R,100,G,200,B,150", RGB, MAP, style="matrix"),
+    path("matrix object exploded, empty value", "/things/;R;G=1", {"R": "", "G": 1}, {"type": "object"}, style="matrix", explode=True),
     path("matrix object exploded", "/things/;R=100;G=200;B=150", RGB, MAP, style="matrix", explode=True),
 ]
 
@@ -154,6 +155,10 @@ QUERIES = [
     Case("query", "name is escaped", {"parameters": [par("query", "a&b[]")]}, {"query": {"a&b[]": "1"}}, Sent(query="a%26b%5B%5D=1")),
     Case("query", "content parameter as JSON", {"parameters": [{"name": "filter", "in": "query", "content": {JSON: {"schema": MAP}}}]},
          {"query": {"filter": {"R": 1}}}, Sent(query="filter=%7B%22R%22%3A1%7D")),
+    Case("query", "content parameter as a form", {"parameters": [{"name": "filter", "in": "query", "content": {FORM: {"schema": MAP}}}]},
+         {"query": {"filter": {"R": 1, "G": 2}}}, Sent(query="filter=R%3D1%26G%3D2")),
+    Case("query", "a required default beside a reference (3.1)", {"parameters": [par("query", "a", {"$ref": "#/paths/~1things/get/parameters/1/schema", "default": 3}, required=True),
+         par("query", "b", INT)]}, {}, Sent(query="a=3")),
     Case("query", "the whole query as a form (3.2)", {"parameters": [{"name": "q", "in": "querystring", "content": {FORM: {"schema": MAP}}}]},
          {"query": {"q": {"R": 1, "G": 2}}}, Sent(query="R=1&G=2"), version="3.2.0"),
     Case("query", "the whole query as JSON (3.2)", {"parameters": [{"name": "q", "in": "querystring", "content": {JSON: {"schema": MAP}}}]},
@@ -226,6 +231,8 @@ REFUSALS = [
     refused("not a number in JSON", "JSON", {"body": float("nan")}, operation=content(JSON), method="post"),
 ]
 
+PATCH, MERGE, STEP = "application/json-patch+json", "application/merge-patch+json", {"op": "remove", "path": "/a"}
+PATCHES = {"requestBody": {"content": {PATCH: {"schema": {"type": "array", "items": {"type": "object"}}}, MERGE: {"schema": {"type": "object"}}}}}
 JSONS = [
     body("json", "object", b'{"name":"x"}', {"name": "x"}, JSON, THING, JSON),
     body("json", "array", b"[1,2]", [1, 2], JSON, {"type": "array", "items": INT}),
@@ -240,6 +247,11 @@ JSONS = [
     body("json", "any type is taken for JSON", b'{"a":1}', {"a": 1}, "*/*", None, JSON),
     body("json", "a file inside becomes Base64", (base64.b64encode(PNG),), {"data": FILE}, JSON, {"type": "object", "properties": {"data": {**STR, "format": "byte"}}}),
     Case("json", "JSON goes before XML", {"requestBody": {"content": {"application/xml": {}, JSON: {}}}}, {"body": {"a": 1}}, Sent(body=b'{"a":1}'), method="post"),
+    Case("json", "an object is no JSON Patch", PATCHES, {"body": {"a": None}}, Sent(body=b'{"a":null}', headers={"Content-Type": MERGE}), method="patch"),
+    Case("json", "a list of steps is no merge patch", PATCHES, {"body": [STEP]}, Sent(body=b'[{"op":"remove","path":"/a"}]', headers={"Content-Type": PATCH}), method="patch"),
+    Case("json", "of two JSON types the one whose schema fits", {"requestBody": {"content": {"application/vnd.v1+json": {"schema": THING}, "application/vnd.v2+json": {"schema": MAP}}}},
+         {"body": {"R": 1}}, Sent(headers={"Content-Type": "application/vnd.v2+json"}), method="post"),
+    Case("json", "a read-only property that another member requires", content(JSON, {"allOf": [THING, {"required": ["id"]}]}), {"body": {"name": "x"}}, Sent(body=b'{"name":"x"}'), method="post"),
     Case("json", "Content-Type chooses the representation", {"requestBody": {"content": {JSON: {}, FORM: {}}}}, {"body": {"a": 1}, "header": {"Content-Type": FORM}},
          Sent(body=b"a=1", headers={"Content-Type": FORM}), method="post"),
     Case("json", "an optional body may be left out", {"requestBody": {"content": {JSON: {"schema": THING}}}}, {}, Sent(body=b"", headers={"Content-Type": None}), method="post"),
@@ -264,6 +276,8 @@ FORMS = [
     body("multipart", "file beside fields", (PNG, b'name="title"\r\n\r\nDot\r\n'), {"f": FILE, "title": "Dot"}, MULTI),
     body("multipart", "several files under one name", (b'name="f"; filename="a"', b'name="f"; filename="b"'), {"f": [{**FILE, "filename": "a"}, {**FILE, "filename": "b"}]}, MULTI),
     body("multipart", "object as a JSON part", (b'name="o"\r\nContent-Type: application/json\r\n\r\n{"a":1}\r\n',), {"o": {"a": 1}}, MULTI),
+    body("multipart", "array not exploded by encoding", (b'name="a"\r\n\r\nx,y\r\n',), {"a": ["x", "y"]}, MULTI, None, encoding={"a": F}),
+    body("multipart", "object as deep object by encoding", (b'name="o[a b]"\r\n\r\n1&2\r\n',), {"o": {"a b": "1&2"}}, MULTI, None, encoding={"o": DEEP}),
     body("multipart", "content type by encoding", (b"Content-Type: image/webp\r\n",), {"f": {"@bytes": "AAAA", "filename": "x"}}, MULTI, None, encoding={"f": {"contentType": "image/webp"}}),
     body("multipart", "text for a binary field becomes a file", (b'name="f"; filename="f"\r\n',), {"f": "hello"}, MULTI, {"type": "object", "properties": {"f": {**STR, "format": "binary"}}}),
     body("multipart", "a file that is the whole body", (b'name="file"; filename="dot.png"', PNG), FILE, MULTI, {**STR, "format": "binary"}),
@@ -338,6 +352,10 @@ SWAGGERS = [
     swagger("array as ssv", [old("query", "t", "array", collectionFormat="ssv", **TAGS)], {"query": {"t": ["a", "b"]}}, Sent(query="t=a%20b")),
     swagger("array as tsv", [old("query", "t", "array", collectionFormat="tsv", **TAGS)], {"query": {"t": ["a", "b"]}}, Sent(query="t=a%09b")),
     swagger("array as pipes", [old("query", "t", "array", collectionFormat="pipes", **TAGS)], {"query": {"t": ["a", "b"]}}, Sent(query="t=a%7Cb")),
+    Case("swagger 2.0", "array in the path as pipes", {"parameters": [old("path", "t", "array", required=True, collectionFormat="pipes", **TAGS)]},
+         {"path": {"t": ["a", "b"]}}, Sent(path="/base/things/a%7Cb"), path="/things/{t}", version="2.0"),
+    swagger("array in a header as ssv", [old("header", "X-T", "array", collectionFormat="ssv", **TAGS)], {"header": {"X-T": ["a", "b"]}}, Sent(headers={"X-T": "a b"})),
+    swagger("array in a multipart form as csv", [old("formData", "t", "array", **TAGS)], {"body": {"t": ["a", "b"]}}, Sent(contains=(b'name="t"\r\n\r\na,b\r\n',)), "post", consumes=[MULTI]),
     swagger("body", [{"name": "thing", "in": "body", "schema": {"type": "object"}}], {"body": {"a": 1}}, Sent(body=b'{"a":1}', headers={"Content-Type": JSON}), "post"),
     swagger("form fields", [old("formData", "a"), old("formData", "b", "integer")], {"body": {"a": "x", "b": 2}}, Sent(body=b"a=x&b=2", headers={"Content-Type": FORM}), "post", consumes=[FORM]),
     swagger("file in a form", [old("formData", "f", "file")], {"body": {"f": FILE}}, Sent(contains=(b'filename="dot.png"', PNG)), "post", consumes=[MULTI]),

@@ -9,7 +9,7 @@ from paths import operation_of
 
 from restgpt.specs import Operation
 from restgpt.tools.http.next_link import next_link
-from restgpt.tools.http.pagination import follow_pages, is_unfollowed, merge_pages, next_request
+from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request, unfollowed
 from restgpt.tools.request.build import build_request
 from restgpt.tools.response.reply import Reply
 
@@ -214,18 +214,28 @@ def test_a_cursor_that_is_a_date_leads_on_if_the_first_request_had_none() -> Non
 
 
 @pytest.mark.parametrize(
-    ("address", "unfollowed"),
+    ("address", "why"),
     [
-        ("?account=VICTIM&page=1", True),
-        ("?limit=9&page=1", True),
-        ("?page=1", False),
-        ("", False),
-        ("/base/elsewhere?page=2", False),
+        ("?account=VICTIM&page=1", "changes other arguments"),
+        ("?limit=9&page=1", "changes other arguments"),
+        ("http://public.test/v1/things/1?page=2", "leads to another server"),
+        ("?page=1", ""),
+        ("", ""),
+        ("/base/elsewhere?page=2", ""),
+        ("http://public.test/v1/elsewhere?page=2", ""),
+        ("http://[::1?page=2", ""),
     ],
 )
-def test_a_next_address_on_the_same_path_that_is_not_followed_is_noticed(address: str, unfollowed: bool) -> None:
+def test_a_next_address_of_the_list_that_is_not_followed_is_noticed(address: str, why: str) -> None:
     given = {"path": {"id": "1"}, "query": {"page": 1}}
-    assert is_unfollowed(operation("page", "account"), given, reply({"next": address})) is unfollowed
+    found = unfollowed(operation("page", "account"), given, reply({"next": address}))
+    assert (found[: len(why)], bool(found)) == (why, bool(why))
+
+
+@pytest.mark.parametrize("address", ["/repositories/77/things?page=2", "http://public.test/x?page=2"])
+def test_a_next_address_in_a_header_that_leads_elsewhere_is_noticed(address: str) -> None:
+    answer = reply([1], link=f'<{address}>; rel="next"')
+    assert "another server or path" in unfollowed(operation("page"), {"path": {"id": "1"}}, answer)
 
 
 @pytest.mark.parametrize(
@@ -416,7 +426,8 @@ def test_following_ends_at_the_budget_an_error_or_a_circle() -> None:
 
     def send(arguments: Any) -> Reply:
         sent.append(arguments["query"]["page"])
-        return reply({"page": sent[-1], "total_pages": 99, "results": [1]}, status=500 if sent[-1] == 4 else 200)
+        page = {"page": sent[-1], "total_pages": 99, "results": [sent[-1]]}
+        return reply(page, status=500 if sent[-1] == 4 else 200)
 
     given = {"path": {"id": "1"}}
     assert len(list(follow_pages(send, found, given, first, most=3))) == 3
@@ -424,6 +435,20 @@ def test_following_ends_at_the_budget_an_error_or_a_circle() -> None:
     sent.clear()
     assert len(list(follow_pages(send, found, given, first, most=9))) == 3
     assert sent == [2, 3, 4]
+
+
+@pytest.mark.parametrize("page", [[{"id": 1}], {"results": [{"id": 1}], "facets": ["a"]}])
+def test_following_ends_where_a_server_sends_the_page_before_again(page: Any) -> None:
+    found, first = operation("page", "per_page"), reply(page)
+    given = {"path": {"id": "1"}, "query": {"per_page": 1}}
+    assert list(follow_pages(lambda _: reply(page), found, given, first)) == [first]
+
+
+def test_a_longer_list_beside_the_items_does_not_move_the_next_page() -> None:
+    facets = [{"name": str(number)} for number in range(9)]
+    assert following(operation("offset"), reply({"facets": facets, "items": [1, 2], "total": 9})) == {
+        "query": {"offset": 2}
+    }
 
 
 @pytest.mark.parametrize(
@@ -435,6 +460,13 @@ def test_following_ends_at_the_budget_an_error_or_a_circle() -> None:
         ([{"items": [1], "n": 2}, {"items": [2], "n": 2}], {"items": [1, 2], "n": 2}),
         ([{"t": {"items": [1]}}, {"t": {"items": [2]}}], {"t": {"items": [1, 2]}}),
         ([{"items": [1]}, {"error": "x"}], [{"items": [1]}, {"error": "x"}]),
+        ([{"items": [1], "facets": [7, 8]}, {"items": [2], "facets": [7, 8]}], {"items": [1, 2], "facets": [7, 8]}),
+        ([{"items": [], "tags": ["a"]}, {"items": [2], "tags": ["a"]}], {"items": [2], "tags": ["a"]}),
+        ([{"data": [1], "included": [7, 8]}, {"data": [2], "included": [9]}], {"data": [1, 2], "included": [7, 8, 9]}),
+        ([{"data": [1]}, {"data": [2], "included": [9]}], {"data": [1, 2], "included": [9]}),
+        ([{"data": [1], "more": None}, {"data": [2], "more": [3]}], {"data": [1, 2], "more": [3]}),
+        ([{"ids": [1], "by": {"1": "a"}}, {"ids": [2], "by": {"2": "b"}}], {"ids": [1, 2], "by": {"1": "a", "2": "b"}}),
+        ([{"by": {"1": "a"}}, {"by": {"2": "b"}}], [{"by": {"1": "a"}}, {"by": {"2": "b"}}]),
         (["a", "b"], ["a", "b"]),
     ],
 )
