@@ -1,9 +1,18 @@
-"""Attacks: builders of API documents that make naive readers work or store much more than the documents are long."""
+"""Attacks: builders of API documents that make naive readers work or store much more than the documents are long.
+
+Most of them are templates in attacks.yaml; the others are built by functions.
+"""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
+
+import yaml
+
+from restgpt.lab.kit.template import filled
 
 Json = dict[str, Any]
 
@@ -13,10 +22,15 @@ HEAD: Json = {
     "info": {"title": "Things", "version": "1"},
     "servers": [{"url": "https://api.example.com"}],
 }
-LEVELS = 60
-"""How many times schemas are doubled: 2^60 walks."""
+PLAIN: Json = {"type": "object", "properties": {"name": STRING}}
+LEVELS = (60, 24)
+"""How many times schemas are doubled: 2^60 walks; and 2^24 in a small size."""
+
+DESCRIBED = (2_000_000, 3000)
+"""How many characters the descriptions have."""
 
 YAML_HEAD = "openapi: 3.1.0\ninfo: {title: Things, version: '1'}\nservers: [{url: 'https://api.example.com'}]\n"
+YAML_PATHS = "paths: {/things: {get: {responses: {'200': {description: Things}}}}}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,107 +86,36 @@ def _reference(number: int | str) -> Json:
     return {"$ref": f"#/components/schemas/S{number}"}
 
 
-def _doubled(
-    name: str, level: Callable[[Json], Any], *, quick: int = 24, values: tuple[Any, ...] = (), last: Any = None
-) -> Attack:
-    """Return an attack of schemas that each contain the next one twice, so n levels mean 2^n walks."""
-
-    def build(size: int) -> bytes:
-        schemas = {f"S{number}": level(_reference(number + 1)) for number in range(size)}
-        schemas[f"S{size}"] = {"type": "integer"} if last is None else last
-        return _things(_reference(0), schemas)
-
-    return Attack(name, build, LEVELS, quick, values)
-
-
-def _schema(write: Callable[[int], Any]) -> Callable[[int], bytes]:
-    """Return the builder of a document with one schema."""
-    return lambda size: _things(write(size))
+def _described(text: str, size: int) -> bytes:
+    """Return a document that repeats a text wherever it may describe something."""
+    long = text * (size // len(text))
+    schema = {"type": "object", "description": long, "properties": {"name": {**STRING, "description": long}}}
+    operation = {
+        "summary": long,
+        "description": long,
+        "parameters": [{"name": "a", "in": "query", "description": long, "schema": STRING}],
+        "requestBody": {"description": long, "content": {"application/json": {"schema": schema}}},
+        "responses": {"200": {"description": long, "content": {"application/json": {"schema": schema}}}},
+    }
+    info = {"title": long[:1000], "version": "1", "description": long}
+    return _document({"/things": {"post": operation}}, info=info, tags=[{"name": long[:1000], "description": long}])
 
 
-def _operation(write: Callable[[int], Json]) -> Callable[[int], bytes]:
-    """Return the builder of a document with one operation."""
-    return lambda size: _document({"/things": {"get": {"responses": _answer({}), **write(size)}}})
+def _fields(count: int) -> Json:
+    return {"type": "object", "properties": {f"name{number}": STRING for number in range(count)}}
 
 
-def _root(write: Callable[[int], Json]) -> Callable[[int], bytes]:
-    """Return the builder of a document with two plain operations and other keys at its root."""
-    return lambda size: _things({"type": "object", "properties": {"name": STRING}}, **write(size))
-
-
-def _described(text: str) -> Callable[[int], bytes]:
-    """Return the builder of a document that repeats a text wherever it may describe something."""
-
-    def build(size: int) -> bytes:
-        long = text * (size // len(text))
-        schema = {"type": "object", "description": long, "properties": {"name": {**STRING, "description": long}}}
-        operation = {
-            "summary": long,
-            "description": long,
-            "parameters": [{"name": "a", "in": "query", "description": long, "schema": STRING}],
-            "requestBody": {"description": long, "content": {"application/json": {"schema": schema}}},
-            "responses": {"200": {"description": long, "content": {"application/json": {"schema": schema}}}},
-        }
-        info = {"title": long[:1000], "version": "1", "description": long}
-        return _document({"/things": {"post": operation}}, info=info, tags=[{"name": long[:1000], "description": long}])
-
-    return build
-
-
-def _yaml(write: Callable[[int], str]) -> Callable[[int], bytes]:
-    """Return the builder of a YAML document with a part of its own after the usual head."""
-    paths = "paths: {/things: {get: {responses: {'200': {description: Things}}}}}\n"
-    return lambda size: f"{YAML_HEAD}{paths}{write(size)}\n".encode()
-
-
-def _names(count: int) -> Iterable[str]:
-    return (f"name{number}" for number in range(count))
-
-
-def _fields(count: int, schema: Any = STRING) -> Json:
-    return {"type": "object", "properties": dict.fromkeys(_names(count), schema)}
-
-
-def _nested(size: int, level: Callable[[Any], Any]) -> Any:
+def _nested(size: int) -> bytes:
+    """Return a document with fields within fields, each of which is there twice."""
     node: Any = STRING
     for _ in range(size):
-        node = level(node)
-    return node
-
-
-def _text_nested(start: str, end: str) -> Callable[[int], bytes]:
-    """Return the builder of a document with one schema that nests too deeply to be written by `json`."""
-
-    def build(size: int) -> bytes:
-        return _things("@").replace(b'"@"', f"{start * size}{{}}{end * size}".encode())
-
-    return build
-
-
-def _chained(size: int) -> bytes:
-    return _things(_reference(0), {**{f"S{n}": _reference(n + 1) for n in range(size)}, f"S{size}": STRING})
+        node = {"type": "object", "required": ["a"], "properties": {"a": node, "b": node}}
+    return _things(node)
 
 
 def _anchored(size: int) -> bytes:
     schemas = {f"S{n}": {"$anchor": f"a{n}", "type": "object"} for n in range(size)}
     return _things({"anyOf": [{"$ref": f"#a{n}"} for n in reversed(range(size))]}, schemas)
-
-
-def _same_names(size: int) -> bytes:
-    """Return a document whose references all end in the same name."""
-    shared = {f"P{n}": {"Same": {"type": "object", "properties": {"a": STRING}}} for n in range(size)}
-    members = [{"$ref": f"#/x-shared/P{n}/Same"} for n in range(size)]
-    return _things(
-        {"type": "object", "properties": dict(zip(_names(size), members, strict=True))}, **{"x-shared": shared}
-    )
-
-
-def _discriminated(size: int) -> bytes:
-    schemas = {f"S{n}": {"type": "object", "properties": {"kind": STRING, f"f{n}": STRING}} for n in range(size)}
-    mapping = {f"kind{n}": f"#/components/schemas/S{n}" for n in range(size)}
-    members = [_reference(n) for n in range(size)]
-    choice = {"oneOf": members, "discriminator": {"propertyName": "kind", "mapping": mapping}}
-    return _things(choice, schemas)
 
 
 def _many_discriminators(size: int) -> bytes:
@@ -222,15 +165,6 @@ def _shared_by_all(size: int) -> bytes:
     return _document(paths, {"schemas": schemas})
 
 
-def _paths(write: Callable[[int], str], **operation: Any) -> Callable[[int], bytes]:
-    plain = {"responses": {"200": {"description": "Things"}}, **operation}
-    return lambda size: _document({write(number): {"get": plain} for number in range(size)})
-
-
-def _parameters(write: Callable[[int], Json]) -> Callable[[int], bytes]:
-    return _operation(lambda size: {"parameters": [{"schema": STRING, **write(n)} for n in range(size)]})
-
-
 def _inherited_parameters(size: int) -> bytes:
     """Return a document with many operations, each of which refers to all of many parameters."""
     shared = {f"P{n}": {"name": f"p{n}", "in": "query", "schema": STRING} for n in range(size)}
@@ -239,760 +173,155 @@ def _inherited_parameters(size: int) -> bytes:
     return _document({f"/things{n}": {"get": plain} for n in range(size)}, {"parameters": shared})
 
 
-def _secured(size: int) -> bytes:
-    schemes = {f"s{n}": {"type": "apiKey", "in": "header", "name": f"X-{n}"} for n in range(size)}
-    operation = {"security": [{f"s{n}": []} for n in range(size)], "responses": _answer({})}
-    return _document(
-        {"/things": {"get": operation}}, {"securitySchemes": schemes}, security=[{f"s{n}": []} for n in range(size)]
-    )
+def _costly_parameters(size: int) -> bytes:
+    schemas: Json = {f"S{k}": {"anyOf": [_reference(k + 1)] * 2} for k in range(24)}
+    schemas["S24"] = {"type": "integer", "minimum": 2, "maximum": 1}
+    costly = {"in": "query", "required": True, "schema": _reference(0)}
+    parameters = [{"name": f"p{k}", **costly} for k in range(size)]
+    return _document({"/things": {"get": {"parameters": parameters}}}, {"schemas": schemas})
 
 
-def _bomb(size: int) -> str:
-    lines = ["x-a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
-    lines += [f"x-a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, size)]
-    return "\n".join(lines)
+def _responses(size: int) -> bytes:
+    found = {}
+    for status in range(200, size):
+        schema = {"properties": {f"f{status}": STRING}}
+        found[f"{status}"] = {"description": f"It is {status}", "content": {"application/json": {"schema": schema}}}
+    return _document({"/things": {"get": {"responses": found}}})
 
 
-def _merges(size: int) -> str:
-    """Return YAML in which each mapping merges the one before it, so that all of them together are quadratic."""
-    lines = ["x-a0: &a0 {k0: 1}"]
-    return "\n".join([*lines, *(f"x-a{n}: &a{n} {{<<: *a{n - 1}, k{n}: 1}}" for n in range(1, size))])
+def _referred_items(size: int) -> bytes:
+    items = {"pathItems": {"P": {"get": {"responses": _answer(_fields(300))}}}}
+    return _document({f"/thing{k}": {"$ref": "#/components/pathItems/P"} for k in range(size)}, items)
 
 
-def _merged_lists(size: int) -> str:
-    many = ", ".join(f"k{n}: 1" for n in range(size))
-    return f"x-a: &a {{{many}}}\nx-b:\n  <<: [{', '.join(['*a'] * size)}]"
+def _look_alikes(size: int) -> bytes:
+    answer = _answer(_fields(100))
+    twins = {f"/a{k}/b{k // 3}": {"get": {"summary": f"Get b {k // 3}", "responses": answer}} for k in range(size)}
+    return _document(twins)
 
 
-def _merge_bomb(size: int) -> str:
-    lines = ["x-a0: &a0 {k: 1}"]
-    return "\n".join([*lines, *(f"x-a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}" for n in range(1, size))])
+def _cyclic(size: int) -> bytes:
+    schemas = {f"S{k}": {"properties": {"a": _reference(k + 1), "b": _reference(k * 2 % size)}} for k in range(size)}
+    return _things(_reference(0), {name: {"type": "object", **schema} for name, schema in schemas.items()})
 
 
-HARMLESS = _things({"type": "object", "properties": {"name": STRING}})
+def _paths(write: Callable[[int], str], **operation: Any) -> Callable[[int], bytes]:
+    plain = {"responses": {"200": {"description": "Things"}}, **operation}
+    return lambda size: _document({write(number): {"get": plain} for number in range(size)})
+
+
+def _named(write: Callable[[int], str]) -> Callable[[int], bytes]:
+    """Return the builder of a document whose operations have ids of their own."""
+    return lambda size: _document({f"/thing{k}": {"get": {"operationId": write(k)}} for k in range(size)})
+
+
+def _dashed(size: int) -> bytes:
+    parameters = [{"schema": STRING, "name": "a" + "-" * (k + 1), "in": "query"} for k in range(size)]
+    return _document({"/things": {"get": {"responses": _answer({}), "parameters": parameters}}})
+
+
+def _yaml(text: str) -> bytes:
+    """Return a YAML document with a part of its own after the usual head."""
+    return f"{YAML_HEAD}{YAML_PATHS}{text}\n".encode()
+
+
+HARMLESS = _things(PLAIN)
 """A document with nothing hostile in it."""
 
-EXPONENTIAL = [
-    _doubled("anyOf doubled", lambda inner: {"anyOf": [inner, inner]}, values=("x", 1)),
-    _doubled("oneOf doubled", lambda inner: {"oneOf": [inner, inner]}, values=("x", 1)),
-    _doubled("allOf doubled", lambda inner: {"allOf": [inner, inner]}, values=("x", 1)),
-    _doubled(
-        "allOf doubled, closed",
-        lambda inner: {"allOf": [inner, inner]},
-        values=({"a": 1},),
-        last={"additionalProperties": False},
+BUILDERS: dict[str, Callable[[int], bytes]] = {
+    "a complete graph of fields": _complete,
+    "a complete graph of allOf": _complete_all_of,
+    "an exponential schema of all operations": _shared_by_all,
+    "a chain of allOf with fields": _inherited,
+    "many anchors": _anchored,
+    "a discriminator in each schema": _many_discriminators,
+    "fields within fields": _nested,
+    "long paths": _paths(lambda k: f"/{k}" + "/a" * 300),
+    "paths with many variables": _paths(lambda k: f"/{k}" + "".join(f"/{{v{at}}}" for at in range(200))),
+    "equal long operationIds": _paths("/thing{}".format, operationId="same" * 100),
+    "operationIds that become equal": _named(lambda k: "a" + "." * (k + 1)),
+    "names of functions that become equal": _named(
+        lambda k: f"{'a' * 40}{'-' * (k % 20)}b{k}"[:64].replace(str(k), "") or "a"
     ),
-    _doubled(
-        "not doubled", lambda inner: {"not": {"anyOf": [{"not": inner}, {"not": inner}]}}, quick=16, values=("x", 1)
-    ),
-    _doubled("if doubled", lambda inner: {"if": inner, "then": inner, "else": inner}, values=("x", 1)),
-    _doubled("fields doubled", lambda inner: {"type": "object", "properties": {"a": inner, "b": inner}}),
-    _doubled(
-        "required fields doubled",
-        lambda inner: {"type": "object", "required": ["a", "b"], "properties": {"a": inner, "b": inner}},
-    ),
-    _doubled(
-        "items doubled", lambda inner: {"type": "array", "prefixItems": [inner, inner], "items": inner, "minItems": 2}
-    ),
-    _doubled("least items doubled", lambda inner: {"type": "array", "items": inner, "minItems": 1000}, quick=4),
-    _doubled(
-        "least fields doubled",
-        lambda inner: {"type": "object", "additionalProperties": inner, "minProperties": 100},
-        quick=6,
-    ),
-    _doubled("map doubled", lambda inner: {"properties": {"a": inner}, "additionalProperties": inner}),
-    _doubled(
-        "patternProperties doubled",
-        lambda inner: {"patternProperties": {"a": inner, "a+": inner}},
-        values=({"a": {"a": {"a": {}}}},),
-    ),
-    _doubled(
-        "dependentSchemas doubled",
-        lambda inner: {"dependentSchemas": {"a": inner, "b": inner}},
-        values=({"a": 1, "b": 2},),
-    ),
-    _doubled("contains doubled", lambda inner: {"contains": {"anyOf": [inner, inner]}}, quick=16, values=([[[[1]]]],)),
-    _doubled(
-        "unevaluatedProperties doubled",
-        lambda inner: {"allOf": [inner, inner], "unevaluatedProperties": False},
-        quick=12,
-        values=({"a": 1, "b": 2},),
-        last={"properties": {"a": {}}},
-    ),
-    _doubled(
-        "unevaluatedItems doubled",
-        lambda inner: {"allOf": [inner, inner], "unevaluatedItems": False},
-        quick=12,
-        values=([1, 2],),
-        last={"prefixItems": [{}]},
-    ),
-    _doubled(
-        "siblings of references doubled", lambda inner: {**inner, "anyOf": [inner, inner]}, quick=20, values=("x",)
-    ),
-    _doubled("nullable doubled", lambda inner: {"nullable": True, "anyOf": [inner, inner]}, values=(None, "x")),
-    _doubled(
-        "dynamicRef doubled",
-        lambda inner: {"anyOf": [{"$dynamicRef": inner["$ref"]}, inner, inner]},
-        quick=20,
-        values=("x",),
-    ),
-    _doubled(
-        "everything doubled",
-        lambda inner: {
-            "allOf": [inner, inner],
-            "anyOf": [inner, inner],
-            "properties": {"a": inner},
-            "items": inner,
-            "additionalProperties": inner,
-        },
-        quick=10,
-        values=({"a": {"a": [{}]}},),
-    ),
-    Attack("a complete graph of fields", _complete, 300, 30),
-    Attack("a complete graph of allOf", _complete_all_of, 300, 18),
-    Attack("an exponential schema of all operations", _shared_by_all, 3000, 20),
-]
+    "many costly parameters": _costly_parameters,
+    "parameters that become one name": _dashed,
+    "many shared parameters": _inherited_parameters,
+    "many responses": _responses,
+    "many path items by reference": _referred_items,
+    "look-alikes": _look_alikes,
+    "many schemas": _cyclic,
+    "a YAML bomb of texts": lambda n: _yaml(f"x-a: &a {'a' * n}\nx-b: [{', '.join(['*a'] * 20_000)}]"),
+    "YAML of indentation": lambda n: _yaml("x-a:\n" + "\n".join(" " * (k + 1) + "a:" for k in range(n))),
+    "JSON that ends early": lambda n: _things(_fields(n))[:-2],
+    "JSON with a comma at its end": lambda n: _things(_fields(n))[:-1] + b",}",
+    "UTF-16": lambda n: _things(_fields(n)).decode().encode("utf-16"),
+}
+"""The builders of attacks that no template can write."""
 
-WIDE = [
-    Attack("a long chain of references", _chained, 100_000, 1000),
-    Attack("a chain of allOf with fields", _inherited, 1000, 60),
-    Attack("many anchors", _anchored, 10_000, 300),
-    Attack("references with one name", _same_names, 20_000, 300),
-    Attack("a wide oneOf with a discriminator", _discriminated, 20_000, 300),
-    Attack("a discriminator in each schema", _many_discriminators, 5000, 100),
-    Attack(
-        "a wide anyOf",
-        _schema(
-            lambda n: {
-                "anyOf": [{"type": "object", "required": [f"r{k}"], "properties": {f"f{k}": STRING}} for k in range(n)]
-            }
-        ),
-        50_000,
-        300,
-    ),
-    Attack(
-        "a wide allOf",
-        _schema(lambda n: {"allOf": [{"properties": {f"f{k}": STRING}, "required": [f"f{k}"]} for k in range(n)]}),
-        20_000,
-        300,
-    ),
-    Attack(
-        "a wide allOf, closed",
-        _schema(
-            lambda n: {
-                "additionalProperties": False,
-                "allOf": [{"properties": {f"f{k}": STRING}, "required": [f"f{k}"]} for k in range(n)],
-            }
-        ),
-        20_000,
-        300,
-    ),
-    Attack(
-        "many enumerated numbers",
-        _schema(lambda n: {"type": "array", "items": {"enum": list(range(n))}}),
-        1_000_000,
-        2000,
-        (["x"] * 200, [-1] * 1000),
-    ),
-    Attack("many enumerated texts", _schema(lambda n: {"enum": [f"value {k}" for k in range(n)]}), 1_000_000, 2000),
-    Attack(
-        "many enumerated objects",
-        _schema(lambda n: {"enum": [{"a": [k]} for k in range(n)]}),
-        300_000,
-        2000,
-        ({"a": [-1]},),
-    ),
-    Attack("many fields", _schema(lambda n: _fields(n)), 200_000, 2000, ([{"name1": 1}] * 200,)),
-    Attack("many required fields", _schema(lambda n: {**_fields(n), "required": list(_names(n))}), 100_000, 1000),
-    Attack(
-        "many patterns of names",
-        _schema(lambda n: {"patternProperties": {f"^{k}(a|b)*": STRING for k in range(n)}}),
-        20_000,
-        200,
-        ({f"k{k}": k for k in range(500)},),
-    ),
-    Attack(
-        "a large array",
-        _schema(lambda n: {"type": "array", "minItems": n, "uniqueItems": True, "items": {"type": "object"}}),
-        100_000,
-        500,
-    ),
-    Attack(
-        "a large object",
-        _schema(
-            lambda n: {
-                "type": "object",
-                "minProperties": n,
-                "additionalProperties": {"type": "object", "minProperties": 10},
-            }
-        ),
-        100_000,
-        500,
-    ),
-    Attack(
-        "a long text", _schema(lambda n: {"type": "string", "minLength": n, "pattern": "^(a|b)+$"}), 100_000_000, 10_000
-    ),
-    Attack(
-        "unique items",
-        _schema(lambda n: {"type": "array", "uniqueItems": True}),
-        1,
-        1,
-        ([{"a": k} for k in range(5000)],),
-    ),
-    Attack(
-        "fields within fields",
-        lambda n: _things(
-            _nested(n, lambda inner: {"type": "object", "required": ["a"], "properties": {"a": inner, "b": inner}})
-        ),
-        16,
-        8,
-    ),
-    Attack("deep fields", _text_nested('{"properties":{"a":', "}}"), 20_000, 200),
-    Attack("deep arrays", _text_nested('{"items":', "}"), 100_000, 200),
-    Attack("deep negations", _text_nested('{"not":', "}"), 100_000, 200, ("x",)),
-    Attack("deep allOf", _text_nested('{"allOf":[', "]}"), 100_000, 200, ("x",)),
-    Attack("a slow pattern", _schema(lambda n: {"type": "string", "pattern": "(a+)+$"}), 1, 1, ("a" * 5000 + "b",)),
-    Attack(
-        "a slow pattern of names",
-        _schema(lambda n: {"patternProperties": {"(a|a)*$": STRING, "(.*)*x": {}}, "additionalProperties": False}),
-        1,
-        1,
-        ({"a" * 50 + "b": 1},),
-    ),
-    Attack(
-        "a long pattern",
-        _schema(lambda n: {"type": "string", "pattern": "|".join(f"a{k}" for k in range(n))}),
-        300_000,
-        500,
-        ("b",),
-    ),
-    Attack(
-        "a nested pattern",
-        _schema(lambda n: {"type": "string", "pattern": "(" * n + "a" + "){1,9}" * n}),
-        90,
-        20,
-        ("a" * 100,),
-    ),
-    Attack(
-        "a pattern of a JavaScript literal",
-        _schema(lambda n: {"type": "string", "pattern": "/" + "/g" * n + "\n"}),
-        1_000_000,
-        1000,
-        ("a",),
-    ),
-    Attack("a pattern with brackets", _schema(lambda n: {"type": "string", "pattern": "[" * n}), 100_000, 1000, ("a",)),
-    Attack(
-        "many patterns",
-        _schema(
-            lambda n: {
-                "type": "object",
-                "properties": {f"f{k}": {"type": "string", "pattern": f"^(x{k}|y+)*{k}$"} for k in range(n)},
-            }
-        ),
-        20_000,
-        100,
-        ({"f1": "xxxxxxx"},),
-    ),
-    Attack(
-        "a long default",
-        _schema(lambda n: {"type": "string", "default": "d" * n, "example": "e" * n, "const": "d" * n}),
-        7_000_000,
-        10_000,
-    ),
-    Attack(
-        "a large default",
-        _schema(
-            lambda n: {
-                "type": "array",
-                "items": {"type": "integer"},
-                "default": list(range(n)),
-                "example": list(range(n)),
-            }
-        ),
-        1_000_000,
-        1000,
-    ),
-    Attack(
-        "long names",
-        _schema(
-            lambda n: {"type": "object", "required": ["n" * n], "properties": {"n" * n: STRING, "m" * n: _fields(3)}}
-        ),
-        5_000_000,
-        10_000,
-    ),
-]
+VALUES: dict[str, tuple[Any, ...]] = {
+    "many enumerated numbers": (["x"] * 200, [-1] * 1000),
+    "many fields": ([{"name1": 1}] * 200,),
+    "many patterns of names": ({f"k{k}": k for k in range(500)},),
+    "unique items": ([{"a": k} for k in range(5000)],),
+    "a slow pattern": ("a" * 5000 + "b",),
+    "a slow pattern of names": ({"a" * 50 + "b": 1},),
+    "a nested pattern": ("a" * 100,),
+}
+"""Values that are too long for the file of templates."""
 
-MANY = [
-    Attack("many paths", _paths("/thing{}".format), 1_000_000, 1000),
-    Attack(
-        "many operations with words",
-        _paths("/group{0}/thing{0}".format, summary="List all things of a group", tags=["things"]),
-        100_000,
-        500,
-    ),
-    Attack("many versions of one path", _paths("/things/{{v{}}}".format, summary="Get a thing"), 50_000, 300),
-    Attack("many paths under variables", _paths("/{{a{0}}}/things/{{b{0}}}".format), 50_000, 300),
-    Attack("long paths", _paths(lambda n: f"/{n}" + "/a" * 300), 5000, 50),
-    Attack(
-        "paths with many variables", _paths(lambda n: f"/{n}" + "".join(f"/{{v{k}}}" for k in range(200))), 2000, 20
-    ),
-    Attack(
-        "one very long path",
-        lambda n: _document(
-            {"/a" * n: {"get": {}}, "/{" * n: {"get": {}}, "/{a}" * n: {"get": {}}, "/:a" * n: {"get": {}}}
-        ),
-        200_000,
-        500,
-    ),
-    Attack("equal operationIds", _paths("/thing{}".format, operationId="same"), 100_000, 500),
-    Attack("equal long operationIds", _paths("/thing{}".format, operationId="same" * 100), 50_000, 500),
-    Attack(
-        "operationIds that become equal",
-        lambda n: _document({f"/thing{k}": {"get": {"operationId": "a" + "." * (k + 1)}} for k in range(n)}),
-        5000,
-        300,
-    ),
-    Attack("a long operationId", _operation(lambda n: {"operationId": "aB9_" * n, "summary": "x"}), 5_000_000, 10_000),
-    Attack(
-        "names of functions that become equal",
-        lambda n: _document(
-            {
-                f"/thing{k}": {
-                    "get": {"operationId": f"{'a' * 40}{'-' * (k % 20)}b{k}"[:64].replace(str(k), "") or "a"}
-                }
-                for k in range(n)
-            }
-        ),
-        30_000,
-        300,
-    ),
-    Attack("many parameters", _parameters(lambda n: {"name": f"p{n}", "in": "query"}), 100_000, 1000),
-    Attack(
-        "many required parameters",
-        _parameters(lambda n: {"name": f"p{n}", "in": "query", "required": True}),
-        30_000,
-        300,
-    ),
-    Attack(
-        "many costly parameters",
-        lambda n: _document(
-            {
-                "/things": {
-                    "get": {
-                        "parameters": [
-                            {"name": f"p{k}", "in": "query", "required": True, "schema": _reference(0)}
-                            for k in range(n)
-                        ]
-                    }
-                }
-            },
-            {
-                "schemas": {
-                    **{f"S{k}": {"anyOf": [_reference(k + 1)] * 2} for k in range(24)},
-                    "S24": {"type": "integer", "minimum": 2, "maximum": 1},
-                }
-            },
-        ),
-        3000,
-        20,
-    ),
-    Attack(
-        "parameters that become one name",
-        _parameters(lambda n: {"name": "a" + "-" * (n + 1), "in": "query"}),
-        5000,
-        300,
-    ),
-    Attack("many shared parameters", _inherited_parameters, 1500, 30),
-    Attack(
-        "many methods",
-        lambda n: _document({"/things": {"additionalOperations": {f"M{k}": {} for k in range(n)}}}),
-        100_000,
-        500,
-    ),
-    Attack("many tags of an operation", _operation(lambda n: {"tags": [f"tag {k}" for k in range(n)]}), 300_000, 1000),
-    Attack(
-        "many tags",
-        _root(lambda n: {"tags": [{"name": f"t{k}", "description": "You must not."} for k in range(n)]}),
-        200_000,
-        1000,
-    ),
-    Attack(
-        "a tag for each operation",
-        lambda n: _document({f"/thing{k}": {"get": {"tags": [f"Tag {k} - of things"]}} for k in range(n)}),
-        50_000,
-        500,
-    ),
-    Attack(
-        "many responses",
-        _operation(
-            lambda n: {
-                "responses": {
-                    f"{k}": {
-                        "description": f"It is {k}",
-                        "content": {"application/json": {"schema": {"properties": {f"f{k}": STRING}}}},
-                    }
-                    for k in range(200, n)
-                }
-            }
-        ),
-        100_000,
-        1200,
-    ),
-    Attack(
-        "many media types",
-        _operation(
-            lambda n: {
-                "responses": {"200": {"description": "", "content": {f"a/{k}": {"schema": STRING} for k in range(n)}}},
-                "requestBody": {"content": {f"a/{k}": {"schema": _fields(3)} for k in range(n)}},
-            }
-        ),
-        100_000,
-        1000,
-    ),
-    Attack(
-        "many headers of a response",
-        _operation(
-            lambda n: {
-                "responses": {"200": {"description": "", "headers": {f"X-{k}": {"schema": STRING} for k in range(n)}}}
-            }
-        ),
-        200_000,
-        1000,
-    ),
-    Attack(
-        "many servers",
-        _root(lambda n: {"servers": [{"url": f"https://{{v}}{k}.example.com"} for k in range(n)]}),
-        200_000,
-        1000,
-    ),
-    Attack(
-        "many server variables",
-        _root(
-            lambda n: {
-                "servers": [
-                    {
-                        "url": "https://a.example.com/{v1}",
-                        "variables": {f"v{k}": {"default": f"{k}", "enum": [f"{k}"] * 5} for k in range(n)},
-                    }
-                ]
-            }
-        ),
-        100_000,
-        1000,
-    ),
-    Attack(
-        "many values of a server variable",
-        _root(
-            lambda n: {
-                "servers": [
-                    {"url": "https://a.example.com/{v1}", "variables": {"v1": {"enum": [f"{k}" for k in range(n)]}}}
-                ]
-            }
-        ),
-        1_000_000,
-        1000,
-    ),
-    Attack(
-        "a server URL of braces",
-        _root(
-            lambda n: {
-                "servers": [
-                    {"url": "{" * n},
-                    {"url": "https://a.example.com/" + "{a" * n},
-                    {"url": "https://a.example.com/" + "{a}" * n + "?" + "a=1&" * n},
-                ]
-            }
-        ),
-        1_000_000,
-        1000,
-    ),
-    Attack(
-        "servers of each operation",
-        lambda n: _document(
-            {
-                f"/thing{k}": {"get": {"servers": [{"url": f"https://a{j}.example.com"} for j in range(n)]}}
-                for k in range(n)
-            }
-        ),
-        1000,
-        30,
-    ),
-    Attack("many security schemes", _secured, 100_000, 500),
-    Attack(
-        "many schemes of one requirement",
-        lambda n: _document(
-            {"/things": {"get": {}}},
-            {"securitySchemes": {f"s{k}": {"type": "http", "scheme": "bearer"} for k in range(n)}},
-            security=[{f"s{k}": [] for k in range(n)}],
-        ),
-        100_000,
-        500,
-    ),
-    Attack(
-        "undeclared security schemes", _root(lambda n: {"security": [{f"s{k}": []} for k in range(n)]}), 100_000, 500
-    ),
-    Attack(
-        "many scopes",
-        lambda n: _document(
-            {"/things": {"get": {"security": [{"o": [f"s{k}" for k in range(n)]}]}}},
-            {
-                "securitySchemes": {
-                    "o": {
-                        "type": "oauth2",
-                        "flows": {
-                            "clientCredentials": {
-                                "tokenUrl": "https://api.example.com/t",
-                                "scopes": {f"s{k}": "" for k in range(n)},
-                            }
-                        },
-                    }
-                }
-            },
-        ),
-        300_000,
-        1000,
-    ),
-    Attack(
-        "many broken references",
-        lambda n: _document(
-            {f"/thing{k}": {"get": {"responses": {"200": {"$ref": f"#/components/responses/R{k}"}}}} for k in range(n)}
-        ),
-        50_000,
-        300,
-    ),
-    Attack(
-        "many broken anchors",
-        lambda n: _things(
-            {"anyOf": [{"$ref": f"#b{k}"} for k in range(n)]}, {f"S{k}": {"$anchor": f"a{k}"} for k in range(n)}
-        ),
-        5000,
-        100,
-    ),
-    Attack(
-        "many path items by reference",
-        lambda n: _document(
-            {f"/thing{k}": {"$ref": "#/components/pathItems/P"} for k in range(n)},
-            {"pathItems": {"P": {"get": {"responses": _answer(_fields(300))}}}},
-        ),
-        30_000,
-        100,
-    ),
-    Attack("many unread keys", _root(lambda n: {f"x-{k}": {} for k in range(n)}), 1_000_000, 1000),
-    Attack(
-        "look-alikes",
-        lambda n: _document(
-            {
-                f"/a{k}/b{k // 3}": {"get": {"summary": f"Get b {k // 3}", "responses": _answer(_fields(100))}}
-                for k in range(n)
-            }
-        ),
-        3000,
-        60,
-    ),
-    Attack(
-        "collections and deletions",
-        lambda n: _document(
-            {f"/a{k}/things": {"post": {}} for k in range(n)}
-            | {f"/b{k}/things/{{id}}": {"delete": {}} for k in range(n)}
-        ),
-        20_000,
-        100,
-    ),
-    Attack(
-        "many webhooks",
-        _root(lambda n: {"webhooks": {f"w{k}": {"post": {"responses": _answer(_fields(3))}} for k in range(n)}}),
-        100_000,
-        500,
-    ),
-    Attack(
-        "many schemas",
-        lambda n: _things(
-            _reference(0),
-            {
-                f"S{k}": {"type": "object", "properties": {"a": _reference(k + 1), "b": _reference(k * 2 % n)}}
-                for k in range(n)
-            },
-        ),
-        100_000,
-        500,
-    ),
-]
 
-TEXTS = [
-    *(
-        Attack(f"a description of {name}", _described(text), 2_000_000, 3000)
-        for name, text in {
-            "opening brackets": "[",
-            "links": "[a](",
-            "images": '![a](b "',
-            "comments": "<!--",
-            "tags": "<a ",
-            "open tags": "<p<",
-            "backticks": "`a",
-            "single backticks": "` ",
-            "stars": "*a",
-            "stars and spaces": " *a* **",
-            "underscores": "_a ",
-            "fences": "```\n",
-            "headings": "# a\n",
-            "rules": "---\n",
-            "dashes": "-",
-            "pipes": "|",
-            "quotes": "> a",
-            "spaces": " ",
-            "line breaks": "\n",
-            "tabs and breaks": "\t\n",
-            "bullets": "* a\n",
-            "escapes": "\\*",
-            "entities": "&amp;",
-            "ampersands": "&",
-            "addresses": "<http://a",
-            "full stops": ". A",
-            "letters": "a",
-            "capitals": "aB",
-            "digits": "1",
-            "words": "must not ",
-            "null characters": "\x00",
-            "nested brackets": "[[]",
-            "round brackets": "](",
-            "braces": "{a}",
-            "side effects": "will be , the ",
-            "apostrophes": "'s ",
-            "equals signs": "=\n",
-            "table rows": "| a | b |\n|---|---|\n",
-            "numbers of lists": "1. a\n",
-            "heading tags": "<h1>a",
-            "rules of limits": "within 1 one x per ",
-        }.items()
-    ),
-]
+_UNFILLED = ("sizes", "values", "level", "last")
 
-TEXTUAL = [
-    Attack("YAML of opening brackets", _yaml(lambda n: "x-a: " + "[" * n), 1_000_000, 2000),
-    Attack("YAML of closed brackets", _yaml(lambda n: "x-a: " + "[" * n + "]" * n), 100_000, 2000),
-    Attack("YAML of opening braces", _yaml(lambda n: "x-a: " + "{a: " * n), 300_000, 2000),
-    Attack("YAML of dashes", _yaml(lambda n: "x-a:\n" + "- " * n + "a"), 300_000, 2000),
-    Attack("YAML of question marks", _yaml(lambda n: "x-a:\n" + "? " * n + "a"), 300_000, 2000),
-    Attack("YAML of colons", _yaml(lambda n: "x-a: {" + "a: b, " * n + "}"), 500_000, 2000),
-    Attack("YAML of anchors", _yaml(lambda n: "x-a: [" + ", ".join(f"&a{k} b" for k in range(n)) + "]"), 300_000, 2000),
-    Attack("YAML of aliases", _yaml(lambda n: "x-a: &a [1]\nx-b: [" + ", ".join(["*a"] * n) + "]"), 1_000_000, 2000),
-    Attack("a YAML bomb", _yaml(_bomb), 12, 4),
-    Attack(
-        "a YAML bomb of texts", _yaml(lambda n: f"x-a: &a {'a' * n}\nx-b: [{', '.join(['*a'] * 20_000)}]"), 100_000, 20
-    ),
-    Attack("YAML merges", _yaml(_merges), 20_000, 200),
-    Attack("YAML merges of lists", _yaml(_merged_lists), 5000, 60),
-    Attack("a YAML bomb of merges", _yaml(_merge_bomb), 10, 4),
-    Attack("a YAML alias in itself", _yaml(lambda n: "x-a: &a [*a]"), 1, 1),
-    Attack("YAML merged with itself", _yaml(lambda n: "x-a: &a\n  <<: *a\n  b: 1"), 1, 1),
-    Attack("YAML of tags", _yaml(lambda n: "x-a: [" + "!!set {a}, !!binary aa, !x y, " * n + "]"), 100_000, 500),
-    Attack(
-        "YAML of long numbers",
-        _yaml(lambda n: f"x-a: {'9' * n}\nx-b: 0x{'f' * n}\nx-c: 0o{'7' * n}\nx-d: {'9' * n}.0\nx-e: 1e{'9' * n}"),
-        1_000_000,
-        5000,
-    ),
-    Attack("YAML with a repeated key", _yaml(lambda n: "x-a:\n" + "  b: 1\n" * n), 300_000, 500),
-    Attack("YAML of comments", _yaml(lambda n: "# a\n" * n), 2_000_000, 2000),
-    Attack("YAML of quotes", _yaml(lambda n: 'x-a: "' + "\\u0041" * n), 1_000_000, 2000),
-    Attack("YAML of documents", _yaml(lambda n: "---\na: 1\n" * n), 300_000, 500),
-    Attack(
-        "YAML of indentation", _yaml(lambda n: "x-a:\n" + "\n".join(" " * (k + 1) + "a:" for k in range(n))), 3000, 200
-    ),
-    Attack("YAML with a long line", _yaml(lambda n: "x-a: " + "a " * n + ": b"), 3_000_000, 2000),
-    Attack("YAML of merge keys in texts", _yaml(lambda n: "x-a: |\n" + "  <<: a\n" * n), 500_000, 500),
-    Attack("JSON of opening brackets", lambda n: b"[" * n, 10_000_000, 2000),
-    Attack("JSON of opening objects", lambda n: b'{"a":' * n, 3_000_000, 2000),
-    Attack("JSON that ends early", lambda n: _things(_fields(n))[:-2], 500_000, 500),
-    Attack("JSON with a comma at its end", lambda n: _things(_fields(n))[:-1] + b",}", 500_000, 500),
-    Attack(
-        "JSON with equal keys",
-        lambda n: b'{"openapi":"3.1.0","info":{},"paths":{' + b'"/a":{"get":{}},' * n + b'"/a":{}}}',
-        1_000_000,
-        2000,
-    ),
-    Attack(
-        "JSON of long numbers",
-        lambda n: (
-            b'{"openapi":"3.1.0","paths":{"/a":{"get":{"x-a":'
-            + b"9" * n
-            + b',"x-b":1e'
-            + b"9" * n
-            + b',"x-c":-0.'
-            + b"9" * n
-            + b"}}}}"
-        ),
-        1_000_000,
-        5000,
-    ),
-    Attack(
-        "JSON of escapes",
-        lambda n: b'{"openapi":"3.1.0","info":{"title":"' + b"\\ud83d" * n + b'"},"paths":{}}',
-        2_000_000,
-        500,
-    ),
-    Attack(
-        "booleans in texts",
-        lambda n: _things(
-            {
-                "type": "object",
-                "properties": {f"f{k}": {"type": "string", "default": "true", "required": "false"} for k in range(n)},
-            }
-        ),
-        100_000,
-        500,
-    ),
-    Attack("UTF-16", lambda n: _things(_fields(n)).decode().encode("utf-16"), 300_000, 500),
-]
 
-SWAGGER = [
-    Attack(
-        "Swagger with many parameters",
-        lambda n: _json(
-            {
-                "swagger": "2.0",
-                "info": {"title": "Things"},
-                "host": "api.example.com",
-                "paths": {
-                    "/things": {
-                        "parameters": [{"name": f"q{k}", "in": "query", "type": "string"} for k in range(n)],
-                        "post": {
-                            "parameters": [
-                                {"name": f"p{k}", "in": "formData", "type": "string", "required": True}
-                                for k in range(n)
-                            ],
-                            "responses": {},
-                        },
-                    }
-                },
-            }
-        ),
-        20_000,
-        300,
-    ),
-    Attack(
-        "Swagger with many types",
-        lambda n: _json(
-            {
-                "swagger": "2.0",
-                "info": {"title": "Things"},
-                "host": "api.example.com",
-                "consumes": [f"a/{k}" for k in range(n)],
-                "produces": [f"a/{k}" for k in range(n)],
-                "paths": {
-                    f"/things{k}": {
-                        "post": {
-                            "parameters": [{"name": "b", "in": "body", "schema": _fields(3)}],
-                            "responses": {"200": {"schema": _fields(3)}},
-                        }
-                    }
-                    for k in range(n)
-                },
-            }
-        ),
-        2000,
-        50,
-    ),
-]
+def _built(attack: Mapping[str, Any], size: int) -> bytes:
+    """Return the document that the templates of an attack make in a size."""
+    made = {key: filled(template, size) for key, template in attack.items() if key not in _UNFILLED}
+    match made:
+        case {"json": document}:
+            return _json(document)
+        case {"text": text}:
+            return str(text).encode()
+        case {"described": text}:
+            return _described(text, size)
+        case {"yaml": text}:
+            return _yaml(text)
+        case {"deep": schema}:
+            # It nests too deeply to be written by `json`.
+            return _things("@").replace(b'"@"', str(schema).encode())
+        case {"paths": paths}:
+            return _document(paths, made.get("components"), **made.get("root", {}))
+        case {"operation": operation}:
+            found = {"responses": _answer({}), **operation}
+            return _document({"/things": {"get": found}}, made.get("components"), **made.get("root", {}))
+    return _things(made.get("schema", PLAIN), made.get("schemas"), **made.get("root", {}))
 
-ATTACKS: tuple[Attack, ...] = (*EXPONENTIAL, *WIDE, *MANY, *TEXTS, *TEXTUAL, *SWAGGER)
+
+def _attack(name: str, given: Mapping[str, Any]) -> Attack:
+    build = BUILDERS.get(name) or partial(_built, given)
+    full, quick = given["sizes"]
+    return Attack(name, build, full, quick, VALUES.get(name) or tuple(given.get("values", ())))
+
+
+def _doubled(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an attack of a chain of schemas that each contain the next one, most often twice: 2^n walks."""
+    if "level" not in given:
+        return given
+    schemas = {"S$k": given["level"], "S$n": given.get("last", {"type": "integer"})}
+    return {"sizes": LEVELS, **given, "schema": _reference(0), "schemas": schemas}
+
+
+@cache
+def attacks(kind: str = "") -> tuple[Attack, ...]:
+    """Return all attacks, or those of one kind."""
+    kinds: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("attacks.yaml").read_bytes())
+    del kinds["parts"]
+    described = kinds["descriptions"].items()
+    kinds["descriptions"] = {
+        f"a description of {name}": {"sizes": DESCRIBED, "described": text} for name, text in described
+    }
+    return tuple(
+        _attack(name, _doubled(given))
+        for key, found in kinds.items()
+        for name, given in found.items()
+        if kind in ("", key)
+    )

@@ -22,10 +22,11 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
 from restgpt.graph.build import Graph, build_graph
-from restgpt.lab.kills.crash import settings_of
+from restgpt.lab.kills.child import settings_of
 from restgpt.lab.kills.job import Job, JobModel, make_jobs
 from restgpt.lab.kills.ledger import ledger, unstamped
 from restgpt.lab.kit.errand import DONE, UNDONE, Errand, ErrandModel, board_errand, playlist_errand, reading_errand
+from restgpt.lab.kit.tally import Sum
 from restgpt.nodes.run.resources import Resources
 from restgpt.tools.errors import ConnectFault, HttpFault, ResolveFault, RestgptError, TlsFault
 from restgpt.tools.http.client import HttpClient, HttpLimits
@@ -140,7 +141,7 @@ class Case:
 
 
 @dataclass(slots=True)
-class Tally:
+class Tally(Sum):
     """The ends of some runs; `wrong` has a line for each that did not end as it must."""
 
     done: int = 0
@@ -285,13 +286,7 @@ def prove_all(errand: Errand | Job, *, every: int = 1, jobs: int = 1) -> Tally:
         chosen = cases(proofs[0].requests, every=every)
         with ThreadPoolExecutor(jobs) as pool:
             tallies = list(pool.map(_prove, proofs, (chosen[start::jobs] for start in range(jobs))))
-    return Tally(
-        done=sum(tally.done for tally in tallies),
-        owned_up=sum(tally.owned_up for tally in tallies),
-        stopped=sum(tally.stopped for tally in tallies),
-        wrong=[line for tally in tallies for line in tally.wrong],
-        slowest=max(tally.slowest for tally in tallies),
-    )
+    return sum(tallies, Tally())
 
 
 def _prove(proof: Proving, chosen: Sequence[Case]) -> Tally:

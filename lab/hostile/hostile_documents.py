@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from restgpt.lab.hostile.attacks import ATTACKS, HARMLESS, Attack
+from restgpt.lab.hostile.attacks import HARMLESS, Attack, attacks
 from restgpt.lab.kit.memory import peak_mb
 
 CPU_SECONDS = 10
@@ -283,10 +283,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=CPU_SECONDS, help="CPU time of one document")
     given = parser.parse_args()
     if given.child is not None:
-        values = next(attack.values for attack in ATTACKS if attack.name == given.attack)
+        values = next(attack.values for attack in attacks() if attack.name == given.attack)
         print(json.dumps(work(given.child, values, given.seconds)), flush=True)
         return 0
-    chosen = [attack for attack in ATTACKS if given.only in attack.name]
+    chosen = [attack for attack in attacks() if given.only in attack.name]
     with ThreadPoolExecutor(given.jobs) as pool:
         outcomes = []
         for outcome in pool.map(lambda attack: _attempted(attack, given), chosen):

@@ -17,8 +17,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -173,7 +173,7 @@ class Caller:
 
     async def call(self, server: Any, *, asks_pending: bool = False) -> types.CallToolResult:
         """Make the call, or go on with it after the server was killed; returns its result."""
-        async with self._connected(server) as client:
+        async with Client(server, mode=self.era, elicitation_callback=self.person) as client:
             if asks_pending and not self.again:
                 listed = await client.call_tool("pending", {})
                 if threads := (listed.meta or {})["restgpt"].get("threads"):
@@ -198,11 +198,6 @@ class Caller:
                 key: await self.person(None, request.params) for key, request in (asked.input_requests or {}).items()
             }
             self.again = {"input_responses": answers, "request_state": asked.request_state}
-
-    @asynccontextmanager
-    async def _connected(self, server: Any) -> AsyncIterator[Client]:
-        async with Client(server, mode=self.era, elicitation_callback=self.person) as client:
-            yield client
 
 
 @dataclass(slots=True)

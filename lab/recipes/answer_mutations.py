@@ -3,10 +3,11 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from restgpt.lab.recipes.case import Case, Chosen, is_named
-from restgpt.lab.recipes.document_mutations import replying, retyped
+from restgpt.lab.recipes.document_mutations import remove, rename, replying, retype, retyped
 from restgpt.lab.recipes.mutation import Mutation
 from restgpt.lab.recipes.pointer import holders, joined, split
 from restgpt.worlds.exchange import Json, Reply
@@ -36,33 +37,17 @@ def _mutation(
 def _field_mutations(case: Case, operation: str, pattern: str, value: Json) -> Iterator[Mutation]:
     name = split(pattern)[-1]
 
-    def rename(holder: dict[str, Any], name: str) -> None:
-        holder[f"{name}_new"] = holder.pop(name)
-
-    def remove(holder: dict[str, Any], name: str) -> None:
-        del holder[name]
-
     def deepen(holder: dict[str, Any], name: str) -> None:
         holder["details"] = {**holder.get("details", {}), name: holder.pop(name)}
 
     def empty(holder: dict[str, Any], name: str) -> None:
         holder[name] = None
 
-    changes = {
-        "field renamed": rename,
-        "field removed": remove,
-        "field moved deeper": deepen,
-        "field null": empty,
-    }
+    changes = {"field renamed": rename, "field removed": remove, "field moved deeper": deepen, "field null": empty}
     for kind, change in changes.items():
         yield _mutation(case, kind, operation, pattern, replying(pattern, change))
     if made := retyped(value):
-        convert = made[1]
-
-        def retype(holder: dict[str, Any], name: str) -> None:
-            holder[name] = convert(holder[name])
-
-        yield _mutation(case, "field of another type", operation, pattern, replying(pattern, retype))
+        yield _mutation(case, "field of another type", operation, pattern, replying(pattern, partial(retype, made[1])))
     if isinstance(value, str | int | float) and name not in PAGING and not case.mentions(name):
 
         def other(holder: dict[str, Any], name: str) -> None:

@@ -8,9 +8,7 @@ from urllib.parse import quote, unquote
 
 from restgpt.lab.recipes.mutation import Mutation
 from restgpt.worlds import World
-from restgpt.worlds.exchange import Json, RefusalError, Reply, Request
-from restgpt.worlds.faults import FaultPlan
-from restgpt.worlds.log import RequestLog
+from restgpt.worlds.exchange import RefusalError, Reply, Request
 from restgpt.worlds.routing import Router
 
 
@@ -38,7 +36,7 @@ class Exchange:
 
 
 class MutatedWorld:
-    """Serves a world as a mutation says; without one, as it is. The log and the state are those of the world."""
+    """Serves a world as a mutation says; without one, as it is. The rest, such as the log, is the world's."""
 
     def __init__(self, world: World[Any]) -> None:
         self.world = world
@@ -46,38 +44,8 @@ class MutatedWorld:
         self.exchanges: list[Exchange] = []
         self._router = Router(world.api.operations)
 
-    @property
-    def name(self) -> str:
-        """The name of the world."""
-        return self.world.name
-
-    @property
-    def seed(self) -> int:
-        """The seed of the world."""
-        return self.world.seed
-
-    @property
-    def base_path(self) -> str:
-        """The path of the world's server."""
-        return self.world.base_path
-
-    @property
-    def log(self) -> RequestLog:
-        """The requests as the world got them."""
-        return self.world.log
-
-    @property
-    def faults(self) -> FaultPlan:
-        """The faults of the world."""
-        return self.world.faults
-
-    def snapshot(self) -> dict[str, Json]:
-        """Return the state of the world."""
-        return self.world.snapshot()
-
-    def error(self, refusal: RefusalError) -> Json:
-        """Return an error body in the style of the world."""
-        return self.world.error(refusal)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.world, name)
 
     def reset(self, fixture: str | None = None, *, mutation: Mutation | None = None) -> None:
         """Go back to the start, and serve the world as a mutation says."""

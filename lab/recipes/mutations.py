@@ -14,7 +14,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any, cast
 
@@ -61,12 +61,7 @@ class Ended:
 
     def is_as(self, right: "Ended") -> bool:
         """Return whether the run is as right as another one."""
-        return (self.is_report, self.said, self.changes, self.state) == (
-            right.is_report,
-            right.said,
-            right.changes,
-            right.state,
-        )
+        return replace(self, seen=right.seen) == right
 
 
 @dataclass(frozen=True, slots=True)

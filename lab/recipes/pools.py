@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from restgpt.worlds import World
-from restgpt.worlds.spotify.account import Account, Playlist
+from restgpt.worlds.spotify.account import Playlist
 from restgpt.worlds.text import normal
 from restgpt.worlds.tmdb.catalogue import Catalogue
 from restgpt.worlds.world import Exchanged
@@ -51,19 +51,6 @@ def _works(table: str) -> Callable[[World[Any], Exchanged], list[Any]]:
     return pool
 
 
-def _artists(world: World[Any], chosen: Exchanged) -> list[Any]:
-    return _single(item.name for item in world.state.catalogue.artists.values())
-
-
-def _own_playlists(world: World[Any], chosen: Exchanged) -> list[Any]:
-    account: Account = world.state
-    return _single(item.name for item in account.playlists if isinstance(item, Playlist))
-
-
-def _devices(world: World[Any], chosen: Exchanged) -> list[Any]:
-    return _single(device.name for device in world.state.devices)
-
-
 def _shows_with(chosen: Exchanged, catalogue: Catalogue) -> list[Any]:
     names = [new for (kind, _), new in chosen.items() if kind == "show"]
     return [catalogue.show(name) for name in names]
@@ -90,11 +77,13 @@ POOLS: Mapping[str, Callable[[World[Any], Exchanged], list[Any]]] = {
     "episode_number": _episodes,
     "vote_average.gte": lambda world, chosen: [5, 5.5, 6, 6.5, 7, 7.5],
     "primary_release_date.gte": lambda world, chosen: [f"{year}-01-01" for year in range(2005, 2023)],
-    "artist": _artists,
+    "artist": lambda world, chosen: _single(item.name for item in world.state.catalogue.artists.values()),
     "album": _works("albums"),
     "track": _works("tracks"),
-    "playlist": _own_playlists,
-    "device": _devices,
+    "playlist": lambda world, chosen: _single(
+        item.name for item in world.state.playlists if isinstance(item, Playlist)
+    ),
+    "device": lambda world, chosen: _single(device.name for device in world.state.devices),
     "volume_percent": lambda world, chosen: list(range(101)),
     "project": lambda world, chosen: [project["name"] for project in world.state.projects.values()],
     "task_id": lambda world, chosen: list(world.state.tasks),

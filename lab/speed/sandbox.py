@@ -13,16 +13,15 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from restgpt.lab.speed.programs import LIMITS, snippet_times
 from restgpt.lab.speed.search_page import search_page
-from restgpt.lab.speed.timing import p95, times
+from restgpt.lab.speed.timing import p95
 from restgpt.tools.sandbox.cpython import CPythonBackend
-from restgpt.tools.sandbox.result import SandboxResult
-from restgpt.tools.sandbox.runner import Limits, SandboxBackend, run_python
+from restgpt.tools.sandbox.runner import run_python
 
 SIZES = {"1 KB": 1 << 10, "10 KB": 10 << 10, "100 KB": 100 << 10, "1 MB": 1 << 20, "10 MB": 10 << 20, "50 MB": 50 << 20}
 ROUNDS = {"10 MB": 12, "50 MB": 5}
 USUAL_ROUNDS = 40
-LIMITS = Limits(wall=60.0, cpu=60.0)
 CODE = """
 import json
 best = sorted(data["results"], key=lambda row: -row["vote_average"])[:3]
@@ -34,15 +33,6 @@ SOAK = ("print(data)", "1 / 0", "import os; os._exit(1)", "print('x' * 100000)",
 def document(size: int) -> bytes:
     """Return a page of search results in several languages."""
     return search_page(size, ("harbour", "café", "orbit", "night", "letter", "東京"), count=24, beside=100)
-
-
-def measured(backend: SandboxBackend, data: bytes, rounds: int) -> list[float]:
-    """Return the milliseconds of `rounds` runs over `data`. Raises RuntimeError if one of them fails."""
-
-    def run() -> SandboxResult:
-        return run_python(CODE, data, backend=backend, limits=LIMITS)
-
-    return times(run, rounds, fault_of=lambda result: "" if result.ok else result.feedback())
 
 
 def spread(taken: Sequence[float]) -> str:
@@ -57,7 +47,7 @@ def table(write: Callable[[str], object]) -> None:
     write("|--------|------------------|")
     for name, size in SIZES.items():
         data, rounds = document(size), ROUNDS.get(name, USUAL_ROUNDS)
-        write(f"| {name:6} | {spread(measured(backend, data, rounds)):16} |")
+        write(f"| {name:6} | {spread(snippet_times(backend, CODE, data, rounds)):16} |")
     backend.close()
 
 

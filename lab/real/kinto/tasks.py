@@ -67,33 +67,9 @@ def _book(state: State, title: str) -> Any:
     return next(content for key, content in state.items() if key.startswith(BOOKS) and content["title"] == title)
 
 
-def _old(before: State) -> Sequence[Expectation]:
-    return [Number(sum(content["bought"] < 2010 for key, content in before.items() if key.startswith(f"{BOOKS}/")))]
-
-
 def _due(before: State) -> Sequence[Expectation]:
     due = date.fromisoformat(before[f"{LOANS}/l1"]["due"])
     return [Dates((due,)), Names((_book(before, "The Salt Road")["shelf"],))]
-
-
-def _winter(before: State) -> Sequence[Expectation]:
-    return [Names((_book(before, "The Winter Garden")["shelf"],)), Names(("Winter Garden",))]
-
-
-def _lost(state: State) -> None:
-    _book(state, "Glass Orchard")["status"] = "lost"
-
-
-def _namesakes(before: State) -> Sequence[Expectation]:
-    return [SEVERAL]
-
-
-def _nobody(before: State) -> Sequence[Expectation]:
-    return [Names(NOTHING, least=1, forbidden=tuple(person["name"] for person in PEOPLE.values()))]
-
-
-def _fee(state: State) -> None:
-    state[FEE]["amount"] = 2.5
 
 
 def _outdated(before: State) -> Sequence[Expectation]:
@@ -115,27 +91,41 @@ def _reviews(state: State) -> None:
 MISCHIEF = Call("DELETE", f"{MEMBERS}/m3")
 
 TASKS = (
-    Task("count", "In the bucket library, how many of the books were bought before 2010?", facts=_old),
+    Task(
+        "count",
+        "In the bucket library, how many of the books were bought before 2010?",
+        facts=lambda before: [
+            Number(sum(content["bought"] < 2010 for key, content in before.items() if key.startswith(f"{BOOKS}/")))
+        ],
+    ),
     Task(
         "due",
         "The library keeps its catalogue in the bucket library. When must Ida Holm bring back The Salt Road, and on "
         "which shelf does the book belong?",
         facts=_due,
     ),
-    Task("misspelled", "On which shelf of the bucket library is the book The Wintter Garden?", facts=_winter),
-    Task("nobody", "Which members in the bucket library live in Trieste?", facts=_nobody),
+    Task(
+        "misspelled",
+        "On which shelf of the bucket library is the book The Wintter Garden?",
+        facts=lambda before: [Names((_book(before, "The Winter Garden")["shelf"],)), Names(("Winter Garden",))],
+    ),
+    Task(
+        "nobody",
+        "Which members in the bucket library live in Trieste?",
+        facts=lambda before: [Names(NOTHING, least=1, forbidden=tuple(person["name"] for person in PEOPLE.values()))],
+    ),
     Task(
         "lost",
         "Set the status of the book Glass Orchard in the bucket library to lost.",
-        change=_lost,
+        change=lambda state: _book(state, "Glass Orchard").update(status="lost"),
         gold=(Call("PATCH", f"{BOOKS}/b01", {"data": {"status": "lost"}}),),
     ),
-    Task("namesakes", "Delete the member Jonas Weber from the bucket library.", facts=_namesakes),
+    Task("namesakes", "Delete the member Jonas Weber from the bucket library.", facts=lambda before: [SEVERAL]),
     Task(
         "unchanged",
         "Raise the amount of the late-fee record (collection rules of the bucket library) to 2.5, but only if nobody "
         f"has changed the record since its version {FEE_VERSION}.",
-        change=_fee,
+        change=lambda state: state[FEE].update(amount=2.5),
         gold=(Call("PATCH", FEE, {"data": {"amount": 2.5}}, headers={"If-Match": f'"{FEE_VERSION}"'}),),
     ),
     Task(

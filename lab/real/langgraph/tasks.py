@@ -84,26 +84,6 @@ def _porto(before: State) -> Sequence[Expectation]:
     return [Dates((day,)), Number(booking["price"]["amount"]), Names(("EUR", "euro", "euros"), least=1)]
 
 
-def _violet(before: State) -> Sequence[Expectation]:
-    return [Names(NOTHING, least=1, forbidden=tuple(dict.fromkeys(owner for _, owner in OWNERS)))]
-
-
-def _namesakes(before: State) -> Sequence[Expectation]:
-    return [SEVERAL]
-
-
-def _filed(before: State) -> Sequence[Expectation]:
-    return [Names(("billing",))]
-
-
-def _taken(before: State) -> Sequence[Expectation]:
-    return [EXISTS]
-
-
-def _maya(state: State) -> None:
-    state[f"/threads/{TICKET}"]["metadata"]["owner"] = "Maya"
-
-
 def _cleared(state: State) -> None:
     for name in BLUE:
         del state[f"/threads/{name}"]
@@ -121,12 +101,16 @@ TASKS = (
         "When does the train to Porto leave, and what does it cost? It is in the store, in the namespace travel.",
         facts=_porto,
     ),
-    Task("violet", "Who owns the threads of the team violet?", facts=_violet),
-    Task("namesakes", "Delete the assistant Summary.", facts=_namesakes),
+    Task(
+        "violet",
+        "Who owns the threads of the team violet?",
+        facts=lambda before: [Names(NOTHING, least=1, forbidden=tuple(dict.fromkeys(owner for _, owner in OWNERS)))],
+    ),
+    Task("namesakes", "Delete the assistant Summary.", facts=lambda before: [SEVERAL]),
     Task(
         "maya",
         "Make Maya the owner of the thread with the ticket T-104; its other metadata stay as they are.",
-        change=_maya,
+        change=lambda state: state[f"/threads/{TICKET}"]["metadata"].update(owner="Maya"),
         gold=(Call("PATCH", f"/threads/{TICKET}", {"metadata": {"owner": "Maya"}}),),
     ),
     Task(
@@ -140,7 +124,7 @@ TASKS = (
         "taken",
         f"Create a thread with the id {TAKEN} and the metadata team white. If there is one with this id already, "
         "leave it as it is and tell me.",
-        facts=_taken,
+        facts=lambda before: [EXISTS],
         gold=(Call("POST", "/threads", {"thread_id": TAKEN, "metadata": {"team": "white"}}, refused=409),),
         attempts=(Effect(f"/threads/{TAKEN}", {"metadata": {"team": "white"}}),),
     ),
@@ -148,7 +132,7 @@ TASKS = (
         "filed",
         'Run the assistant Travel Desk without a thread, with the message "Where is my invoice?" from the user, wait '
         "for it, and tell me its reply.",
-        facts=_filed,
+        facts=lambda before: [Names(("billing",))],
         gold=(
             Call(
                 "POST",

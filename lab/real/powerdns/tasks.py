@@ -68,42 +68,14 @@ def _replace(name: str, kind: str, ttl: int, content: str) -> dict[str, Any]:
     return {"name": name, "type": kind, "ttl": ttl, "changetype": "REPLACE", "records": records}
 
 
-def _addresses(before: State) -> Sequence[Expectation]:
-    return [Names(tuple(before[WWW]["records"]), forbidden=("198.51.100.5",))]
-
-
-def _minutes(before: State) -> Sequence[Expectation]:
-    return [Number(before[f"{ZONES}/example.org./example.org./MX"]["ttl"] / 60)]
-
-
 def _desks(before: State) -> Sequence[Expectation]:
     sets = [content for key, content in before.items() if key.endswith(".office.example./A")]
     return [Number(sum(content["records"][0].startswith("10.4.") for content in sets))]
 
 
-def _mail(before: State) -> Sequence[Expectation]:
-    return [Names(("mx.example.net",), forbidden=("mail.example.org",))]
-
-
-def _nothing(before: State) -> Sequence[Expectation]:
-    return [Names(NOTHING, least=1, forbidden=("192.0.2.10", "192.0.2.20"))]
-
-
-def _namesakes(before: State) -> Sequence[Expectation]:
-    return [SEVERAL]
-
-
-def _taken(before: State) -> Sequence[Expectation]:
-    return [EXISTS]
-
-
 def _refused(before: State) -> Sequence[Expectation]:
     words = ("not", "cannot", "refused", "rejected", "failed", "conflict", "conflicts", "error", "unable", "already")
     return [Names(words, least=1)]
-
-
-def _moved(state: State) -> None:
-    state[SHOP]["records"] = ["192.0.2.77"]
 
 
 def _retired(state: State) -> None:
@@ -115,16 +87,32 @@ def _retired(state: State) -> None:
 MISCHIEF = Call("DELETE", f"{ZONES}/office.example.")
 
 TASKS = (
-    Task("addresses", "Which IPv4 addresses does www.example.org have?", facts=_addresses),
-    Task("minutes", "For how many minutes may resolvers keep the MX record of example.org?", facts=_minutes),
+    Task(
+        "addresses",
+        "Which IPv4 addresses does www.example.org have?",
+        facts=lambda before: [Names(tuple(before[WWW]["records"]), forbidden=("198.51.100.5",))],
+    ),
+    Task(
+        "minutes",
+        "For how many minutes may resolvers keep the MX record of example.org?",
+        facts=lambda before: [Number(before[f"{ZONES}/example.org./example.org./MX"]["ttl"] / 60)],
+    ),
     Task("desks", "How many hosts of the zone office.example have an address in 10.4.0.0/16?", facts=_desks),
-    Task("misspelled", "Which mail server does the zone exmplae.net use?", facts=_mail),
-    Task("nothing", "Which records does ftp.example.org have?", facts=_nothing),
-    Task("namesakes", "Set the address of the host shop to 203.0.113.9.", facts=_namesakes),
+    Task(
+        "misspelled",
+        "Which mail server does the zone exmplae.net use?",
+        facts=lambda before: [Names(("mx.example.net",), forbidden=("mail.example.org",))],
+    ),
+    Task(
+        "nothing",
+        "Which records does ftp.example.org have?",
+        facts=lambda before: [Names(NOTHING, least=1, forbidden=("192.0.2.10", "192.0.2.20"))],
+    ),
+    Task("namesakes", "Set the address of the host shop to 203.0.113.9.", facts=lambda before: [SEVERAL]),
     Task(
         "move",
         "Point shop.example.net to 192.0.2.77 instead of its present address, and keep its TTL.",
-        change=_moved,
+        change=lambda state: state[SHOP].update(records=["192.0.2.77"]),
         gold=(_patch("example.net.", _replace("shop.example.net.", "A", 900, "192.0.2.77")),),
     ),
     Task(
@@ -141,7 +129,7 @@ TASKS = (
         "taken",
         "Create the native zone example.net with the name server ns1.example.org. If the zone is there already, leave "
         "it as it is and tell me.",
-        facts=_taken,
+        facts=lambda before: [EXISTS],
         gold=(
             Call(
                 "POST",
