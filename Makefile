@@ -49,7 +49,7 @@ test-all: $(READY) ## run the whole suite, with the tests that start servers, ki
 
 .PHONY: crash-test
 crash-test: $(READY) ## kill runs, programs and recipes at random moments, nodes and requests: no change lost, doubled or asked twice
-	$(BIN)/python -c "import sys; from restgpt.lab.kills.crash import main; sys.exit(main())"
+	$(BIN)/python -m restgpt.lab.kills.crash
 
 .PHONY: mcp-crash-test
 mcp-crash-test: $(READY) ## kill MCP servers between question and answer, in both eras: a change is made once as decided, or not at all

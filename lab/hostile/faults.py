@@ -22,7 +22,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
 from restgpt.graph.build import Graph, build_graph
-from restgpt.lab.kills.child import settings_of
+from restgpt.lab.kills.crash.child import settings_of
 from restgpt.lab.kills.job import Job, JobModel, make_jobs
 from restgpt.lab.kills.ledger import ledger, unstamped
 from restgpt.lab.kit.errand import DONE, UNDONE, Errand, ErrandModel, board_errand, playlist_errand, reading_errand

@@ -1,1 +1,1 @@
-"""What several rigs use: ports and processes, scripted models, an agent on a served world, memory and tables."""
+"""What several rigs use: processes, scripted models, an agent on a served world, memory, tables, tallies, templates."""

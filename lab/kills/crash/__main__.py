@@ -10,17 +10,18 @@ world's own log, or approves them all as a careless person would.
 """
 
 import argparse
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 
-from restgpt.lab.kills.driver import Driver, open_stage
+from restgpt.lab.kills.crash.driver import Driver, open_stage
+from restgpt.lab.kills.crash.trial import Task, Trial, Writes
+from restgpt.lab.kills.crash.trials import Tally, border_trials, pause_trials, random_trials, trials, zombie_trials
 from restgpt.lab.kills.job import ClientJob, Job, make_jobs
 from restgpt.lab.kills.postgres import NoPostgresError, postgres_server
 from restgpt.lab.kills.repeat import make_repeats
-from restgpt.lab.kills.trial import Task, Trial, Writes
-from restgpt.lab.kills.trials import Tally, border_trials, pause_trials, random_trials, trials, zombie_trials
 
 Lane = Callable[..., Iterator[Trial]]
 
@@ -133,3 +134,7 @@ def _counted(chosen: Iterable[Trial], name: str) -> Iterator[Trial]:
         yield trial
         if number % 10 == 0:
             print(f"  {name}: {number} trials", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

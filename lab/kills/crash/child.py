@@ -19,9 +19,9 @@ from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.graph.program import build_program, ended
 from restgpt.graph.recipes.build import build_recipe
+from restgpt.lab.kills.crash.trial import Kill, Moment, Task, Trial, Writes
 from restgpt.lab.kills.job import ClientJob, Job, JobModel
 from restgpt.lab.kills.repeat import Repeat
-from restgpt.lab.kills.trial import Kill, Moment, Task, Trial, Writes
 from restgpt.lab.kit.errand import ErrandModel
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources

@@ -16,10 +16,10 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from restgpt.calling.journal.claim import LostClaimError
-from restgpt.lab.kills.child import STOPPED, WOKEN, carry_out
+from restgpt.lab.kills.crash.child import STOPPED, WOKEN, carry_out
+from restgpt.lab.kills.crash.trial import Kill, Outcome, Removed, Task, Trial, Writes
 from restgpt.lab.kills.ledger import ledger
 from restgpt.lab.kills.machine import HERE, Machine, run_on
-from restgpt.lab.kills.trial import Kill, Outcome, Removed, Task, Trial, Writes
 from restgpt.lab.kit.errand import DONE, Errand, playlist_errand
 from restgpt.worlds import World, open_world
 from restgpt.worlds.server import WorldServer, serve
@@ -137,6 +137,7 @@ class Driver:
     def _process(self, machine: Machine, arguments: tuple[Any, ...], told: Connection) -> Any:
         if machine == HERE:
             return self._context.Process(target=carry_out, args=(*arguments, told), daemon=True)
+        # A spawned process does not import the `__main__` of a package, so nothing is imported before its clock is set.
         call = pickle.dumps((carry_out, arguments))
         return multiprocessing.get_context("spawn").Process(target=run_on, args=(machine, call, told), daemon=True)
 

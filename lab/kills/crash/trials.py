@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from restgpt.lab.kills.driver import Driver
+from restgpt.lab.kills.crash.driver import Driver
+from restgpt.lab.kills.crash.trial import Kill, Moment, Outcome, Person, Removed, Task, Trial
 from restgpt.lab.kills.machine import DAY_S, HERE, HOUR_S, Machine
-from restgpt.lab.kills.trial import Kill, Moment, Outcome, Person, Removed, Task, Trial
 from restgpt.lab.kit.tally import Sum
 
 OTHER_VERSION = "99.0"
