@@ -163,6 +163,7 @@ def test_a_body_given_as_text_is_checked_for_invented_ids(board: Board) -> None:
     assert board.calls() == []
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("execution", ["program", "calls"])
 @pytest.mark.parametrize("caller", [missing("the id"), call({"path": {"project_id": 9177}}), "?"])
 @pytest.mark.parametrize("program", ["print(1 / 0)", "print(find_tasks()['total'] / 0)", "print("])
