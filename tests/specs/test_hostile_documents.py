@@ -64,6 +64,13 @@ def test_a_hostile_document_stays_within_time_and_memory(attack: Attack) -> None
     assert attempt(attack, attack.full, seconds=3 * CPU_SECONDS).fault == ""
 
 
+@pytest.mark.slow
+def test_known_fields_of_a_body_are_not_compared_with_each_other() -> None:
+    # In its full size the document is too long, and is left out.
+    attack = BY_NAME["many required fields"]
+    assert attempt(attack, attack.quick).fault == ""
+
+
 @pytest.mark.parametrize("attack", attacks("exponential")[:3], ids=described)
 def test_arguments_of_a_schema_that_is_too_complex_are_sent(attack: Attack) -> None:
     operation = load_api(attack.build(60)).operation("GET /things")
