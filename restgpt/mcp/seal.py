@@ -59,7 +59,9 @@ class ExpiredSealError(SealError):
     """The text is genuine, but its time is over."""
 
     def __init__(self) -> None:
-        super().__init__("This handle has expired. Call `pending` without a handle to list what still waits.")
+        super().__init__(
+            "This handle has expired. `restgpt threads` lists what still waits for a person or can be undone."
+        )
 
 
 @dataclass(frozen=True, slots=True)

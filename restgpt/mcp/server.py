@@ -197,7 +197,7 @@ class _Handlers:
         for _ in range(MOST_ROUNDS):
             if isinstance(left, Said) or not isinstance(left.standing, Pending):
                 break
-            if not is_asked_by_form(context.session.client_capabilities):
+            if not is_asked_by_form(context.session.client_capabilities) or not self._service.offers(left.standing):
                 break
             if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
                 return self._input_required(params, principal, left.standing)

@@ -234,13 +234,21 @@ class Service:
             return Said("\n".join(["There is nothing that can be undone.", *reasons]), facts={"status": "done"})
         return Left(standing)
 
+    def offers(self, pending: Pending) -> bool:
+        """Return whether this server offers the operations that wait: another one on the database may have asked."""
+        names = (str(action["name"]) for action in pending.actions)
+        return all(self._catalogue.lookup(name) is not None for name in names)
+
     def decide(
         self, principal: str, pending: Pending, decision: Mapping[str, Any], *, once: Callable[[], bool] = lambda: True
     ) -> Said | Left:
         """Decide a question as the person at the client did; return the state of the thread after that.
 
-        `once` says, when nothing else can decide any more, whether the decision counts.
+        `once` says, when nothing else can decide any more, whether the decision counts. A change that this server does
+        not offer keeps waiting, because an approval would be lost with a call that fails.
         """
+        if not self.offers(pending):
+            return self.said(principal, Left(pending))
         return _or_error(lambda: Left(self._threads.decide(principal, pending, decision, once=once)))
 
     def standing(self, principal: str, thread: str) -> Said | Left:
@@ -280,9 +288,10 @@ class Service:
         shown = fenced("question", pending.description[:MOST_SHOWN])
         if len(pending.description) > MOST_SHOWN:
             shown = f"{shown}\n\nThis is a part; `restgpt threads {change}` shows all."
+        elsewhere = "" if self.offers(pending) else "This server does not offer its operation, so it cannot send it. "
         text = (
-            "What is shown below waits for a person, and is sent only if the person approves it; no argument of a tool "
-            f"can do that. The person decides with:\n  {commands}\n"
+            f"{elsewhere}What is shown below waits for a person, and is sent only if the person approves it; no "
+            f"argument of a tool can do that. The person decides with:\n  {commands}\n"
             f"To learn the decision and get the result, call `pending` with this handle: {handle}\n\n{shown}"
         )
         return Said(text, facts={"status": "pending", "thread": pending.thread, "handle": handle})

@@ -74,12 +74,35 @@ class Records(Protocol):
     def mark(self, begun: Begun, status: Status) -> None:
         """Note a thread with its status; its first note comes before it begins."""
 
+    def has(self, thread: str) -> bool:
+        """Return whether a thread is in the list: one that was deleted is not."""
+
 
 class UnbegunThreadError(RestgptError):
     """The thread was killed before it began, and nothing was sent."""
 
     def __init__(self) -> None:
         super().__init__("This call was interrupted before it began. Nothing was sent. Make the call again.")
+
+
+class DeletedThreadError(RestgptError):
+    """The thread was deleted, perhaps after it had sent changes."""
+
+    def __init__(self, thread: str) -> None:
+        super().__init__(
+            f"The thread {thread} was deleted, and with it what was known of the changes that it had sent. Look at "
+            "what is there before you make the call again."
+        )
+
+
+class UnofferedUndoError(RestgptError):
+    """The changes of a thread are of an API that this server does not offer, or no longer in the same form."""
+
+    def __init__(self, thread: str, reason: str) -> None:
+        super().__init__(
+            f"This server cannot undo the thread {thread}: {reason}. Nothing was sent. A person undoes it with "
+            f"`restgpt undo {thread}`."
+        )
 
 
 class Threads:
@@ -151,13 +174,16 @@ class Threads:
         # An equal call that arrives at the same moment, on any server of the database, must find this one.
         with self._lock(f"{principal} {begun.digest}"):
             before = self._book.unfinished(principal, begun.digest)
+            if before is not None and not self._is_listed(before.thread):
+                self._book.forget(principal, before.thread)
+                before = None
             if before is not None:
                 with self._marked(principal, before) as settle:
                     return Left(settle(self._continued(before, principal)), is_joined=True)
             if "thread" in given and self._client.is_unfinished(begun.thread):
                 raise UnfinishedProgramError(begun.thread)
             self._book.keep(principal, begun)
-            with self._marked(principal, begun) as settle:
+            with self._marked(principal, begun, is_new=True) as settle:
                 return Left(settle(self._started(begun, principal)))
 
     def _thread(self, principal: str, kind: str, given: Mapping[str, Any]) -> str:
@@ -168,6 +194,9 @@ class Threads:
         found = self._book.find(principal, named)
         if found is None or found.kind != PROGRAM:
             raise UnknownThreadError(named)
+        if not self._is_listed(named):
+            # Its changes would be made again: nothing is left that tells them apart.
+            raise DeletedThreadError(named)
         return named
 
     def _started(self, begun: Begun, principal: str) -> Standing:
@@ -192,7 +221,7 @@ class Threads:
     def standing(self, principal: str, thread: str) -> Standing:
         """Return the state of a thread; one that was killed on the way is finished first.
 
-        Raises `UnbegunThreadError`, `ThreadBusyError`, and what `Client.standing` raises.
+        Raises `UnbegunThreadError`, `DeletedThreadError`, `ThreadBusyError`, and what `Client.standing` raises.
         """
         begun = self._begun(principal, thread)
         with self._marked(principal, begun) as settle:
@@ -200,7 +229,7 @@ class Threads:
                 return settle(self._standing(begun))
             except UnknownThreadError:
                 self._book.forget(principal, thread)
-                raise UnbegunThreadError from None
+                raise (UnbegunThreadError() if self._is_listed(thread) else DeletedThreadError(thread)) from None
 
     def decide(
         self, principal: str, pending: Pending, decision: Mapping[str, Any], *, once: Callable[[], bool] = lambda: True
@@ -208,7 +237,7 @@ class Threads:
         """Answer exactly this question as a person; returns the question that has replaced it, if one has.
 
         `once` is asked with the thread locked, and the decision counts only if it agrees: a thread that is busy leaves
-        the decision unused. Raises `ThreadBusyError`.
+        the decision unused. Raises `ThreadBusyError` and `DeletedThreadError`.
         """
         begun = self._begun(principal, pending.thread)
         run = self._runs.get(begun.kind)
@@ -221,12 +250,23 @@ class Threads:
                 return settle(run.decide(pending, decision, begun.given))
             except OutdatedDecisionError:
                 return settle(self._standing(begun))
+            except UnknownThreadError:
+                self._book.forget(principal, pending.thread)
+                raise DeletedThreadError(pending.thread) from None
 
     def undo(self, principal: str, thread: str) -> Standing:
-        """Reverse the changes of a thread: a person is asked about each reversing call. Raises `ThreadBusyError`."""
+        """Reverse the changes of a thread: a person is asked about each reversing call.
+
+        Raises `ThreadBusyError`, `DeletedThreadError` and `UnofferedUndoError`.
+        """
         begun = Begun(undo_thread(thread), CALL, {"undo": thread}, self._clock())
         with self._lock(thread):
-            found = self._client.undo(thread)
+            if not self._is_listed(thread):
+                raise DeletedThreadError(thread)
+            try:
+                found = self._client.undo(thread)
+            except (SpecError, UnknownOperationError) as error:
+                raise UnofferedUndoError(thread, str(error)) from None
             if isinstance(found, Pending):
                 self._book.keep(principal, begun)
         return found
@@ -269,9 +309,17 @@ class Threads:
         kind = CALL if "/" in thread else thread.partition("-")[0]
         return found or Begun(thread, kind, {}, self._clock(), is_over=True)
 
+    def _is_listed(self, thread: str) -> bool:
+        return self._records.has(thread.partition("/")[0])
+
     @contextmanager
-    def _marked(self, principal: str, begun: Begun) -> Iterator[Callable[[Standing], Standing]]:
-        """Lock a thread and note its status before and after; the block passes its state to the given function."""
+    def _marked(
+        self, principal: str, begun: Begun, *, is_new: bool = False
+    ) -> Iterator[Callable[[Standing], Standing]]:
+        """Lock a thread and note its status before and after; the block passes its state to the given function.
+
+        A thread that was deleted is not listed again.
+        """
 
         def settle(standing: Standing) -> Standing:
             self._mark(begun, status_of(standing))
@@ -286,14 +334,13 @@ class Threads:
             # Another process may have begun the thread.
             self._client.earlier.expect(begun.thread, principal)
         with self._lock(begun.thread.partition("/")[0]):
-            self._mark(begun, "running")
+            if is_new or self._is_listed(begun.thread):
+                self._mark(begun, "running")
             try:
                 yield settle
-            except CancelledRunError:
-                self._mark(begun, "stopped")
-                raise
-            except RestgptError:
-                self._mark(begun, "failed")
+            except (CancelledRunError, RestgptError) as error:
+                if self._is_listed(begun.thread):
+                    self._mark(begun, "stopped" if isinstance(error, CancelledRunError) else "failed")
                 raise
 
     def _mark(self, begun: Begun, status: Status) -> None:

@@ -1,7 +1,7 @@
 """Examples: the minimal valid arguments of an operation, built from its schemas."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from restgpt.specs.content import MediaType
 from restgpt.specs.effort import can_spend, spend, within
@@ -40,7 +40,22 @@ ATTEMPT_MOST, EXAMPLES_MOST = 10_000, 200_000
 BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 # Whether to use documented examples, and the first alternative to try: in this order until the value is valid.
 ATTEMPTS = ((True, 0), (False, 0), (False, 1), (False, 2))
-OBJECT_KEYS = frozenset({"properties", "required", "additionalProperties", "minProperties"})
+OBJECT_KEYS = frozenset(
+    {"properties", "required", "additionalProperties", "minProperties", "dependentRequired", "dependentSchemas"}
+)
+# Keywords that decide whether a value is valid, but of which the search for one makes no use, or not all.
+UNUSED_KEYS = frozenset(
+    {
+        "contains",
+        "dependentSchemas",
+        "if",
+        "not",
+        "patternProperties",
+        "propertyNames",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    }
+)
 ARRAY_KEYS = frozenset({"items", "prefixItems", "minItems"})
 NUMBER_KEYS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 
@@ -74,26 +89,44 @@ def _arguments(operation: Operation) -> dict[str, Any]:
 def example_problems(operation: Operation, arguments: dict[str, Any]) -> list[Problem]:
     """List the required parameters, and the body, whose example in `arguments` is invalid by its own schema.
 
-    Such a schema is at fault: perhaps no value is valid.
+    Such a schema is at fault, perhaps no value is valid, unless it `is_searched_in_part`.
     """
     with within(EXAMPLES_MOST, operation.document.allowance):
-        return _faults(operation, arguments)
+        return [fault.problem for fault in _faults(operation, arguments)]
 
 
-def _faults(operation: Operation, arguments: dict[str, Any]) -> list[Problem]:
+def sure_problems(operation: Operation, arguments: dict[str, Any]) -> list[Problem]:
+    """List the problems of `example_problems` whose schemas have no keyword that the search makes no use of."""
+    with within(EXAMPLES_MOST, operation.document.allowance):
+        return [fault.problem for fault in _faults(operation, arguments) if not is_searched_in_part(fault.schema)]
+
+
+def is_searched_in_part(schema: Schema) -> bool:
+    """Tell whether a valid value may have been missed, because the schema has one of `UNUSED_KEYS`."""
+    return any(isinstance(node, dict) and not UNUSED_KEYS.isdisjoint(node) for node in values_in(schema))
+
+
+class _Fault(NamedTuple):
+    problem: Problem
+    schema: Schema
+
+
+def _faults(operation: Operation, arguments: dict[str, Any]) -> list[_Fault]:
     found = []
     for parameter in operation.parameters:
         if parameter.required:
             value = arguments.get(parameter.location, {}).get(parameter.name)
-            fault = first_fault(value, operation.json_schema(parameter.schema))
+            schema = operation.json_schema(parameter.schema)
+            fault = first_fault(value, schema)
             if fault:
-                name = f"{parameter.location} {parameter.name}"
-                found.append(Problem(operation.pointer, f"no value was found that fits {name}: {fault}"))
+                message = f"no value was found that fits {parameter.location} {parameter.name}: {fault}"
+                found.append(_Fault(Problem(operation.pointer, message), schema))
     if "body" in arguments and operation.body is not None:
         schema = operation.json_schema(operation.body.preferred.schema, request=True)
         fault = first_fault(arguments["body"], schema)
         if fault:
-            found.append(Problem(f"{operation.pointer}/requestBody", f"no value was found that fits the body: {fault}"))
+            problem = Problem(f"{operation.pointer}/requestBody", f"no value was found that fits the body: {fault}")
+            found.append(_Fault(problem, schema))
     return found
 
 
@@ -219,15 +252,9 @@ class _Builder:
         raise NoExample(f"no alternative of {key} can be built")
 
     def _object(self, flat: Schema, seen: tuple[str, ...], depth: int) -> dict[str, Any]:
-        properties = flat.get("properties", {})
-        names = list(flat.get("required", ()))
-        if not names and depth == 0:
-            names = list(properties)[:1]
+        flat, names, seen = self._named(flat, seen, is_top=depth == 0)
+        properties, more = flat.get("properties", {}), flat.get("additionalProperties", {})
         least = _few(flat.get("minProperties", 0))
-        if least > len(names):
-            known = set(names)
-            names += [name for name in properties if name not in known][: least - len(names)]
-        more = flat.get("additionalProperties", {})
         built = {name: self.value(properties.get(name, more), seen, depth + 1) for name in names}
         missing = least - len(built)
         if missing > 0:
@@ -235,6 +262,34 @@ class _Builder:
             _check_weight(one, missing)
             built |= {f"key{number + 1}": one for number in range(missing)}
         return built
+
+    def _named(self, flat: Schema, seen: tuple[str, ...], *, is_top: bool) -> tuple[Schema, list[str], tuple[str, ...]]:
+        """Choose the properties of an object, with those that others of them demand, and merge their schemas."""
+        names: list[str] = []
+        while True:
+            names = list(dict.fromkeys([*names, *flat.get("required", ())]))
+            properties = flat.get("properties", {})
+            least = _few(flat.get("minProperties", 0))
+            if not names and is_top:
+                names = list(properties)[:1]
+            if least > len(names):
+                known = set(names)
+                names += [name for name in properties if name not in known][: least - len(names)]
+            demanded = flat.get("dependentRequired", {})
+            known = {*names}
+            others = [other for name in names for other in demanded.get(name, ()) if other not in known]
+            names += dict.fromkeys(others)
+            schemas = flat.get("dependentSchemas", {})
+            found = [schemas[name] for name in names if name in schemas]
+            if False in found:
+                raise NoExample("a property excludes every value")
+            if found:
+                known |= {*others}
+                rest = {name: schema for name, schema in schemas.items() if name not in known}
+                flat, seen = self._flatten({**flat, "dependentSchemas": rest, "allOf": found}, seen)
+            elif not others:
+                return flat, names, seen
+            spend(1 + len(names) // 10)
 
     def _array(self, flat: Schema, seen: tuple[str, ...], depth: int) -> list[Any]:
         first = [self.value(item, seen, depth + 1) for item in flat.get("prefixItems", ())]
@@ -268,6 +323,13 @@ def _merge(into: Schema, other: Schema) -> None:
             into[key] = {**value, **into.get(key, {})}
         elif key == "required":
             into[key] = list(dict.fromkeys([*into.get(key, ()), *value]))
+        elif key == "dependentRequired":
+            own = into.get(key, {})
+            into[key] = own | {name: list(dict.fromkeys([*own.get(name, ()), *value[name]])) for name in value}
+        elif key == "dependentSchemas":
+            own = into.get(key, {})
+            both = {name: {"allOf": [own[name], value[name]]} for name in own.keys() & value.keys()}
+            into[key] = {**own, **value, **both}
         elif key == "enum" and key in into:
             is_quick = can_spend(len(into[key]) * len(value) // 100)
             into[key] = [item for item in into[key] if item in value] or into[key] if is_quick else into[key]

@@ -270,10 +270,8 @@ class _Closure:
 
     def _convert_object(self, node: dict[str, Any], out: dict[str, Any]) -> None:
         properties = node.get("properties")
-        hidden: set[str] = set()
+        hidden = self._hidden(properties)
         if isinstance(properties, dict):
-            flag = "readOnly" if self._request else "writeOnly"
-            hidden = {name for name, item in properties.items() if self._has_flag(item, flag)}
             out["properties"] = {
                 name: self._convert(item) for name, item in properties.items() if not (self._request and name in hidden)
             }
@@ -285,6 +283,12 @@ class _Closure:
         more = node.get("additionalProperties")
         if isinstance(more, bool | dict):
             out["additionalProperties"] = self._convert(more)
+
+    def _hidden(self, properties: Any) -> set[str]:
+        """Name the properties that a request, or an answer, does not have: nothing may require them."""
+        flag = "readOnly" if self._request else "writeOnly"
+        found = properties.items() if isinstance(properties, dict) else ()
+        return {name for name, item in found if self._has_flag(item, flag)}
 
     def _has_flag(self, item: Any, flag: str) -> bool:
         if isinstance(item, dict) and isinstance(item.get("$ref"), str) and not is_true(item.get(flag)):
@@ -329,8 +333,14 @@ class _Closure:
             if isinstance(members, list) and members:
                 converted = [self._convert(member, in_place=in_place and key != "prefixItems") for member in members]
                 out["anyOf" if key == "oneOf" and "anyOf" not in node else key] = converted
-        if isinstance(node.get("dependentRequired"), dict):
-            out["dependentRequired"] = node["dependentRequired"]
+        demanded = node.get("dependentRequired")
+        if isinstance(demanded, dict):
+            hidden = self._hidden(node.get("properties"))
+            out["dependentRequired"] = {
+                name: [other for other in unique_texts(others) if other not in hidden]
+                for name, others in demanded.items()
+                if isinstance(others, list)
+            }
 
     def _convert_hints(self, node: dict[str, Any], out: dict[str, Any]) -> None:
         many = node.get("examples")

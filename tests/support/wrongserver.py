@@ -35,6 +35,11 @@ def stream(*events: bytes) -> bytes:
     return http(b"".join(b"data: " + event + b"\n\n" for event in events), "text/event-stream")
 
 
+def _delta(text: str) -> bytes:
+    choice = {"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": None}
+    return json.dumps({"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": [choice]}).encode()
+
+
 WRONG = {
     "a web page": http(PAGE, "text/html"),
     "a web page that says JSON": http(PAGE),
@@ -98,6 +103,9 @@ WRONG = {
 }
 """Answers that are no chat completion, whether the client asks for a whole reply or for a stream."""
 
+
+CUT = stream(*(_delta(text) for text in ("print('a')\n", "print('b')\n")))
+"""A stream that ends in good order, but without its last parts."""
 
 UNFIT = {
     "a list for arguments": calls([{"id": "1", "type": "function", "function": {"name": "x", "arguments": []}}]),

@@ -46,10 +46,21 @@ def call_config(callbacks: Sequence[BaseCallbackHandler] = ()) -> RunnableConfig
 
 
 def checked_message(reply: object) -> AIMessage:
-    """The reply if it is a message; raises `ModelUnavailableError` otherwise."""
+    """The reply if it is a whole message; raises `ModelUnavailableError` otherwise."""
     if not isinstance(reply, AIMessage):
         raise ModelUnavailableError(f"The model gave {type(reply).__name__} where a message was expected.")
+    if _is_cut(reply):
+        raise ModelUnavailableError(
+            "The model's server broke off its reply before the end. Go on with the thread to ask it again; if that "
+            "happens each time, check the server at OPENAI_BASE_URL, and any proxy before it."
+        )
     return reply
+
+
+def _is_cut(reply: AIMessage) -> bool:
+    """Whether a streamed reply ended without its last parts: half of a program or of an answer may look whole."""
+    found = reply.response_metadata
+    return found.get("model_provider") == "openai" and "finish_reason" not in found and reply.usage_metadata is None
 
 
 def read_text(model: Runnable[Any, Any], messages: Sequence[BaseMessage | tuple[str, str]]) -> tuple[str, ModelUsage]:

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from restgpt.specs.problem import TooComplex
 from restgpt.specs.reading.text.nesting import is_too_deep
@@ -238,6 +238,10 @@ def _problem(error: "ValidationError", pointer: str) -> ArgumentProblem:
     if keyword == "required" and isinstance(instance, Mapping):
         missing = next((name for name in _members(limit) if name not in instance and repr(name) in error.message), "")
         return ArgumentProblem(f"{place}/{pointer_part(missing)}", "is required")
+    if keyword == "dependentRequired" and (found := _dependency(error.message, limit, instance)):
+        return ArgumentProblem(f"{place}/{pointer_part(found.missing)}", f"is required beside {found.given}")
+    if keyword in ("minProperties", "maxProperties") and isinstance(instance, Mapping):
+        return ArgumentProblem(place, _count_problem(error, instance))
     if keyword == "type":
         wanted = limit if isinstance(limit, list) else [str(limit)]
         hint = ""
@@ -253,6 +257,31 @@ def _problem(error: "ValidationError", pointer: str) -> ArgumentProblem:
     if keyword in ("anyOf", "oneOf"):
         return ArgumentProblem(place, f"{_short(instance)} fits none, or several, of the alternatives")
     return ArgumentProblem(place, _cut(error.message, 200))
+
+
+def _count_problem(error: "ValidationError", instance: Mapping[str, Any]) -> str:
+    """Say how many properties there are and may be; where there are too few, with the names of others."""
+    if error.validator == "maxProperties":
+        return f"has {len(instance)} of at most {error.validator_value} properties"
+    schema = error.schema if isinstance(error.schema, Mapping) else {}
+    others = _cut(", ".join(str(name) for name in properties_of(schema, schema) if name not in instance), 120)
+    hint = f"; it can also have {others}" if others else ""
+    return f"has {len(instance)} of at least {error.validator_value} properties{hint}"
+
+
+class _Dependency(NamedTuple):
+    """A property that is missing, and the given one that demands it."""
+
+    missing: str
+    given: str
+
+
+def _dependency(message: str, demanded: Any, instance: Any) -> _Dependency | None:
+    """Find the property that a message of the validation says is missing."""
+    pairs = (
+        _Dependency(other, name) for name in demanded if name in instance for other in _members(demanded.get(name))
+    )
+    return next((pair for pair in pairs if message == f"{pair.missing!r} is a dependency of {pair.given!r}"), None)
 
 
 def _members(value: Any) -> list[str]:

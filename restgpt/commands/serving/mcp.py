@@ -178,6 +178,10 @@ class _Records:
         )
         self._threads.mark(record, status)
 
+    def has(self, thread: str) -> bool:
+        """Return whether a thread is in the list."""
+        return self._threads.find(thread) is not None
+
 
 def _serve(
     server: "Server[Any]", terminal: Terminal, settings: "Settings", *, http: bool, host: str, port: int

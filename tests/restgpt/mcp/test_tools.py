@@ -93,6 +93,62 @@ def test_a_program_corrects_only_a_thread_of_its_own_client(opened: Opener, toy:
     assert (result.is_error, changes(toy)) == (True, [])
 
 
+def test_a_thread_that_was_deleted_is_not_said_to_have_sent_nothing(opened: Opener, toy: WorldServer, cli: Cli) -> None:
+    waiting = facts_of(called(opened, "run_program", {"code": TWO}))
+    assert cli("resume", waiting["thread"], "--approve").code == 3
+    assert changes(toy) == [MADE]
+    assert cli("threads", "--delete", waiting["thread"], "--yes").code == 0
+    for tool, given in (
+        ("run_program", {"code": TWO, "thread": waiting["thread"]}),
+        ("pending", {"handle": waiting["handle"]}),
+    ):
+        told = called(opened, tool, given, Person())
+        assert (told.is_error, "Nothing was sent" in text_of(told)) == (True, False)
+        assert f"The thread {waiting['thread']} was deleted" in text_of(told)
+    assert waiting["thread"] not in cli("threads").out
+    again = called(opened, "run_program", {"code": TWO})
+    assert ("no second one was made" in text_of(again), facts_of(again)["thread"] == waiting["thread"]) == (
+        False,
+        False,
+    )
+    assert changes(toy) == [MADE]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_thread_that_is_deleted_while_its_question_is_shown_sends_nothing(
+    opened: Opener, toy: WorldServer, cli: Cli, era: str
+) -> None:
+    def delete() -> None:
+        thread = cli("threads").out.split()[0]
+        assert cli("threads", "--delete", thread, "--yes").code == 0
+
+    told = called(opened, "call_operation", MOSS, Person(before=delete), era=era)
+    assert "was deleted" in text_of(told)
+    assert (cli("threads").out.strip(), changes(toy)) == ("There are no threads.", [])
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_server_without_the_api_of_a_change_leaves_it_to_one_that_has_it(
+    opened: Opener, toy: WorldServer, home: Path, tmp_path: Path, era: str
+) -> None:
+    document = tmp_path / "other.json"
+    document.write_text(json.dumps(openapi({"/a": {"get": {"operationId": "look", "responses": {"200": {}}}}})))
+    waiting = facts_of(called(opened, "call_operation", MOSS))
+    made = facts_of(called(opened, "run_program", {"code": TWO.replace("Moss", "Oak")}, Person()))
+
+    def elsewhere(tool: str, handle: str, person: Person) -> types.CallToolResult:
+        server = open_server(Settings.from_env(), Sources((), (str(document),), toy.url), {})
+        return with_client(server, lambda client: client.call_tool(tool, {"handle": handle}), person, era)
+
+    person = Person()
+    told = elsewhere("pending", waiting["handle"], person)
+    assert (facts_of(told)["status"], person.shown) == ("pending", [])
+    assert "This server does not offer its operation" in text_of(told)
+    assert f"restgpt undo {made['thread']}" in text_of(elsewhere("undo", made["handle"], person))
+    after = called(opened, "pending", {"handle": waiting["handle"]}, person, era=era)
+    assert (facts_of(after)["status"], len(person.shown), len(changes(toy))) == ("sent", 1, 3)
+
+
 def test_a_recipe_is_a_tool_whose_inputs_are_not_the_users_words(
     opened: Opener, toy: WorldServer, recipes: RecipeBook
 ) -> None:

@@ -5,7 +5,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
-from wrongserver import UNFIT, WRONG, wrong_server
+from wrongserver import CUT, UNFIT, WRONG, wrong_server
 
 from restgpt.tools.model.completion import CompletionModel
 from restgpt.tools.model.errors import ModelError, ModelUnavailableError
@@ -53,6 +53,14 @@ def test_an_empty_or_unfit_completion_is_an_error_of_the_reply(answer: bytes, st
         chat = model(url, streaming=streaming)
         with pytest.raises(ModelError):
             ask(chat, QUESTION, Colour)
+
+
+def test_a_stream_without_its_last_parts_is_no_reply() -> None:
+    with wrong_server(CUT) as url:
+        chat = model(url, streaming=True)
+        for question in (lambda: read_text(chat, QUESTION), lambda: ask(chat, QUESTION, Colour)):
+            with pytest.raises(ModelUnavailableError, match="broke off its reply"):
+                question()
 
 
 @pytest.mark.sampled(4)

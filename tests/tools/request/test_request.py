@@ -484,3 +484,58 @@ def test_a_text_that_stands_for_a_deep_array_is_a_problem(text: str) -> None:
 def test_an_argument_of_the_deepest_nesting_is_sent(kind: type) -> None:
     value = nested(MOST_DEPTH, kind)
     assert json.loads(build_request(body({}), {"body": value}).body or b"") == value
+
+
+CARD = {"type": "object", "properties": {name: {"type": "string"} for name in ("card", "address", "zip")}}
+
+
+@pytest.mark.parametrize(
+    ("more", "problem", "example"),
+    [
+        (
+            {"dependentRequired": {"card": ["address"], "address": ["zip"]}},
+            "/address: is required beside card",
+            {"card": "string", "address": "string", "zip": "string"},
+        ),
+        (
+            {"dependentSchemas": {"card": {"required": ["address"]}}},
+            "/address: is required",
+            {"card": "string", "address": "string"},
+        ),
+        (
+            {"minProperties": 2, "dependentRequired": {"zip": ["card"]}},
+            ": has 1 of at least 2 properties; it can also have address, zip",
+            {"card": "string", "address": "string"},
+        ),
+        (
+            {"dependentSchemas": {"card": {"properties": {"zip": {"const": 7}}, "required": ["zip"]}}},
+            "/zip: is required",
+            None,
+        ),
+        (
+            {"required": ["card"], "if": {"required": ["card"]}, "then": {"required": ["zip"]}},
+            "/zip: is required",
+            None,
+        ),
+    ],
+)
+def test_a_property_that_another_one_demands_is_named(more: Any, problem: str, example: Any) -> None:
+    schema = {**CARD, **more}
+    place = {"name": "filter", "in": "query", "required": True, "style": "deepObject", "explode": True}
+    for found, start, arguments in (
+        (body(schema), "/body", {"body": {"card": "4111"}}),
+        (operation(parameters=[{**place, "schema": schema}]), "/query/filter", {"query": {"filter": {"card": "4111"}}}),
+    ):
+        with pytest.raises(ArgumentError) as caught:
+            build_request(found, arguments)
+        assert [str(item) for item in caught.value.problems] == [f"{start}{problem}"]
+        assert "at fault" not in str(caught.value)
+        shown = caught.value.example or {}
+        assert shown.get("body", shown.get("query", {}).get("filter")) == example
+
+
+def test_a_broken_list_of_demanded_properties_and_a_read_only_one_demand_nothing() -> None:
+    properties = {**CARD["properties"], "id": {"type": "string", "readOnly": True}}
+    schema = {**CARD, "properties": properties, "dependentRequired": {"card": ["id", 3], "zip": "card"}}
+    sent = build_request(body(schema), {"body": {"card": "4111", "zip": "1"}})
+    assert json.loads(sent.body or b"") == {"card": "4111", "zip": "1"}
