@@ -86,32 +86,34 @@ def _arguments(operation: Operation) -> dict[str, Any]:
     return arguments
 
 
-def example_problems(operation: Operation, arguments: dict[str, Any]) -> list[Problem]:
-    """List the required parameters, and the body, whose example in `arguments` is invalid by its own schema.
+class ExampleFault(NamedTuple):
+    """A part of a call for which no value was found that fits its schema."""
 
-    Such a schema is at fault, perhaps no value is valid, unless it `is_searched_in_part`.
-    """
-    with within(EXAMPLES_MOST, operation.document.allowance):
-        return [fault.problem for fault in _faults(operation, arguments)]
-
-
-def sure_problems(operation: Operation, arguments: dict[str, Any]) -> list[Problem]:
-    """List the problems of `example_problems` whose schemas have no keyword that the search makes no use of."""
-    with within(EXAMPLES_MOST, operation.document.allowance):
-        return [fault.problem for fault in _faults(operation, arguments) if not is_searched_in_part(fault.schema)]
-
-
-def is_searched_in_part(schema: Schema) -> bool:
-    """Tell whether a valid value may have been missed, because the schema has one of `UNUSED_KEYS`."""
-    return any(isinstance(node, dict) and not UNUSED_KEYS.isdisjoint(node) for node in values_in(schema))
-
-
-class _Fault(NamedTuple):
     problem: Problem
     schema: Schema
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether the schema is at fault: it has no keyword that the search for a value leaves out, or uses in part."""
+        nodes = (node for node in values_in(self.schema) if isinstance(node, dict))
+        return all(UNUSED_KEYS.isdisjoint(node) for node in nodes)
 
-def _faults(operation: Operation, arguments: dict[str, Any]) -> list[_Fault]:
+
+def example_problems(operation: Operation, arguments: dict[str, Any]) -> list[Problem]:
+    """List the required parameters, and the body, whose example in `arguments` is invalid by its own schema.
+
+    Perhaps no value is valid for such a schema; its `ExampleFault` tells whether that is sure.
+    """
+    return [fault.problem for fault in example_faults(operation, arguments)]
+
+
+def example_faults(operation: Operation, arguments: dict[str, Any]) -> list[ExampleFault]:
+    """List the problems of `example_problems` with their schemas."""
+    with within(EXAMPLES_MOST, operation.document.allowance):
+        return _faults(operation, arguments)
+
+
+def _faults(operation: Operation, arguments: dict[str, Any]) -> list[ExampleFault]:
     found = []
     for parameter in operation.parameters:
         if parameter.required:
@@ -120,13 +122,13 @@ def _faults(operation: Operation, arguments: dict[str, Any]) -> list[_Fault]:
             fault = first_fault(value, schema)
             if fault:
                 message = f"no value was found that fits {parameter.location} {parameter.name}: {fault}"
-                found.append(_Fault(Problem(operation.pointer, message), schema))
+                found.append(ExampleFault(Problem(operation.pointer, message), schema))
     if "body" in arguments and operation.body is not None:
         schema = operation.json_schema(operation.body.preferred.schema, request=True)
         fault = first_fault(arguments["body"], schema)
         if fault:
             problem = Problem(f"{operation.pointer}/requestBody", f"no value was found that fits the body: {fault}")
-            found.append(_Fault(problem, schema))
+            found.append(ExampleFault(problem, schema))
     return found
 
 
@@ -284,7 +286,7 @@ class _Builder:
             if False in found:
                 raise NoExample("a property excludes every value")
             if found:
-                known |= {*others}
+                known = {*names}
                 rest = {name: schema for name, schema in schemas.items() if name not in known}
                 flat, seen = self._flatten({**flat, "dependentSchemas": rest, "allOf": found}, seen)
             elif not others:

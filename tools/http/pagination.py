@@ -260,12 +260,12 @@ def _joined(values: Sequence[Any], depth: int) -> Any:
     return {name: _joined([value.get(name) for value in given], depth + 1) for name in names}
 
 
-def _lists(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], list[Any]]:
-    """The lists of a page by their paths, at most two names deep."""
+def _lists(value: Any, path: tuple[str, ...] = (), *, most: int | None = None) -> dict[tuple[str, ...], list[Any]]:
+    """The lists of a page by their paths, at most two names deep; of each object, the first `most` names count."""
     if isinstance(value, list):
         return {path: value}
-    inner = value.items() if isinstance(value, Mapping) and len(path) < 2 else ()
-    return {where: found for name, item in inner for where, found in _lists(item, (*path, name)).items()}
+    inner = islice(value.items(), most) if isinstance(value, Mapping) and len(path) < 2 else ()
+    return {where: found for name, item in inner for where, found in _lists(item, (*path, name), most=most).items()}
 
 
 def _plain(name: str) -> str:
@@ -284,18 +284,13 @@ def _holders(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
 
 def _main_list(value: Any, own: str = "") -> list[Any]:
     """The longest list, at most two names deep; one with a name for items, or the `own` name, goes before others."""
-    best: tuple[tuple[bool, bool, int, int], list[Any]] | None = None
-    queue: list[tuple[int, str, Any]] = [(0, "", value)]
-    while queue:
-        depth, name, item = queue.pop(0)
-        if isinstance(item, list):
-            has_objects = bool(item) and isinstance(item[0], Mapping)
-            rank = (_plain(name) in _ITEMS | {own}, has_objects, len(item), -depth)
-            if best is None or rank > best[0]:
-                best = (rank, item)
-        elif isinstance(item, Mapping) and depth < 2:
-            queue += [(depth + 1, str(key), inner) for key, inner in islice(item.items(), 50)]
-    return best[1] if best else []
+
+    def rank(found: tuple[tuple[str, ...], list[Any]]) -> tuple[bool, bool, int, int]:
+        path, items = found
+        has_objects = bool(items) and isinstance(items[0], Mapping)
+        return _plain(path[-1] if path else "") in _ITEMS | {own}, has_objects, len(items), -len(path)
+
+    return max(_lists(value, most=50).items(), key=rank, default=((), []))[1]
 
 
 def _at(value: Any, path: Sequence[str]) -> Any:

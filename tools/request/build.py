@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Never
 from urllib.parse import quote, unquote
 
-from restgpt.specs.docs.example import example_problems, minimal_arguments, sure_problems
+from restgpt.specs.docs.example import example_faults, minimal_arguments
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
@@ -356,11 +356,11 @@ class _Builder:
 
     def _refuse(self) -> Never:
         example = minimal_arguments(self._operation)
-        is_valid = not example_problems(self._operation, example)
-        sure = [] if is_valid else sure_problems(self._operation, example)
-        at_fault = [ArgumentProblem("", f"the document itself is at fault at {fault}") for fault in sure]
+        faults = example_faults(self._operation, example)
+        sure = (fault.problem for fault in faults if fault.is_sure)
+        at_fault = [ArgumentProblem("", f"the document itself is at fault at {problem}") for problem in sure]
         problems = list(dict.fromkeys([*self._problems, *at_fault]))
-        raise ArgumentError(problems, example if is_valid else None, operation=self._operation.name)
+        raise ArgumentError(problems, None if faults else example, operation=self._operation.name)
 
     def _path(self) -> str:
         template = self._operation.path.partition("#")[0].partition("?")[0]
