@@ -100,6 +100,7 @@ class Ready:
     """A call that may be sent now: `target` is what a person saw of it, `sends` how often it may be tried in all.
 
     `as_read` says that it may be sent because it only reads: if that is not certain any more, it is decided on again.
+    `action` is what the person saw who approved it.
     """
 
     draft: Draft
@@ -107,11 +108,14 @@ class Ready:
     sends: int = 1
     note: str = ""
     as_read: bool = False
+    action: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> CallRecord:
         """The JSON form."""
         record = self.draft.to_json()
         record["status"], record["note"] = "approved", self.note
+        if self.action:
+            record["question"] = cast(Question, dict(self.action))
         if self.sends > 1:
             record["sends"] = self.sends
         if self.target.is_known:
@@ -191,7 +195,7 @@ Decided = Ready | Ask | Done
 Call = Draft | Decided
 
 
-SENT_WITH = ("request", "endpoint", "settled", "question", "target")
+SENT_WITH = ("request", "endpoint", "settled", "question", "target", "pause")
 """What a record holds only as long as its call may still be sent."""
 
 
@@ -257,7 +261,8 @@ def read_ready(record: CallRecord, catalogue: Catalogue) -> Ready:
     """A kept call that may be sent; raises `OutdatedCallError`."""
     draft = read_draft(record, catalogue)
     sends, note = record.get("sends") or 1, record["note"]
-    return Ready(draft, _target(record), sends=sends, note=note, as_read=record["safe"])
+    action: Mapping[str, Any] = record.get("question") or {}
+    return Ready(draft, _target(record), sends=sends, note=note, as_read=record["safe"], action=action)
 
 
 def read_ask(record: CallRecord, catalogue: Catalogue) -> Ask:

@@ -101,7 +101,7 @@ def _answered(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> Decided:
         return replace(ask, note=NOT_OFFERED)
     match kind:
         case "approve":
-            return Ready(_with_flow(ask, "granted"), ask.target, sends=ask.unsure + 1)
+            return Ready(_with_flow(ask, "granted"), ask.target, sends=ask.unsure + 1, action=ask.action)
         case "reject" if ask.unsure:
             return Done(ask.draft, "failed", NOT_KNOWN)
         case "reject" if (flow := ask.action.get("flow")) and flow["is_only"]:

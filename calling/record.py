@@ -154,6 +154,7 @@ class CallRecord(TypedDict):
     from those given; `endpoint` is method and address of the operation. They are dropped when the call is over.
     `unsure` counts how often a change was about to be sent without its outcome being known, `sends` how often it may
     be, which is once unless a person allowed more. `flow` is set if another API had answered in the thread before.
+    `pause` is the id of the pause in which a person approved it; `recalled` says that the approval is decided again.
     """
 
     id: str
@@ -178,3 +179,5 @@ class CallRecord(TypedDict):
     sends: NotRequired[int]
     api: NotRequired[ApiRecord]
     flow: NotRequired[FlowRecord]
+    pause: NotRequired[str]
+    recalled: NotRequired[bool]

@@ -10,6 +10,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
 from restgpt.graph.node import node_of
+from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import (
     after_approval,
     after_caller,
@@ -100,7 +101,7 @@ def build_graph(
         {"calls": "approval", "next call, repair or program": "caller", "result": "planner", "answer": END},
     )
     run_in_threads(builder, concurrency)
-    graph = DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name=name))
+    graph = DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name=name), reopen=reopened)
     return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
 
 

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from restgpt.calling.call import Draft
 from restgpt.graph.build import approval_node, sender_node
 from restgpt.graph.channels import Aggregate, Checked, FormatChannel
+from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import after_sender
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
@@ -97,7 +98,7 @@ def build_calls(
     builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": END})
     run_in_threads(builder)
     compiled = builder.compile(checkpointer=checkpointer, store=store, name="Calls")
-    return DurableGraph.of(compiled, traced_as="workflow")
+    return DurableGraph.of(compiled, traced_as="workflow", reopen=reopened)
 
 
 @on_loop

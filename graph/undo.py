@@ -17,6 +17,7 @@ from restgpt.graph.build import approval_node, sender_node
 from restgpt.graph.calls import CallsState, after_decisions, calls_input
 from restgpt.graph.channels import Checked, merge_messages
 from restgpt.graph.node import node_of
+from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import after_sender
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
@@ -89,7 +90,7 @@ def build_undo(resources: Resources | None = None, *, checkpointer: Any = None, 
     builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": "settle"})
     builder.add_edge("settle", END)
     run_in_threads(builder)
-    return DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name="Undo"))
+    return DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name="Undo"), reopen=reopened)
 
 
 @on_loop

@@ -7,16 +7,19 @@ question is in the state before the interrupt, so the answer applies to that que
 since.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NotRequired
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
-from langgraph.types import interrupt
+from langgraph.types import Interrupt, interrupt
 from typing_extensions import TypedDict
 
 from restgpt.calling.call import (
     Ask,
+    Decided,
+    Done,
     Draft,
     OutdatedCallError,
     failed,
@@ -25,7 +28,7 @@ from restgpt.calling.call import (
     read_ready,
     seems_to_read,
 )
-from restgpt.calling.decision import decide, needs_person
+from restgpt.calling.decision import NOT_KNOWN, decide, needs_person
 from restgpt.calling.origin.flow import api_record
 from restgpt.calling.question import answered, decided_on, present
 from restgpt.calling.session import Session
@@ -59,7 +62,7 @@ def make_approval(resources: Resources) -> Callable[..., dict[str, Any]]:
         asked = [request for request in state["requests"] if request["status"] == "asked"]
         waiting = [request for request in state["requests"] if request["status"] in ("approved", "planned")]
         if asked:
-            decided = _decided_by_person(run.session, asked, waiting, state.get("program"))
+            decided = _decided_by_person(run.session, asked, waiting, state.get("program"), _pause(config))
         else:
             decided = _decided_by_rules(run.session, [item for item in waiting if item["status"] == "planned"])
         return {"requests": decided, "usage": run.usage()}
@@ -105,14 +108,20 @@ def _decided(session: Session, request: Request, draft: Draft) -> Request:
     return advanced(request, present(session, decided).to_json())
 
 
+def _pause(config: RunnableConfig) -> str:
+    """Return the id of the pause that `interrupt` makes in this node."""
+    return Interrupt.from_ns(None, ns=str(config.get("configurable", {}).get("checkpoint_ns", ""))).id
+
+
 def _decided_by_person(
-    session: Session, asked: Sequence[Request], waiting: Sequence[Request], program: Program | None
+    session: Session, asked: Sequence[Request], waiting: Sequence[Request], program: Program | None, pause: str
 ) -> list[Request]:
     """Interrupt until a person has decided on each call; then decide again on the calls that waited behind them."""
     readable, outdated = [], []
     for request in asked:
         try:
-            readable.append((request, present(session, read_ask(request, session.catalogue))))
+            ask = read_ask(request, session.catalogue)
+            readable.append((request, present(session, replace(ask, note="") if request.get("recalled") else ask)))
         except OutdatedCallError as error:
             outdated.append(advanced(request, failed(request, str(error))))
     answers: list[dict[str, Any]] = []
@@ -121,14 +130,27 @@ def _decided_by_person(
             **_payload([ask for _, ask in readable]),
             **_stopped(session, program, [request for request, _ in readable]),
         }
-        answers = _decisions(interrupt(payload), len(readable))
+        answers = decisions_of(interrupt(payload), len(readable))
     decided = [
-        advanced(request, answered(session, ask, answer).to_json())
+        advanced(request, _after_answer(session, request, ask, answer).to_json())
         for (request, ask), answer in zip(readable, answers, strict=True)
     ]
     for request in decided:
+        if request["status"] == "approved":
+            request["pause"] = pause
+    for request in decided:
         session.rules = session.rules.after(request)
     return [*outdated, *decided, *_still_ready(session, waiting, [*outdated, *decided])]
+
+
+def _after_answer(session: Session, request: Request, ask: Ask, answer: Mapping[str, Any]) -> Decided:
+    """Decide a call by a person's answer. What a sender has begun by now cannot be recalled, only not repeated."""
+    known = session.journal.look_up(request["id"], request["fingerprint"]).known if request.get("recalled") else "new"
+    if known == "new":
+        return answered(session, ask, answer)
+    if known == "unknown" and answer.get("type") == "reject":
+        return Done(ask.draft, "failed", NOT_KNOWN)
+    return read_ready(request, session.catalogue)
 
 
 def _still_ready(session: Session, waiting: Sequence[Request], before: Sequence[Request]) -> list[Request]:
@@ -178,7 +200,7 @@ def _stopped(session: Session, program: Program | None, requests: Sequence[Reque
     return {"program": {"code": session.redacted(program["code"]), "calls": calls}}
 
 
-def _decisions(answer: Any, wanted: int) -> list[dict[str, Any]]:
+def decisions_of(answer: Any, wanted: int) -> list[dict[str, Any]]:
     """Read the decisions from a resume value; an invalid value becomes empty decisions, and the node asks again.
 
     Valid are the middleware's `{"decisions": […]}`, one decision for all calls, and the strings approve and reject.

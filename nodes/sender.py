@@ -14,6 +14,15 @@ from restgpt.calling.session import Session
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.records import RecipeRun, Request, advanced
+from restgpt.tools.errors import HttpFault, StoppingError
+from restgpt.tools.exits import note_sent
+from restgpt.tools.quotation import named
+
+UNUSED = (
+    "{operation} was not sent, and its approval stands recorded: resuming the thread sends it, a rejection takes the "
+    "approval back."
+)
+"""What an error says of the request that it kept from being sent."""
 
 BEFORE_FAILED = "Not sent, because the change before it did not succeed."
 
@@ -63,5 +72,10 @@ def _sent(session: Session, request: Request, touched: set[str]) -> Request:
         ready = read_ready(request, session.catalogue)
     except OutdatedCallError as error:
         return advanced(request, failed(request, str(error)))
-    done = carry_out(session, ready, touched=touched)
+    try:
+        done = carry_out(session, ready, touched=touched)
+    except (HttpFault, StoppingError) as error:
+        if request.get("pause") and not getattr(error, "outcome_unknown", False):
+            note_sent(error, UNUSED.format(operation=named(request["operation"])))
+        raise
     return advanced(request, present(session, done).to_json())

@@ -24,6 +24,7 @@ from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.persistence import open_persistence, thread_config
 from restgpt.graph.program import ProgramInput, build_program, ended, ended_in
+from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.host.operations import description
 from restgpt.nodes.dialogue.conversation import (
     answered,
@@ -59,16 +60,6 @@ class UnknownThreadError(RestgptError):
 
     def __init__(self, thread: str) -> None:
         super().__init__(f"There is no thread {thread}.")
-
-
-class OutdatedDecisionError(RestgptError):
-    """The question is no longer open: it was answered already, or another question has replaced it."""
-
-    def __init__(self, thread: str) -> None:
-        super().__init__(
-            f"This question of thread {thread} is no longer open: it was answered already, or another one has replaced "
-            "it. Get the state of the thread with `standing`, and decide on that. This decision sent nothing."
-        )
 
 
 class Client:
@@ -325,6 +316,14 @@ class Client:
         graph.invoke(answer, thread_config(pending.thread), context=self._context(pending.thread))
         return self._noted(self._outcome(pending.thread))
 
+    def question(self, thread: str) -> Pending | None:
+        """Return the question of a thread that `decide` answers, without going on with the thread; None without one.
+
+        It is the open one, or the one whose approval was not used: its request did not go out, and can be taken back.
+        Raises `UnknownThreadError`.
+        """
+        return next(iter(Pending.all_of(self._snapshot(thread), thread=thread)), None)
+
     def standing(self, thread: str) -> Any:
         """Return the state of a thread: `Pending`, `Called`, `Ran` for a program, or `Undone` for an undo.
 
@@ -412,8 +411,8 @@ def begun_state(graph: Any, thread: str) -> StateSnapshot:
 
 
 def check_open(snapshot: StateSnapshot, asked: Collection[str], thread: str) -> None:
-    """Raise `OutdatedDecisionError` unless the questions of these ids are open."""
-    if not asked or not {pause.id for pause in snapshot.interrupts}.issuperset(asked):
+    """Raise `OutdatedDecisionError` unless the questions of these ids are open, or their approvals not used yet."""
+    if not asked or not {pause.id for pause in Pending.all_of(snapshot)}.issuperset(asked):
         raise OutdatedDecisionError(thread)
 
 

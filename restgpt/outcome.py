@@ -33,6 +33,31 @@ class Pending:
         return cls(interrupt.id, tuple(value.get("action_requests", ())), allowed, value.get("program"), thread)
 
     @classmethod
+    def all_of(cls, snapshot: Any, *, thread: str = "") -> list["Pending"]:
+        """Return the questions of a thread that an answer can decide, from its newest state.
+
+        These are the open ones; without any, those whose approval can be taken back, since the request did not go out.
+        """
+        from restgpt.graph.resumption import pause_of, unused_approvals
+
+        unused: dict[str, list[Any]] = {}
+        for request in unused_approvals(snapshot):
+            unused.setdefault(pause_of(request), []).append(request)
+        return [
+            *(cls.of(interrupt, thread=thread) for interrupt in snapshot.interrupts),
+            *(cls._unused(pause, requests, thread) for pause, requests in unused.items()),
+        ]
+
+    @classmethod
+    def _unused(cls, pause: str, requests: Sequence[Any], thread: str) -> "Pending":
+        actions = [
+            request.get("question") or {"name": request["operation"], "args": request["arguments"], "description": ""}
+            for request in requests
+        ]
+        kinds = ["approve", "edit", "reject", "respond"]
+        return cls(pause, tuple(actions), {action["name"]: kinds for action in actions}, thread=thread)
+
+    @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Pending":
         """Read what `to_json` wrote."""
         program, thread = value.get("program"), value.get("thread", "")

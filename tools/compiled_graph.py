@@ -1,6 +1,6 @@
 """Our compiled graphs: a run of each is one trace, and one with a checkpointer is kept durably as well."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, closing
 from typing import Any, NamedTuple, Self
 from uuid import uuid4
@@ -10,7 +10,7 @@ from langchain_core.runnables.config import ensure_config
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Durability
+from langgraph.types import Command, Durability, StateSnapshot
 
 from restgpt.tools.checkpoint_id import continue_after
 from restgpt.tools.tracing.run_span import Kind, run_span
@@ -81,6 +81,14 @@ class _Outside(NamedTuple):
     place: RunnableConfig
 
 
+class Reopened(NamedTuple):
+    """A question that is opened again: the update of the state, the node that it counts for, and the answer."""
+
+    update: dict[str, Any]
+    node: str
+    answer: "Command[Any]"
+
+
 class DurableGraph(TracedGraph):
     """A compiled graph with a checkpointer of any kind; without one it runs as usual.
 
@@ -88,7 +96,15 @@ class DurableGraph(TracedGraph):
     default keeps a checkpoint while the next node runs already, and makes its id from the clock of the machine: a run
     that is killed in between would draft a call again that it has sent, and a machine whose clock is behind would write
     checkpoints that count as old. Servers such as aegra pass no other durability, and checkpointers of their own.
+
+    `reopen` looks at the state and the answer with which a run is resumed, and may open a question for the answer.
     """
+
+    def __init__(
+        self, *, reopen: Callable[[StateSnapshot, Any], Reopened | None] | None = None, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self.reopen = reopen
 
     def stream(
         self, input: Any, config: Any = None, *, durability: Durability | None = None, **options: Any
@@ -96,6 +112,9 @@ class DurableGraph(TracedGraph):
         """Run the graph as `CompiledStateGraph.stream` does."""
         if outside := self._outside(config):
             _continue(outside.saver.get_tuple(outside.place))
+        if self._is_answered(input) and (found := self._reopened(self.get_state(config), input)):
+            saved = self.update_state(config, found.update, as_node=found.node)
+            input, config = found.answer, _at(saved, config)
         yield from super().stream(input, config, durability=self._durability(durability, config), **options)
 
     async def astream(
@@ -104,10 +123,20 @@ class DurableGraph(TracedGraph):
         """Run the graph as `CompiledStateGraph.astream` does."""
         if outside := self._outside(config):
             _continue(await outside.saver.aget_tuple(outside.place))
+        if self._is_answered(input) and (found := self._reopened(await self.aget_state(config), input)):
+            saved = await self.aupdate_state(config, found.update, as_node=found.node)
+            input, config = found.answer, _at(saved, config)
         parts: Any = super().astream(input, config, durability=self._durability(durability, config), **options)
         async with aclosing(parts) as opened:
             async for part in opened:
                 yield part
+
+    def _is_answered(self, given: Any) -> bool:
+        is_kept = isinstance(self.checkpointer, BaseCheckpointSaver)
+        return self.reopen is not None and is_kept and isinstance(given, Command) and given.resume is not None
+
+    def _reopened(self, snapshot: StateSnapshot, given: "Command[Any]") -> Reopened | None:
+        return self.reopen(snapshot, given.resume) if self.reopen else None
 
     def _outside(self, config: Mapping[str, Any] | None) -> "_Outside | None":
         """Return the thread if others may have written it; in this process's memory, it has only ids of its own."""
@@ -122,6 +151,14 @@ class DurableGraph(TracedGraph):
         is_kept = isinstance(self.checkpointer, BaseCheckpointSaver)
         inherits = "__pregel_durability" in ((config or {}).get("configurable") or {})
         return "sync" if given is None and is_kept and not inherits else given
+
+
+def _at(saved: RunnableConfig, config: Any) -> Any:
+    """Return the config of a run that begins at a saved checkpoint; the newest one needs no name."""
+    configured = config["configurable"]
+    if "checkpoint_id" not in configured:
+        return config
+    return {**config, "configurable": {**configured, "checkpoint_id": saved["configurable"]["checkpoint_id"]}}
 
 
 def _continue(newest: CheckpointTuple | None) -> None:

@@ -15,6 +15,7 @@ from restgpt.bench.methods.reflexion import make_judge
 from restgpt.bench.methods.tools import make_tools
 from restgpt.graph.build import Graph, add_executor, add_sending, build_graph, make_resources, recursion_limit
 from restgpt.graph.node import node_of
+from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import after_caller, after_parser
 from restgpt.graph.state import InputState, OutputState, State
 from restgpt.nodes.intake import intake
@@ -57,7 +58,7 @@ def build_method(
     builder.add_edge(START, "intake")
     wire(builder, resources)
     run_in_threads(builder, concurrency)
-    graph = DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name=method))
+    graph = DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name=method), reopen=reopened)
     return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
 
 

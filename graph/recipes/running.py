@@ -21,6 +21,7 @@ from langgraph.store.base import BaseStore
 
 from restgpt.graph.build import add_sending, approval_node, parser_node, recursion_limit, sender_node
 from restgpt.graph.node import node_of
+from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import batches_of_reads, planned_reads
 from restgpt.graph.state import State
 from restgpt.nodes.programs.program import is_running
@@ -66,7 +67,7 @@ def compile_program_graph(
     builder.add_conditional_edges("parser", _after_parser, {"calls": "approval", "end": END})
     run_in_threads(builder, concurrency)
     compiled = builder.compile(checkpointer=checkpointer, store=store, name=name)
-    graph = DurableGraph.of(compiled, traced_as="workflow")
+    graph = DurableGraph.of(compiled, traced_as="workflow", reopen=reopened)
     return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
 
 

@@ -212,6 +212,10 @@ class Agent:
             program=values.get("program"),
         )
 
+    def questions(self, thread: str) -> list[Pending]:
+        """Return the questions of the thread that an answer can decide: open ones, or those of unused approvals."""
+        return Pending.all_of(self.graph.get_state(self.config(thread)), thread=thread)
+
     def values(self, thread: str) -> dict[str, Any]:
         """Return the state of the thread, read from its newest checkpoint."""
         return dict(self.graph.get_state(self.config(thread)).values)

@@ -114,10 +114,12 @@ def _lost(error: BaseException) -> str:
 
 
 def _sentence(error: BaseException) -> str:
+    from restgpt.tools.exits import sent_before
+
     text = str(error).strip() or type(error).__name__
     if text.partition(" ")[0].isalpha():
         text = text[0].upper() + text[1:]
-    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+    return f"{text if text.endswith(('.', '!', '?', '…')) else f'{text}.'} {sent_before(error)}".rstrip()
 
 
 @contextmanager

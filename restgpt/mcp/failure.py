@@ -53,4 +53,4 @@ def _sentence(error: BaseException) -> str:
         text = f"{text[:MOST_CHARACTERS]}…"
     if text.partition(" ")[0].isalpha():
         text = text[0].upper() + text[1:]
-    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+    return f"{text if text.endswith(('.', '!', '?', '…')) else f'{text}.'} {sent_before(error)}".rstrip()

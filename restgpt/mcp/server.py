@@ -174,16 +174,14 @@ class _Handlers:
         return await self._followed(watch, partial(self._decided, principal, sealed, decision))
 
     def _decided(self, principal: str, sealed: Sealed, decision: Mapping[str, Any] | None) -> Said | Left:
-        left = self._service.standing(principal, sealed.subject)
-        if not isinstance(left, Left) or not isinstance(left.standing, Pending):
-            return left
-        shown = (left.standing.id, digest_of(left.standing.to_json()))
-        if shown != (sealed.position, sealed.digest.partition(":")[2]):
-            return left
+        pending = self._service.question(principal, sealed.subject)
+        shown = None if pending is None else (pending.id, digest_of(pending.to_json()))
+        if pending is None or shown != (sealed.position, sealed.digest.partition(":")[2]):
+            return self._service.standing(principal, sealed.subject, decision)
         if decision is None:
             # The person closed the form, so the change keeps waiting, to be decided elsewhere.
-            return self._service.said(principal, left)
-        return self._service.decide(principal, left.standing, decision, once=partial(self._seals.spend, sealed))
+            return self._service.said(principal, Left(pending))
+        return self._service.decide(principal, pending, decision, once=partial(self._seals.spend, sealed))
 
     async def _settled(
         self,

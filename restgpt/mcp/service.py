@@ -251,9 +251,13 @@ class Service:
             return self.said(principal, Left(pending))
         return _or_error(lambda: Left(self._threads.decide(principal, pending, decision, once=once)))
 
-    def standing(self, principal: str, thread: str) -> Said | Left:
-        """Return the state of a thread; a foreseen error is the text of the result."""
-        return _or_error(lambda: Left(self._threads.standing(principal, thread)))
+    def question(self, principal: str, thread: str) -> Pending | None:
+        """Return the question of a thread that a decision answers, without going on with the thread."""
+        return self._threads.question(principal, thread)
+
+    def standing(self, principal: str, thread: str, decision: Mapping[str, Any] | None = None) -> Said | Left:
+        """Return the state of a thread, after a `decision` on a question that it does not have; or the error's text."""
+        return _or_error(lambda: Left(self._threads.standing(principal, thread, decision=decision)))
 
     def resource(self, principal: str, uri: str) -> ResultPage:
         """Read a result by its URI; raises `SealError`, `UnknownHandleError` and what `parse_uri` and `read` raise."""

@@ -14,11 +14,13 @@ from typing import Any, Literal, Protocol, cast
 from uuid import uuid4
 
 from langgraph.store.base import BaseStore
+from langgraph.types import StateSnapshot
 
 from restgpt.calling.idempotency import identity_of
 from restgpt.calling.undo.reversal import undo_thread
-from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
+from restgpt.client import Client, UnknownThreadError, begun_state
 from restgpt.graph.persistence import Persistence
+from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.mcp.runs import Answer, CancelledRunError, Run, Watch, watching
 from restgpt.mcp.seal import digest_of
 from restgpt.nodes.programs.client import UnfinishedProgramError
@@ -218,15 +220,24 @@ class Threads:
         except UnknownThreadError:
             return self._started(begun, principal)
 
-    def standing(self, principal: str, thread: str) -> Standing:
+    def question(self, principal: str, thread: str) -> Pending | None:
+        """Return the question of a thread that `decide` answers, as `Client.question` does; None without a thread."""
+        try:
+            return next(iter(Pending.all_of(self._snapshot(self._begun(principal, thread)), thread=thread)), None)
+        except UnknownThreadError:
+            return None
+
+    def standing(self, principal: str, thread: str, *, decision: Mapping[str, Any] | None = None) -> Standing:
         """Return the state of a thread; one that was killed on the way is finished first.
 
-        Raises `UnbegunThreadError`, `DeletedThreadError`, `ThreadBusyError`, and what `Client.standing` raises.
+        Not after a `decision` that rejects what is not asked any more: to go on could send what was approved since.
+        Raises `OutdatedDecisionError` for that, `UnbegunThreadError`, `DeletedThreadError`, `ThreadBusyError`, and what
+        `Client.standing` raises.
         """
         begun = self._begun(principal, thread)
         with self._marked(principal, begun) as settle:
             try:
-                return settle(self._standing(begun))
+                return settle(self._standing(begun, decision))
             except UnknownThreadError:
                 self._book.forget(principal, thread)
                 raise (UnbegunThreadError() if self._is_listed(thread) else DeletedThreadError(thread)) from None
@@ -242,14 +253,14 @@ class Threads:
         begun = self._begun(principal, pending.thread)
         run = self._runs.get(begun.kind)
         with self._marked(principal, begun) as settle:
-            if not once():
+            if not once() and decision.get("type") != "reject":
                 return settle(self._standing(begun))
             try:
                 if run is None:
                     return settle(self._client.decide(pending, decision))
                 return settle(run.decide(pending, decision, begun.given))
             except OutdatedDecisionError:
-                return settle(self._standing(begun))
+                return settle(self._standing(begun, decision))
             except UnknownThreadError:
                 self._book.forget(principal, pending.thread)
                 raise DeletedThreadError(pending.thread) from None
@@ -295,13 +306,22 @@ class Threads:
                 found.append(begun)
         return sorted(found, key=lambda begun: begun.at)
 
-    def _standing(self, begun: Begun) -> Standing:
+    def _standing(self, begun: Begun, decision: Mapping[str, Any] | None = None) -> Standing:
+        if decision is not None and decision.get("type") == "reject":
+            snapshot = self._snapshot(begun)
+            if snapshot.tasks and not snapshot.interrupts:
+                raise OutdatedDecisionError(begun.thread)
         run = self._runs.get(begun.kind)
         if run is None:
             return cast("Standing", self._client.standing(begun.thread))
-        if not begun.given:
-            raise UnknownThreadError(begun.thread)
         return run.standing(begun.thread, begun.given)
+
+    def _snapshot(self, begun: Begun) -> StateSnapshot:
+        run = self._runs.get(begun.kind)
+        if run is not None and not begun.given:
+            raise UnknownThreadError(begun.thread)
+        graph = self._client.graph_of(begun.thread) if run is None else run.graph(begun.given)
+        return begun_state(graph, begun.thread)
 
     def _begun(self, principal: str, thread: str) -> Begun:
         """Return how a thread began; without an entry, its id says at least the kind."""

@@ -64,7 +64,8 @@ class ClientThread:
         thread = self._record.thread
         is_decided = verdict.is_given
         try:
-            standing = self._client.standing(thread)
+            # An answer comes first: going on with the thread would send what it may reject.
+            standing = self._client.question(thread) if is_decided else self._client.standing(thread)
         except UnknownThreadError:
             raise UsageError(
                 f"Thread {thread} is a single call, which cannot be resumed. Repeat it with `restgpt call`, which asks "

@@ -1,5 +1,6 @@
 """`restgpt resume`: resume a run that is paused for approval, has failed, or was killed."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -70,6 +71,8 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
             agent = open_agent(record, settings, persistence, model=model)
             settle = Settling(record.recipe, record, agent, persistence, terminal) if record.recipe else None
             standing = agent.outcome(thread)
+            if is_decided:
+                standing = replace(standing, pending=agent.questions(thread))
             if is_decided and not standing.pending:
                 raise UsageError(
                     f"No request waits for a decision in thread {thread}. Resume it with `restgpt resume {thread}`."

@@ -116,6 +116,7 @@ def _status(persistence: "Persistence", record: "ThreadRecord") -> str:
 def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord") -> None:
     from restgpt.graph.build import build_graph
     from restgpt.graph.persistence import thread_config
+    from restgpt.graph.resumption import unused_approvals
     from restgpt.nodes.state.records import no_usage, shown_program
 
     snapshot = build_graph([], **persistence.saved).get_state(thread_config(record.thread))
@@ -125,6 +126,7 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
     answer = snapshot.values.get("answer", "")
     status = _status(persistence, record)
     pending = [interrupt.value for interrupt in snapshot.interrupts]
+    unused = [request["operation"] for request in unused_approvals(snapshot)]
     terminal.document(
         {
             **_shown(record, status),
@@ -133,12 +135,13 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
             "program": shown_program(program),
             "usage": usage,
             "pending": pending,
+            "approved": unused,
         }
     )
     if not terminal.as_json:
         unfinished = _unfinished(snapshot.values, is_shown=bool(snapshot.interrupts))
         _print_thread(terminal, record, status, steps, usage, answer, unfinished)
-        _print_remedy(terminal, record, status, snapshot.interrupts)
+        _print_remedy(terminal, record, status, snapshot.interrupts, unused)
 
 
 def _shown(record: "ThreadRecord", status: str) -> dict[str, Any]:
@@ -189,10 +192,13 @@ def _print_thread(
         terminal.answer(f"\n{answer}")
 
 
-def _print_remedy(terminal: Terminal, record: "ThreadRecord", status: str, interrupts: Sequence[Any]) -> None:
-    """Print the waiting requests and the command that resumes the thread."""
+def _print_remedy(
+    terminal: Terminal, record: "ThreadRecord", status: str, interrupts: Sequence[Any], unused: Sequence[str]
+) -> None:
+    """Print the waiting requests, or the operations whose approval is unused, and the command that goes on."""
     from restgpt.commands.run import resume_line, waiting_text
     from restgpt.outcome import Pending
+    from restgpt.tools.quotation import named
 
     is_repeated = record.turn == 0 and not record.is_relayed
     if is_repeated or status not in ("paused", "killed", "failed", "stopped"):
@@ -201,7 +207,11 @@ def _print_remedy(terminal: Terminal, record: "ThreadRecord", status: str, inter
     if interrupts:
         terminal.say(waiting_text(record.thread, [Pending.of(interrupt) for interrupt in interrupts]))
     else:
-        terminal.say(f"\nResume with: {resume_line(record.thread)}")
+        line = resume_line(record.thread)
+        terminal.say(f"\nResume with: {line}")
+        if unused:
+            names = ", ".join(map(named, unused))
+            terminal.say(f'Approved, and not sent yet: {names}. To take that back: {line} --reject "why"')
 
 
 def _named(request: Any) -> str:

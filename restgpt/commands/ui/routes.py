@@ -12,11 +12,11 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from restgpt.calling.undo.reversal import undo_thread
-from restgpt.client import OutdatedDecisionError
 from restgpt.commands.failure import UsageError, expected_errors, explain, refuse_bytes
 from restgpt.commands.ui.runs import Run, Runs, text_of
 from restgpt.commands.ui.threads import AGENT, MOST_LISTED, PageThreads
 from restgpt.graph.persistence import Persistence, ThreadBusyError
+from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.server.access import AccessCheck
 from restgpt.server.exchange import exchange_route
 from restgpt.server.operation_schema import schema_routes

@@ -16,7 +16,7 @@ from langgraph.types import Command, StateSnapshot
 from pydantic import ValidationError
 
 from restgpt.calling.undo.reversal import told, undo_thread, undone_by
-from restgpt.client import Client, OutdatedDecisionError, check_open
+from restgpt.client import Client, check_open
 from restgpt.commands.agent import Agent
 from restgpt.commands.ask import numbered, record_of_turn
 from restgpt.commands.failure import UsageError, expected_errors, refuse_bytes
@@ -41,10 +41,11 @@ from restgpt.graph.channels import StateError
 from restgpt.graph.persistence import Persistence, thread_config
 from restgpt.graph.program import ended
 from restgpt.graph.recipes.build import build_recipe
+from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.graph.undo import NOTHING
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.recipe_run import filled
-from restgpt.outcome import Pending, status_of
+from restgpt.outcome import status_of
 from restgpt.recipes.recipe import Recipe
 from restgpt.server.kept import UnreadableThreadError
 from restgpt.specs import Operation
@@ -416,13 +417,14 @@ class PageThreads:
 
     @staticmethod
     def _decided(client: Client, thread: str, answers: Any) -> Any:
-        standing = client.standing(thread)
-        if answers is None or not isinstance(standing, Pending):
-            return standing
-        given = answers.get(standing.id)
-        if not isinstance(given, Mapping) or not isinstance(given.get("decisions"), list):
+        if answers is None:
+            return client.standing(thread)
+        # An answer comes first: going on with the thread would send what it may reject.
+        pending = client.question(thread)
+        given = answers.get(pending.id) if pending else None
+        if pending is None or not isinstance(given, Mapping) or not isinstance(given.get("decisions"), list):
             raise OutdatedDecisionError(thread)
-        return client.decide(standing, given["decisions"])
+        return client.decide(pending, given["decisions"])
 
     def _begun(self, record: ThreadRecord) -> ThreadRecord:
         self._made.pop(record.thread, None)

@@ -1,5 +1,6 @@
 """Guards runs with a missing or refused credential: they stop for the user, and go on once it is given."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,12 +8,15 @@ import pytest
 from board import CALLS, TOY, Agent, Board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
 from roles import by_role, call, end, plan, program, select
 
 from restgpt.graph.build import build_graph
+from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.nodes.run.resources import Resources
 from restgpt.specs import load_api
 from restgpt.tools.errors import MissingCredentialError, RefusedCredentialError, StoppingError
+from restgpt.tools.exits import sent_before
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import Secret, Settings
 from restgpt.worlds import CREDENTIAL
@@ -71,6 +75,33 @@ def test_a_program_stops_at_its_first_call_and_goes_on_with_the_credential(
     assert "team-board" in str(error)
     assert board.calls() == (["GET /tasks 401"] if credential else [])
     assert runs.go_on()["answer"] == "24"
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("by_pause", [False, True])
+def test_the_next_answer_replaces_an_approval_that_could_not_be_used(
+    board: Board, is_async: bool, by_pause: bool
+) -> None:
+    runs = Runs(board, {"express": [program(CHANGE), end("Nothing was added.")]})
+    [pause] = runs.agent(CREDENTIAL).ask("Add the task Chairs to project 1")["__interrupt__"]
+
+    def answer(kind: str) -> Any:
+        decisions = {"decisions": [{"type": kind, "message": "not now"}]}
+        return Command(resume={pause.id: decisions} if by_pause else decisions)
+
+    error = runs.stopped(answer("approve"), None)
+    assert "approval stands recorded" in sent_before(error)
+    agent = runs.agent(CREDENTIAL)
+    if is_async:
+        asyncio.run(agent.graph.ainvoke(answer("reject"), agent.config))
+    else:
+        agent.graph.invoke(answer("reject"), agent.config)
+    assert board.calls() == []
+    [request] = agent.state["steps"][-1]["requests"]
+    assert (request["status"], request["note"]) == ("rejected", "The user rejected it. not now")
+    with pytest.raises(OutdatedDecisionError):
+        agent.graph.invoke(answer("approve"), agent.config)
+    assert board.calls() == []
 
 
 @pytest.mark.parametrize("credential", [None, "not-the-key"])
