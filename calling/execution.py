@@ -16,6 +16,7 @@ from restgpt.calling.session import UNREACHABLE, Session
 from restgpt.calling.target import NO_TARGET, UNREAD, Earlier, Target
 from restgpt.calling.undo.remedy import Irreversible, Made, needs_earlier, remedy
 from restgpt.specs import Operation
+from restgpt.tools.cancellation import CancelledRunError
 from restgpt.tools.errors import (
     ArgumentError,
     ArgumentProblem,
@@ -268,7 +269,7 @@ def _pages(
     try:
         for reply in follow_pages(send, operation, draft.arguments, first, most=draft.pages):
             replies.append(reply)
-    except (HttpFault, ArgumentError) as fault:
+    except (HttpFault, ArgumentError, CancelledRunError) as fault:
         failed = str(fault)
     if failed:
         return replies, Rest("failed", f"Page {len(replies) + 1} failed ({failed}): the list is not whole.")

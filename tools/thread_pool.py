@@ -3,34 +3,26 @@
 LangGraph runs synchronous nodes and routers in the default executor of the event loop. That executor has six threads
 on two cores, and the host needs it too, for example to resolve names. `run_in_threads` runs the nodes of a graph in a
 separate pool. `on_loop` runs a router on the event loop itself, because a router only reads the state. A node in the
-pool can end early if `caller_is_cancelled`.
+pool ends before its next request if its caller was cancelled.
 """
 
 import os
 from asyncio import CancelledError
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import ContextVar, copy_context
+from contextvars import copy_context
 from functools import partial, wraps
-from threading import Event
 from typing import Any, ParamSpec, TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import run_in_executor
 from langgraph.graph import StateGraph
 
+from restgpt.tools.cancellation import Cancellation, cancellable
 from restgpt.tools.settings.variables import concurrency_from_env
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-
-_cancelled: ContextVar[Event | None] = ContextVar("restgpt_cancelled", default=None)
-
-
-def caller_is_cancelled() -> bool:
-    """Return whether the caller of the `ThreadPool.run` that runs this code was cancelled; False outside of a pool."""
-    cancelled = _cancelled.get()
-    return cancelled is not None and cancelled.is_set()
 
 
 class ThreadPool:
@@ -51,15 +43,16 @@ class ThreadPool:
     ) -> Result:
         """Run a function in one of the threads, with the context variables of the caller.
 
-        If the caller is cancelled, a function that waits for a thread is never started, and a running function
-        continues to its end, or ends early if it checks `caller_is_cancelled`.
+        If the caller is cancelled, a function that waits for a thread is never started, and a running one is
+        cancelled (`tools.cancellation`).
         """
-        context, cancelled = copy_context(), Event()
-        context.run(_cancelled.set, cancelled)
+        cancellation = Cancellation()
+        with cancellable(cancellation):
+            context = copy_context()
         try:
             return await run_in_executor(self._pool(), partial(context.run, function, *args, **kwargs))
         except CancelledError:
-            cancelled.set()
+            cancellation.cancel()
             raise
 
     def _pool(self) -> ThreadPoolExecutor:

@@ -28,8 +28,9 @@ from restgpt.nodes.programs.program import is_running
 from restgpt.nodes.run.context import MAX_STEPS, Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.records import add_usage, merge_requests
+from restgpt.tools.cancellation import cancellation
 from restgpt.tools.compiled_graph import DurableGraph
-from restgpt.tools.thread_pool import caller_is_cancelled, on_loop, run_in_threads
+from restgpt.tools.thread_pool import on_loop, run_in_threads
 
 Node = Callable[..., dict[str, Any]]
 
@@ -111,7 +112,7 @@ def _has_few_reads(state: Any) -> bool:
 
 def _is_stopped(runtime: Runtime[Context]) -> bool:
     """Return whether the run was cancelled, or the host asked it to end at the next checkpoint."""
-    return runtime.drain_requested or caller_is_cancelled()
+    return runtime.drain_requested or cancellation().is_cancelled
 
 
 def _sent(

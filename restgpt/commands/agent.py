@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.nodes.state.records import Program, Request, Step, Usage, no_usage, shown_program, spent_since
 from restgpt.outcome import Pending
+from restgpt.tools.cancellation import CancelledRunError, cancellation
 from restgpt.tools.model.role import ROLES
 from restgpt.trace import Trace
 
@@ -175,6 +176,8 @@ class Agent:
                     trace.show(chunk)
                 elif "triggers" in chunk:
                     status.update(f"{chunk['name']} …")
+                if cancellation().is_cancelled:
+                    raise CancelledRunError
 
     def parts(self, thread: str, given: Any, modes: "Sequence[StreamMode]", *, checkpoint: str = "") -> Iterator[Any]:
         """Run the thread until it ends or pauses, from a checkpoint if one is given; yield mode and data of each part.

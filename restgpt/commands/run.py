@@ -17,6 +17,7 @@ from restgpt.commands.model_server import say_address_of_dotenv
 from restgpt.commands.screen.review import ask_person, confirmation, pending_text
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.outcome import Pending
+from restgpt.tools.cancellation import Cancellation, CancelledRunError, cancellable
 from restgpt.trace import usage_text
 
 CODES = {"done": Exit.DONE, "paused": Exit.PAUSED, "failed": Exit.UNFULFILLED}
@@ -41,9 +42,9 @@ def run_thread(
     record = threads.mark(record, "running")
     terminal.note(f"thread {record.thread}")
     try:
-        with _handling_sigint(terminal, record.thread):
+        with _handling_signals(terminal, record.thread):
             outcome = agent.drive(record.thread, given, terminal, decide=lambda pending: decide_here(terminal, pending))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, CancelledRunError):
         threads.mark(record, "stopped")
         terminal.say(f"Stopped. Resume with: {resume_line(record.thread)}")
         raise typer.Exit(Exit.INTERRUPTED) from None
@@ -65,30 +66,33 @@ def _unchanged(outcome: Outcome) -> Outcome:
 
 
 @contextmanager
-def _handling_sigint(terminal: Terminal, thread: str) -> Iterator[None]:
-    """Handle Ctrl-C: the first stops the run after the running node, the second ends the process at once.
+def _handling_signals(terminal: Terminal, thread: str) -> Iterator[None]:
+    """Handle Ctrl-C and SIGTERM: the first stops the run after the running request, the second ends the process.
 
     Both are safe at any time, because checkpoints and the write journal are on disk.
     """
     if current_thread() is not main_thread():
         yield
         return
-    seen: list[int] = []
+    run = Cancellation()
 
     def interrupted(number: int, frame: object) -> None:
-        if seen:
+        if run.is_cancelled:
             terminal.console.show_cursor()
             terminal.say(f"\nEnded. Resume with: {resume_line(thread)}")
             os._exit(Exit.INTERRUPTED)
-        seen.append(number)
+        run.cancel()
         terminal.say("\nStopping after the running model call or request. Press Ctrl-C again to end at once.")
-        raise KeyboardInterrupt
+        if not run.is_sending:
+            raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, interrupted)
+    before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
+        with cancellable(run):
+            yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def decide_here(terminal: Terminal, pending: Sequence[Pending]) -> dict[str, Any] | None:

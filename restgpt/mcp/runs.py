@@ -19,7 +19,7 @@ from restgpt.nodes.dialogue.conversation import RELAYED, told_apis
 from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Pending
 from restgpt.recipes.recipe import Recipe
-from restgpt.tools.errors import StoppingError
+from restgpt.tools.cancellation import Cancellation, CancelledRunError, cancellable
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +35,13 @@ class Answer:
     apis: Mapping[str, str] = field(default_factory=dict)
 
 
-class CancelledRunError(StoppingError):
-    """The client cancelled its request, so the run stopped after a step; its thread can go on."""
-
-    def __init__(self, thread: str) -> None:
-        super().__init__(f"The run was cancelled. Its steps are saved. It goes on with: restgpt resume {thread}")
-
-
 class Watch(Protocol):
-    """Follows the steps of a run."""
+    """Follows the steps of a run; `cancellation` tells whether the client takes no answer any more."""
+
+    cancellation: Cancellation
 
     def step(self, name: str) -> None:
         """Note that a node has ended."""
-
-    @property
-    def is_cancelled(self) -> bool:
-        """Whether the client takes no answer any more, so that the run is to stop after this step."""
 
 
 _WATCH: ContextVar[Watch | None] = ContextVar("restgpt_mcp_watch", default=None)
@@ -61,7 +52,8 @@ def watched(watch: Watch) -> Iterator[None]:
     """Let a watch follow the runs that the block carries out."""
     before = _WATCH.set(watch)
     try:
-        yield
+        with cancellable(watch.cancellation):
+            yield
     finally:
         _WATCH.reset(before)
 
@@ -104,8 +96,8 @@ class Run:
                 continue
             for name in update:
                 watch.step(str(name).strip("_"))
-            if watch.is_cancelled:
-                raise CancelledRunError(thread)
+            if watch.cancellation.is_cancelled:
+                raise CancelledRunError
         return self._standing(graph, thread)
 
     def _standing(self, graph: Any, thread: str) -> Pending | Answer:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
-from threading import Condition, Event
+from threading import Condition
 from typing import Any, TypeVar
 
 import anyio
@@ -31,6 +31,7 @@ from restgpt.mcp.seal import Sealed, SealError, Seals, digest_of
 from restgpt.mcp.service import Said, Service, UnknownToolError
 from restgpt.mcp.threads import Left
 from restgpt.outcome import Pending
+from restgpt.tools.cancellation import Cancellation
 from restgpt.tools.errors import RestgptError, SettingsError
 
 log = logging.getLogger("restgpt.mcp")
@@ -42,6 +43,9 @@ Result = TypeVar("Result")
 NAME = "restgpt"
 MOST_ROUNDS = 10
 """The most questions that one call asks, such as anew after its target has changed."""
+
+LOOK_S = 0.5
+"""How often it is looked whether the client of a request is still there, in seconds."""
 
 MOST_AT_ONCE = 32
 """The most calls of all clients that are carried out at once."""
@@ -130,14 +134,24 @@ class _Handlers:
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         watch = _Watch(context)
+        result: types.CallToolResult | types.InputRequiredResult | MCPError
         try:
-            result = await self._called(context, params, watch)
+            async with anyio.create_task_group() as group:
+                group.start_soon(_cancel_without_client, context, watch.cancellation)
+                try:
+                    result = await self._called(context, params, watch)
+                except MCPError as error:
+                    # The group would put it into another error.
+                    result = error
+                group.cancel_scope.cancel()
         except anyio.get_cancelled_exc_class():
-            watch.cancel()
+            watch.cancellation.cancel()
             raise
         if context.request is not None and await context.request.is_disconnected():
             # Nobody reads this result, so the call is not over for its client.
-            watch.cancel()
+            watch.cancellation.cancel()
+        if isinstance(result, MCPError):
+            raise result
         return result
 
     async def _called(
@@ -275,25 +289,27 @@ class _Handlers:
         raise MCPError(types.INTERNAL_ERROR, told)
 
 
+async def _cancel_without_client(context: Context, cancellation: Cancellation) -> None:
+    """Cancel the work of a request over HTTP once its client is gone: nobody reads the result."""
+    request = context.request
+    while request is not None and not cancellation.is_cancelled:
+        if await request.is_disconnected():
+            cancellation.cancel()
+        await anyio.sleep(LOOK_S)
+
+
 class _Watch:
     """Reports the steps of a request to the client, if it asked for progress, until the client takes no answer."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._steps = 0
-        self._cancelled = Event()
-
-    def cancel(self) -> None:
-        self._cancelled.set()
-
-    @property
-    def is_cancelled(self) -> bool:
-        return self._cancelled.is_set()
+        self.cancellation = Cancellation()
 
     def step(self, name: str) -> None:
         """Report one more step; called in the thread of the run."""
         self._steps += 1
-        if not self.is_cancelled:
+        if not self.cancellation.is_cancelled:
             anyio.from_thread.run(self._report, self._steps, name)
 
     async def _report(self, steps: int, name: str) -> None:

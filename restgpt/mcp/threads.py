@@ -21,11 +21,12 @@ from restgpt.calling.undo.reversal import undo_thread
 from restgpt.client import Client, UnknownThreadError, begun_state
 from restgpt.graph.persistence import Persistence
 from restgpt.graph.resumption import OutdatedDecisionError
-from restgpt.mcp.runs import Answer, CancelledRunError, Run, Watch, watching
+from restgpt.mcp.runs import Answer, Run, Watch, watching
 from restgpt.mcp.seal import digest_of
 from restgpt.nodes.programs.client import UnfinishedProgramError
 from restgpt.outcome import Called, Pending, Ran, Undone, status_of
 from restgpt.specs import SpecError, UnknownOperationError
+from restgpt.tools.cancellation import CancelledRunError
 from restgpt.tools.errors import RestgptError
 
 Standing = Pending | Called | Ran | Undone | Answer
@@ -138,7 +139,7 @@ class Threads:
         with self._answering:
             answered = self._answered.pop(principal, {})
         for begun, watch in answered.values():
-            if watch is None or not watch.is_cancelled:
+            if watch is None or not watch.cancellation.is_cancelled:
                 self._book.keep(principal, replace(begun, is_over=True))
 
     def close(self) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from chatserver import ChatServer, Refusal
-from cli import TOY, Cli, by_calls, names
-from roles import call, end, plan, select
+from cli import TOY, Cli, at, by_calls, names
+from roles import call, end, plan, program, select
 
 from restgpt.commands.history.thread import ThreadRecord, Threads
 from restgpt.commands.sources import Sources
@@ -294,6 +294,28 @@ def test_ctrl_c_leaves_a_thread_that_goes_on(cli: Cli, toy: WorldServer, model: 
     assert cli("threads").out.split()[:2] == ["mine", "stopped"]
     resumed = cli("resume", "mine")
     assert (resumed.code, resumed.out) == (0, "There are projects.\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_run_after_its_request_and_what_was_sent_is_kept(
+    cli: Cli, toy: WorldServer, write: Callable[..., ChatServer], number: signal.Signals
+) -> None:
+    write(program("for name in ('Moss', 'Fern'):\n    print(create_project(body={'name': name})['name'])"))
+    toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=2)])
+    started = cli.start("ask", "Add Moss and Fern", *at(toy), "--thread", "mine", "--writes", "allow")
+    while not sent(toy.world):
+        assert started.poll() is None
+        time.sleep(0.02)
+    started.send_signal(number)
+    out, err = started.communicate()
+    assert (started.wait(), out) == (130, ""), err
+    assert "Stopped. Resume with: restgpt resume mine" in err
+    assert "Traceback" not in err
+    assert sent(toy.world) == ["POST /projects"]
+    assert cli("threads").out.split()[:2] == ["mine", "stopped"]
+    assert cli("resume", "mine").out == "Moss\nFern\n"
+    assert sent(toy.world) == ["POST /projects"] * 2
 
 
 def test_a_thread_in_use_is_refused(cli: Cli, toy: WorldServer, model: Model) -> None:

@@ -28,6 +28,7 @@ from restgpt.graph.persistence import Persistence, open_persistence
 from restgpt.specs.bundled import bundled_document
 from restgpt.tools.settings import Secret, Settings
 from restgpt.worlds import CREDENTIAL
+from restgpt.worlds.faults import Fault, FaultKind
 from restgpt.worlds.server import WorldServer
 
 ONCE, TOKEN, ORIGIN = "the-token-of-the-address", "the-token-of-the-server", "http://127.0.0.1:3000"
@@ -316,6 +317,25 @@ def test_a_deleted_thread_is_gone_for_the_commands(page: Page, cli: Cli, write: 
     thread = page.say("Count the tasks")
     assert page.send("DELETE", f"/threads/{thread}").is_success
     assert (page.listed(), cli("threads").out) == ([], "There are no threads.\n")
+
+
+def test_stop_ends_a_run_before_its_next_request_and_the_thread_goes_on(
+    page: Page, toy: WorldServer, write: Write
+) -> None:
+    write(
+        program("made = gather(*[create_project(body={'name': name}) for name in ('Moss', 'Fern')])\nprint(len(made))")
+    )
+    thread = page.say("Add Moss and Fern")
+    toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=1)])
+    [waiting] = page.get(f"/threads/{thread}/state")["interrupts"]
+    answer = {"command": {"resume": {waiting["id"]: {"decisions": [{"type": "approve"}] * 2}}}}
+    run = page.runs.get(thread, page.send("POST", f"/threads/{thread}/runs", answer).json()["run_id"])
+    while not changes(toy) and not run.ended.wait(0.02):
+        pass
+    page.send("POST", f"/threads/{thread}/runs/{run.id}/cancel")
+    assert (changes(toy), page.get(f"/threads/{thread}")["status"]) == (["POST 201"], "interrupted")
+    assert page.run(thread).is_success
+    assert (changes(toy), page.get(f"/threads/{thread}/state")["values"]["answer"]) == (["POST 201"] * 2, "2")
 
 
 # The process.

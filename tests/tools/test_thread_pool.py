@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from restgpt.tools.cancellation import cancellation
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings.variables import CONCURRENCY, concurrency_from_env
-from restgpt.tools.thread_pool import ThreadPool, caller_is_cancelled
+from restgpt.tools.thread_pool import ThreadPool
 
 WORD: ContextVar[str] = ContextVar("word", default="none")
 
@@ -51,10 +52,10 @@ def test_a_function_can_check_whether_its_caller_was_cancelled() -> None:
     said: list[bool] = []
 
     def work() -> None:
-        said.append(caller_is_cancelled())
+        said.append(cancellation().is_cancelled)
         begun.set()
         free.wait()
-        said.append(caller_is_cancelled())
+        said.append(cancellation().is_cancelled)
 
     async def run() -> None:
         threads = ThreadPool(1)
@@ -63,11 +64,11 @@ def test_a_function_can_check_whether_its_caller_was_cancelled() -> None:
         task.cancel()
         await asyncio.wait([task])
         free.set()
-        said.append(await threads.run(caller_is_cancelled))
+        said.append(await threads.run(lambda: cancellation().is_cancelled))
 
     asyncio.run(run())
     assert said == [False, True, False]
-    assert not caller_is_cancelled()
+    assert not cancellation().is_cancelled
 
 
 def test_a_function_that_waits_for_a_thread_is_never_started_once_its_caller_is_cancelled() -> None:

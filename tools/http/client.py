@@ -24,6 +24,7 @@ from restgpt.specs.api import Api
 from restgpt.specs.operation import Operation
 from restgpt.tools.auth.credentials import Credentials, TokenSource
 from restgpt.tools.auth.oauth import OAuthTokens
+from restgpt.tools.cancellation import CancelledRunError, cancellation, wait
 from restgpt.tools.errors import (
     AddressFault,
     BoundFault,
@@ -103,7 +104,7 @@ class HttpClient:
         tokens: TokenSource | None = None,
         adapter: BaseAdapter | None = None,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] = wait,
         resolver: Resolver = resolve,
     ) -> None:
         self.limits = limits or HttpLimits()
@@ -143,7 +144,8 @@ class HttpClient:
         an exception that it raises ends the `send`. `is_read` says whether the request only reads, so that it may be
         repeated; without it, the method decides. `deadline` is the moment on the client's clock (`time.monotonic`) by
         which `send` ends, waits included. Raises a subclass of HttpFault if no usable reply comes,
-        MissingCredentialError if the operation needs a credential that is not configured.
+        MissingCredentialError if the operation needs a credential that is not configured, CancelledRunError if the work
+        was cancelled before the request was sent.
         """
         limit = self._clock() + self.limits.total_seconds
         limit = min(limit, deadline) if deadline is not None else limit
@@ -215,14 +217,21 @@ class _RetryLoop:
     def run(self) -> Reply | HttpFault:
         """Send the request until no retry is allowed; faults are returned, not raised."""
         rate_limit = self._client.rate_limit(self._operation.api)
+        outcome: _Response | HttpFault | None = None
         while True:
             wait = rate_limit.reserve(self._deadline, self._client.limits.longest_wait)
             if wait is None:
                 return _wait_fault(rate_limit, is_over=self._clock() > self._deadline)
             if wait > 0:
                 self._client._sleep(wait)
-            self._attempts += 1
-            outcome = self._attempt()
+            try:
+                with cancellation().sending():
+                    self._attempts += 1
+                    outcome = self._attempt()
+            except CancelledRunError:
+                if outcome is None:
+                    raise
+                return self._redacted(outcome)
             wait = self._wait_before_next(outcome, rate_limit)
             if wait is None:
                 return self._redacted(outcome)

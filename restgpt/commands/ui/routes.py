@@ -182,7 +182,7 @@ def protocol_routes(threads: PageThreads, runs: Runs) -> list[Route]:
 
     def cancel(path: Mapping[str, str], body: Body) -> Any:
         run = runs.get(path["thread"], path["run"])
-        run.stopping.set()
+        run.cancellation.cancel()
         run.ended.wait()
 
     async def join(request: Request) -> Response:

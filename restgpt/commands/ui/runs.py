@@ -13,6 +13,7 @@ from uuid import uuid4
 from langchain_core.messages import BaseMessage
 
 from restgpt.commands.failure import UsageError, expected_errors, explain
+from restgpt.tools.cancellation import Cancellation, CancelledRunError, cancellable
 from restgpt.tools.errors import name_and_place
 
 log = logging.getLogger("restgpt.cli")
@@ -37,7 +38,7 @@ class Run:
         self.thread = thread
         self.status = "running"
         self.events: list[tuple[str, str]] = []
-        self.stopping = Event()
+        self.cancellation = Cancellation()
         self.ended = Event()
         self._followers: set[Callable[[], None]] = set()
 
@@ -130,7 +131,7 @@ class Runs:
         """Stop all runs, each after its running model call or request, and wait for them."""
         going = [run for runs in list(self._runs.values()) for run in runs if not run.ended.is_set()]
         for run in going:
-            run.stopping.set()
+            run.cancellation.cancel()
         for run in going:
             run.ended.wait()
 
@@ -139,12 +140,14 @@ def _carry_out(run: Run, work: Work) -> None:
     status = "error"
     try:
         # Closing the parts ends the run, after the nodes that are at work.
-        with closing(work.parts):  # type: ignore[type-var]
+        with cancellable(run.cancellation), closing(work.parts):  # type: ignore[type-var]
             for event, data in work.parts:
                 run.tell(event, data)
-                if run.stopping.is_set():
+                if run.cancellation.is_cancelled:
                     break
-        status = "interrupted" if run.stopping.is_set() else "success"
+        status = "interrupted" if run.cancellation.is_cancelled else "success"
+    except CancelledRunError:
+        status = "interrupted"
     except Exception as error:
         # The entry point of a thread: what is not expected is a bug, whose text may hold a secret.
         is_known = isinstance(error, expected_errors())

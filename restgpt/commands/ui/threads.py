@@ -49,6 +49,7 @@ from restgpt.outcome import status_of
 from restgpt.recipes.recipe import Recipe
 from restgpt.server.kept import UnreadableThreadError
 from restgpt.specs import Operation
+from restgpt.tools.cancellation import CancelledRunError
 from restgpt.tools.settings import Settings
 
 AGENT, UNDO = "restgpt", "undo"
@@ -439,7 +440,7 @@ class PageThreads:
 
         try:
             yield note
-        except GeneratorExit:
+        except (GeneratorExit, CancelledRunError):
             note("stopped")
             raise
         except expected_errors():

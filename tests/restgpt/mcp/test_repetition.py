@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -54,6 +55,31 @@ def test_a_call_that_is_repeated_after_it_was_cancelled_is_made_once(
     result = with_client(opened(ALLOW), cancelled_and_repeated, era=era)
     assert changes(toy) == [MADE], text_of(result)
     assert facts_of(result)["http_status"] == 201
+
+
+THREE = {
+    "code": "for title in ('Moss', 'Fern', 'Reed'):\n"
+    "    print(create_task(project_id=1, body={'title': title})['title'])"
+}
+
+
+@pytest.mark.sampled(2, "era")
+@pytest.mark.parametrize("era", ERAS[::-1])
+def test_a_program_that_was_cancelled_makes_no_further_change_until_it_is_repeated(
+    opened: Opener, toy: WorldServer, era: str
+) -> None:
+    async def cancelled(client: Client) -> None:
+        toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=1.0)])
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "run_program", THREE)
+            await until(lambda: bool(changes(toy)))
+            group.cancel_scope.cancel()
+
+    # A server that ends waits for its works, cancelled ones too.
+    with_client(opened(ALLOW), cancelled, era=era)
+    assert changes(toy) == [MADE]
+    result = with_client(opened(ALLOW), lambda client: client.call_tool("run_program", THREE), era=era)
+    assert ("Moss\nFern\nReed" in text_of(result), changes(toy)) == (True, [MADE] * 3)
 
 
 def test_a_server_that_ends_keeps_the_outcome_of_a_call_that_was_cancelled(opened: Opener, toy: WorldServer) -> None:
@@ -176,6 +202,21 @@ def test_a_call_that_is_repeated_after_its_connection_was_lost_is_made_once(
                 break
             time.sleep(0.1)
     assert ("HTTP 201" in answer, changes(toy)) == (True, [MADE]), answer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["2025-11-25", NEWEST])
+def test_a_program_whose_client_over_http_is_gone_makes_no_further_change(
+    toy: WorldServer, home: Path, version: str
+) -> None:
+    with http_server(at(toy), home, "--writes", "allow") as (url, process):
+        raw = Raw(url, version)
+        toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=4)])
+        with pytest.raises(requests.exceptions.RequestException):
+            raw.call("run_program", THREE, timeout=2)
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+    assert changes(toy) == [MADE]
 
 
 def approved(asked: Any) -> Any:
