@@ -17,6 +17,7 @@ from restgpt.specs.docs.example import example_faults, minimal_arguments
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
+from restgpt.specs.reading.path_template import ONE, VARIABLE, variable
 from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.specs.schemas.validation import allowed_steps
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
@@ -65,7 +66,6 @@ STEPS_MOST = 200_000
 MOST_SHOWN = 20_000
 LONGEST_URL = 8_000
 """The most characters of a URL: RFC 9110 asks servers to take 8,000, and several common ones refuse little more."""
-_VARIABLE = re.compile(r"\{([^{}]+)\}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _IDENTITY = frozenset({"authorization", "proxy-authorization", "cookie"})
 _NEGOTIATION = frozenset({"accept", "content-type"})
@@ -374,20 +374,25 @@ class _Builder:
         """Fill in the variables of a template; `safe` are the characters around them that are not percent-encoded."""
         declared = {item.name: item for item in self._operation.parameters if item.location == "path"}
         parts, end = [], 0
-        for match in _VARIABLE.finditer(template):
+        if any(brace in VARIABLE.sub("", template) for brace in "{}"):
+            self._add("/path", f"the document's path {template} has a brace that belongs to no variable")
+        for match in VARIABLE.finditer(template):
             parts.append(quote(template[end : match.start()], safe=safe))
             parts.append(self._path_value(match.group(1), declared))
             end = match.end()
         return "".join([*parts, quote(template[end:], safe=safe)])
 
-    def _path_value(self, name: str, declared: Mapping[str, Parameter]) -> str:
-        parameter = declared.get(name)
-        value = self._values.get(("path", name))
-        if parameter is None or value is None:
-            return ""
-        pointer = f"/path/{pointer_part(name)}"
-        text = self._guarded(pointer, lambda: _write_path(parameter, value))
-        if not text and parameter.style != "matrix":
+    def _path_value(self, spelling: str, declared: Mapping[str, Parameter]) -> str:
+        found = variable(spelling)
+        parameter, value = declared.get(found.name), self._values.get(("path", found.name))
+        pointer, text = f"/path/{pointer_part(found.name)}", ""
+        if parameter is not None and value is not None:
+            text = self._guarded(pointer, lambda: _write_path(parameter, value))
+            if found.pattern != ONE:
+                text = quote(scalar(value), safe="/")
+                if text and not found.fits(scalar(value)):
+                    self._add(pointer, f"must be of the form {found.pattern}, where * is one part of a path")
+        if not text and (parameter is None or parameter.style != "matrix" or value is None):
             self._add(pointer, "must not be empty")
         return text
 
