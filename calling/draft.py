@@ -66,9 +66,8 @@ def draft(
         operation=operation,
         effect=effect,
         name=name or operation.name,
-        # A checkpoint holds no integer of more than 64 bits; its digits are kept as text, which settles to the same.
         arguments=storable_value(given),
-        settled=storable_value(settled.arguments),
+        settled=settled.arguments,
         request=settled.request,
         # An answer may name its fields as no store takes it.
         provenance=tuple(storable_value(traced)),
@@ -85,8 +84,8 @@ def edited(before: Draft, arguments: Mapping[str, Any]) -> Draft | Problems:
     Its idempotency key is another one, unless a person typed it: in a fork of its thread, the request as it was may
     have been sent.
     """
-    operation, given = before.operation, storable_value(dict(arguments))
-    named, id = (_edit_id(before, item) for item in (before.arguments, given))
+    operation, given = before.operation, dict(arguments)
+    named, id = (_edit_id(before, item) for item in (before.arguments, storable_value(given)))
     if given_key(operation, given) in [
         given_key(operation, with_key(operation, {}, item)) for item in (before.id, named)
     ]:

@@ -158,7 +158,7 @@ def _offered(session: Session, operation: Operation) -> dict[str, Any]:
 
 UNUSABLE = "That decision cannot be used:"
 
-WHOLE = "`restgpt threads ID --request N` prints all of it; so does `request` of the call in the state of the thread."
+WHOLE = "`restgpt threads ID --request N` prints all of it."
 
 
 def _unusable(session: Session, note: str) -> list[str]:

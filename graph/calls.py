@@ -20,6 +20,7 @@ from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.records import (
     FORMAT,
     Request,
+    Requests,
     Step,
     Usage,
     add_steps,
@@ -41,7 +42,7 @@ class CallsState(TypedDict):
     format: Annotated[int, FormatChannel]
     turn: NotRequired[Annotated[int, Checked]]
     round: int
-    requests: Annotated[list[Request], Aggregate(list[Request], merge_requests)]
+    requests: Annotated[list[Request], Aggregate(Requests, merge_requests)]
     steps: Annotated[list[Step], Aggregate(list[Step], add_steps)]
     usage: Annotated[Usage, Aggregate(Usage, add_usage)]
     claim: NotRequired[Annotated[int, UntrackedValue(int, guard=False)]]

@@ -13,6 +13,7 @@ from restgpt.nodes.state.records import (
     Program,
     RecipeRun,
     Request,
+    Requests,
     Step,
     Usage,
     add_steps,
@@ -63,7 +64,7 @@ class State(TypedDict):
     hint: Text
     program: Annotated[Program | None, Checked]
     recipe: Annotated[RecipeRun | None, RecipeChannel]
-    requests: Annotated[list[Request], Aggregate(list[Request], merge_requests)]
+    requests: Annotated[list[Request], Aggregate(Requests, merge_requests)]
     steps: Annotated[list[Step], Aggregate(list[Step], add_steps)]
     answer: Text
     usage: Annotated[Usage, Aggregate(Usage, add_usage)]

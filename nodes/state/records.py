@@ -1,8 +1,9 @@
 """The records in the state: plain JSON, so that any checkpointer can save them without our classes."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, NotRequired, cast
+from typing import Annotated, Any, Literal, NotRequired, cast
 
+from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
 from restgpt.calling.record import CallRecord
@@ -155,6 +156,16 @@ class Request(CallRecord):
     limited: NotRequired[bool]
 
 
+def _answered(request: Request) -> Request:
+    if request["status"] in ("sent", "parsed") and "status" not in request["response"]:
+        raise ValueError(f"a call that is {request['status']} has the status of its answer in `response`")
+    return request
+
+
+Requests = list[Annotated[Request, AfterValidator(_answered)]]
+"""The requests of a round."""
+
+
 def placed(
     record: CallRecord,
     *,
@@ -296,7 +307,7 @@ def _slim(step: Step) -> Step:
     for request in step["requests"]:
         response = {key: value for key, value in request["response"].items() if key != "sketch"}
         slim: Request = {**request, "code": "", "response": response}
-        for name in ("provenance", "request", "settled", "question", "target", "flow"):
+        for name in ("provenance", "request", "settled", "exact", "question", "target", "flow"):
             slim.pop(name, None)  # type: ignore[misc]
         requests.append(slim)
     slim_step: Step = {**step, "requests": requests}

@@ -4,7 +4,6 @@
 PreparedRequest without credentials. It reads only files that a FilePolicy allows.
 """
 
-import base64
 import hashlib
 import json
 import re
@@ -45,7 +44,7 @@ from restgpt.tools.request.body import (
     kind_of,
     unknown_fields,
 )
-from restgpt.tools.request.files import Blob, FilePolicy, read_files
+from restgpt.tools.request.files import Blob, FilePolicy, read_files, with_contents
 from restgpt.tools.request.serialization import (
     Style,
     breaks_cookie,
@@ -56,7 +55,6 @@ from restgpt.tools.request.serialization import (
     query_pairs,
     scalar,
 )
-from restgpt.tools.storable import storable_text
 
 GROUPS = ("path", "query", "header", "cookie", "body")
 PAGE = "@page"
@@ -109,32 +107,6 @@ class PreparedRequest:
             "operation": self.operation,
         }
 
-    def as_json(self) -> dict[str, Any]:
-        """The whole request as plain JSON, for a checkpoint; a body that is not text is in Base64."""
-        return {
-            "method": self.method,
-            "url": self.url,
-            "headers": dict(self.headers),
-            "body": None if self.body is None else _packed(self.body),
-            "api": self.api,
-            "operation": self.operation,
-            "security": [{name: list(scopes) for name, scopes in item.items()} for item in self.security],
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "PreparedRequest":
-        """Restore a request from `as_json`."""
-        body = data["body"]
-        return cls(
-            data["method"],
-            data["url"],
-            dict(data["headers"]),
-            None if body is None else _unpacked(body),
-            data["api"],
-            data["operation"],
-            tuple({name: tuple(scopes) for name, scopes in item.items()} for item in data["security"]),
-        )
-
 
 def build_request(
     operation: Operation, arguments: Mapping[str, Any], *, files: FilePolicy | None = None
@@ -150,7 +122,7 @@ def build_request(
 class Settled(NamedTuple):
     """A request and its arguments, coerced to the types of the document, with the names of the document.
 
-    The arguments contain no defaults, and files as `{"@file": …}` or `{"@bytes": …}`, so they can be settled again.
+    The arguments contain no defaults, and files as `{"@bytes": …}`, so they give the same request again.
     """
 
     request: PreparedRequest
@@ -298,8 +270,8 @@ class _Builder:
     def _encode(self, value: Any) -> None:
         assert self._operation.body is not None
         count = len(self._problems)
-        raw = value
         value = read_files(value, self._files, "/body", self._problems)
+        raw = with_contents(value)
         try:
             media = choose_media(self._operation, self._operation.body, value, self._negotiated.get("content-type"))
             schema = self._operation.json_schema(media.schema, request=True)
@@ -539,19 +511,6 @@ def _accept(operation: Operation) -> str:
     ordered = sorted(dict.fromkeys(names), key=lambda name: kind_of(name) != "json")[:4]
     ordered = [name for name in ordered if _HEADER_NAME.fullmatch(name.replace("/", "")) and name != "*/*"]
     return ", ".join([*ordered, "*/*;q=0.1"]) if ordered else "*/*"
-
-
-def _packed(body: bytes) -> str | dict[str, str]:
-    """A body as JSON that every store accepts."""
-    try:
-        text = body.decode()
-    except UnicodeDecodeError:
-        text = "\0"
-    return text if storable_text(text) == text else {"base64": base64.b64encode(body).decode("ascii")}
-
-
-def _unpacked(body: str | Mapping[str, str]) -> bytes:
-    return body.encode() if isinstance(body, str) else base64.b64decode(body["base64"])
 
 
 def _shown_body(request: PreparedRequest, hide: Redactor) -> Any:
