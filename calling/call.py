@@ -229,6 +229,7 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
     try:
         operation = catalogue.operation(record["operation"])
         request, settled = settle(operation, sent_arguments(record))
+        operation = operation.acting_as(request.acts_as)
         endpoint = _endpoint(operation)
     except (UnknownOperationError, ArgumentError, SpecError) as error:
         raise OutdatedCallError(f"The API document changed since this request was made: {error}") from None

@@ -52,6 +52,9 @@ def draft(
         settled = settle(operation, given, files=files)
     except ArgumentError as error:
         return Problems(error)
+    operation = operation.acting_as(settled.request.acts_as)
+    if operation.acts_as != operation.method:
+        effect = effect_of(operation)
     traced: list[Provenance] = owned(settled.arguments) if is_own else []
     pages, flow = pages if effect.kind == "read" else 1, None
     if said is not None:

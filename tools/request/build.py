@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Never
-from urllib.parse import quote, unquote
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from restgpt.specs.docs.example import example_faults, minimal_arguments
 from restgpt.specs.effort import within
-from restgpt.specs.operation import Operation
+from restgpt.specs.operation import SAFE, Operation
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
 from restgpt.specs.reading.path_template import ONE, VARIABLE, variable
 from restgpt.specs.reading.text.nesting import is_too_deep
@@ -65,6 +65,8 @@ MOST_SHOWN = 20_000
 LONGEST_URL = 8_000
 """The most characters of a URL: RFC 9110 asks servers to take 8,000, and several common ones refuse little more."""
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_OVERRIDES = frozenset({"x-http-method-override", "x-method-override", "x-http-method", "_method"})
+_METHOD_PART = re.compile(r'name="_method"[^\r]*\r\n(?:[^\r]+\r\n)*\r\n([^\r]*)')
 _IDENTITY = frozenset({"authorization", "proxy-authorization", "cookie"})
 _NEGOTIATION = frozenset({"accept", "content-type"})
 
@@ -87,6 +89,22 @@ class PreparedRequest:
     api: str
     operation: str
     security: tuple[Mapping[str, tuple[str, ...]], ...] = field(default=())
+
+    @property
+    def acts_as(self) -> str:
+        """The method that the request counts as: the one that servers are told to take in place of its own.
+
+        A header such as `X-HTTP-Method-Override` or a field `_method` names it; it never makes a change a read.
+        """
+        kind = kind_of(next((text for name, text in self.headers.items() if name.lower() == "content-type"), ""))
+        text = (self.body or b"").decode("utf-8", "replace")
+        fields = json_or_text(text, "json") if kind == "json" and "_method" in text else {}
+        pairs = [*self.headers.items(), *(fields.items() if isinstance(fields, dict) else ())]
+        for form in (urlsplit(self.url).query, text if kind == "form" else ""):
+            pairs += parse_qsl(form, max_num_fields=None) if "_method" in unquote(form) else []
+        pairs += [("_method", value) for value in _METHOD_PART.findall(text if kind == "multipart" else "")]
+        named = [str(value).strip().upper() for name, value in pairs if name.lower() in _OVERRIDES]
+        return next((method for method in named if method not in SAFE | {""}), self.method)
 
     @property
     def fingerprint(self) -> str:
