@@ -13,14 +13,13 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.call import Draft
 from restgpt.graph.build import approval_node, sender_node
-from restgpt.graph.channels import Aggregate, Checked, FormatChannel
+from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Requests
 from restgpt.graph.routes import after_sender
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.records import (
     FORMAT,
     Request,
-    Requests,
     Step,
     Usage,
     add_steps,

@@ -6,14 +6,21 @@ from langchain_core.messages import AnyMessage
 from langgraph.channels import UntrackedValue
 from typing_extensions import TypedDict
 
-from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Instruction, RecipeChannel, merge_messages
+from restgpt.graph.channels import (
+    Aggregate,
+    Checked,
+    FormatChannel,
+    Instruction,
+    RecipeChannel,
+    Requests,
+    merge_messages,
+)
 from restgpt.nodes.state.records import (
     ApiPlan,
     Decision,
     Program,
     RecipeRun,
     Request,
-    Requests,
     Step,
     Usage,
     add_steps,

@@ -1,9 +1,8 @@
 """The records in the state: plain JSON, so that any checkpointer can save them without our classes."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NotRequired, cast
+from typing import Any, Literal, NotRequired, cast
 
-from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
 from restgpt.calling.record import CallRecord
@@ -154,16 +153,6 @@ class Request(CallRecord):
     code: str
     place: NotRequired[Place]
     limited: NotRequired[bool]
-
-
-def _answered(request: Request) -> Request:
-    if request["status"] in ("sent", "parsed") and "status" not in request["response"]:
-        raise ValueError(f"a call that is {request['status']} has the status of its answer in `response`")
-    return request
-
-
-Requests = list[Annotated[Request, AfterValidator(_answered)]]
-"""The requests of a round."""
 
 
 def placed(
