@@ -9,12 +9,13 @@ The `status` of the JSON form names the stage: planned, approved, asked, and for
 question. Every stage holds its draft, so each of them can be shown, kept and read back alone.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from restgpt.calling.origin.flow import api_record, entry_id
-from restgpt.calling.record import CallRecord, End, FlowRecord, Provenance, Question, RequestRecord
+from restgpt.calling.record import CallRecord, End, FlowRecord, Provenance, Question
 from restgpt.calling.target import NO_TARGET, Target
 from restgpt.specs import Catalogue, Operation, SpecError, UnknownOperationError
 from restgpt.specs.effect import Effect, effect_of
@@ -22,6 +23,7 @@ from restgpt.specs.status import is_success
 from restgpt.tools.errors import ArgumentError, RestgptError
 from restgpt.tools.request.build import PreparedRequest, settle
 from restgpt.tools.response.reply import Reply
+from restgpt.tools.storable import storable_value
 
 
 class OutdatedCallError(RestgptError):
@@ -43,9 +45,10 @@ class Draft:
     """A call that could be made: its arguments are settled, its request is built, nobody has decided on it yet.
 
     `name` is the operation's name in the catalogue, which is qualified only where names collide. `arguments` are as
-    they were given, `settled` as they are sent: in the types and the spelling of the document. `confirm` has a person
-    asked whatever the rules say. `effect` is the newest knowledge of whether the call reads: by the document, until a
-    decision under the rules renews it. `flow` is what it may send of the answers of other APIs; None if none answered.
+    they were given and a store keeps them, `settled` as they are sent: in the types and the spelling of the document.
+    `confirm` has a person asked whatever the rules say. `effect` is the newest knowledge of whether the call reads: by
+    the document, until a decision under the rules renews it. `flow` is what it may send of the answers of other APIs;
+    None if none answered.
     """
 
     id: str
@@ -80,12 +83,14 @@ class Draft:
             "note": "",
             "response": {},
             "provenance": list(self.provenance),
-            "request": cast(RequestRecord, self.request.as_json()),
             "endpoint": _endpoint(self.operation),
             "api": api_record(self.operation.api),
         }
-        if self.settled != self.arguments:
-            record["settled"] = dict(self.settled)
+        settled = storable_value(self.settled)
+        if settled != self.arguments:
+            record["settled"] = settled
+        if settled != self.settled:
+            record["exact"] = json.dumps(self.settled)
         if self.confirm:
             record["confirm"] = True
         if self.effect.is_proposed:
@@ -195,13 +200,13 @@ Decided = Ready | Ask | Done
 Call = Draft | Decided
 
 
-SENT_WITH = ("request", "endpoint", "settled", "question", "target", "pause")
+SENT_WITH = ("request", "endpoint", "settled", "exact", "question", "target", "pause")
 """What a record holds only as long as its call may still be sent."""
 
 
 def succeeded(record: CallRecord) -> bool:
     """Whether the API carried out the call of a record."""
-    return record["status"] in ("sent", "parsed") and is_success(int(record["response"]["status"]))
+    return record["status"] in ("sent", "parsed") and is_success(int(record["response"].get("status", 0)))
 
 
 def seems_to_read(record: CallRecord) -> bool:
@@ -209,27 +214,33 @@ def seems_to_read(record: CallRecord) -> bool:
     return record["safe"] or record.get("proposed", False)
 
 
+def sent_arguments(record: CallRecord) -> dict[str, Any]:
+    """The arguments of a kept call as they are sent; raises `OutdatedCallError` if an edit has broken them."""
+    try:
+        exact = json.loads(record["exact"]) if "exact" in record else None
+    except ValueError:
+        raise OutdatedCallError("The arguments that are kept with this request cannot be read.") from None
+    return exact or record.get("settled") or record["arguments"]
+
+
 def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
     """The draft of a kept call.
 
-    Records of the first checkpoint format have no built request; it is built again, and must be the same. Raises
-    `OutdatedCallError` if the document lacks the operation by now, or gives another request, or if the operation
-    belongs to another entry of `apis.yaml` now, whose credentials the request would get.
+    The request is built again, and must be the same: a record may have been edited since, and no request is kept
+    besides its arguments. Raises `OutdatedCallError` if the document lacks the operation by now, or gives another
+    request, or if the operation belongs to another entry of `apis.yaml` now, whose credentials the request would get.
     """
     try:
         operation = catalogue.operation(record["operation"])
-        if kept := record.get("request"):
-            request = PreparedRequest.from_json(kept)
-            settled = record.get("settled") or record["arguments"]
-        else:
-            request, settled = settle(operation, record["arguments"])
+        request, settled = settle(operation, sent_arguments(record))
+        operation = operation.acting_as(request.acts_as)
         endpoint = _endpoint(operation)
     except (UnknownOperationError, ArgumentError, SpecError) as error:
         raise OutdatedCallError(f"The API document changed since this request was made: {error}") from None
-    # Another operation may have the name now, and its effect is not the effect of the kept request.
+    # Another operation may have the name now.
     if request.fingerprint != record["fingerprint"] or record.get("endpoint", endpoint) != endpoint:
         raise OutdatedCallError(
-            "The API document changed since this request was made, so it would not be the same request."
+            "The API document or the kept call changed since this request was made, so it would not be the same."
         )
     entry = operation.api.entry
     if entry is not None and "api" in record and record["api"]["id"] != entry_id(entry):

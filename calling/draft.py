@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from restgpt.calling.call import Draft, Problems
-from restgpt.calling.idempotency import with_key
+from restgpt.calling.idempotency import given_key, with_key, without_key
 from restgpt.calling.origin.flow import Answered, flow_of
 from restgpt.calling.origin.provenance import is_traceable, owned, trace, with_apis
 from restgpt.calling.record import Provenance
@@ -47,11 +47,14 @@ def draft(
     one of its `pages` read. Raises `SpecError` if the document names no host.
     """
     effect = effect or effect_of(operation)
-    given = with_key(operation, arguments, id)
+    given = with_key(operation, arguments, id, said=None if is_own else said or "")
     try:
         settled = settle(operation, given, files=files)
     except ArgumentError as error:
         return Problems(error)
+    operation = operation.acting_as(settled.request.acts_as)
+    if operation.acts_as != operation.method:
+        effect = effect_of(operation)
     traced: list[Provenance] = owned(settled.arguments) if is_own else []
     pages, flow = pages if effect.kind == "read" else 1, None
     if said is not None:
@@ -66,9 +69,8 @@ def draft(
         operation=operation,
         effect=effect,
         name=name or operation.name,
-        # A checkpoint holds no integer of more than 64 bits; its digits are kept as text, which settles to the same.
         arguments=storable_value(given),
-        settled=storable_value(settled.arguments),
+        settled=settled.arguments,
         request=settled.request,
         # An answer may name its fields as no store takes it.
         provenance=tuple(storable_value(traced)),
@@ -82,14 +84,19 @@ def draft(
 def edited(before: Draft, arguments: Mapping[str, Any]) -> Draft | Problems:
     """The same call with other arguments, all of them a person's own.
 
-    Its idempotency key is another one: in a fork of its thread, the request as it was may have been sent.
+    Its idempotency key is another one, unless a person typed it: in a fork of its thread, the request as it was may
+    have been sent.
     """
-    given = storable_value(dict(arguments))
-    said = json.dumps(given, ensure_ascii=False)
+    operation, given = before.operation, dict(arguments)
+    named, id = (_edit_id(before, item) for item in (before.arguments, storable_value(given)))
+    if given_key(operation, given) in [
+        given_key(operation, with_key(operation, {}, item)) for item in (before.id, named)
+    ]:
+        given = without_key(operation, given)
     made = draft(
-        before.operation,
+        operation,
         given,
-        id=f"{before.id} {said}",
+        id=id,
         name=before.name,
         is_own=True,
         pages=before.pages,
@@ -98,3 +105,8 @@ def edited(before: Draft, arguments: Mapping[str, Any]) -> Draft | Problems:
         confirm=before.confirm,
     )
     return made if isinstance(made, Problems) else replace(made, id=before.id)
+
+
+def _edit_id(before: Draft, arguments: Mapping[str, Any]) -> str:
+    """What the idempotency key of an edited call is made from."""
+    return f"{before.id} {json.dumps(without_key(before.operation, arguments), ensure_ascii=False, default=str)}"

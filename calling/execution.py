@@ -291,6 +291,8 @@ def _page_request(session: Session, draft: Draft, arguments: Mapping[str, Any], 
     made = settle(draft.operation, with_key(draft.operation, arguments, f"{draft.id} page {number}"))
     sent = {**made.arguments, "query": {**made.arguments.get("query", {}), **arguments.get(PAGE, {})}}
     known = unchanged(draft.provenance, draft.settled, sent)
+    if made.request.acts_as != draft.request.acts_as:
+        raise ArgumentError([ArgumentProblem("/query", "names another method")], operation=draft.operation.name)
     if unmet := session.rules.unmet(draft.operation, sent, known):
         problems = [ArgumentProblem(item["pointer"], OF_THE_USER) for item in unmet]
         raise ArgumentError(problems, operation=draft.operation.name)

@@ -14,12 +14,18 @@ from uuid import NAMESPACE_OID, uuid5
 
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request.arguments import properties_of
+from restgpt.tools.request.arguments import coerce, properties_of, validate
 from restgpt.tools.request.body import kind_of
 from restgpt.tools.request.build import json_or_text, settle
 from restgpt.tools.request.files import CONTENT_KEYS
 
 HEADERS = frozenset({"idempotency-key", "x-idempotency-key"})
+
+SHORTEST_SAID = 8
+"""The fewest characters of a key that counts as said by a person: shorter texts stand in many sentences."""
+
+CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""The digits of a ULID."""
 
 
 def key_header(operation: Operation) -> str | None:
@@ -28,20 +34,56 @@ def key_header(operation: Operation) -> str | None:
     return None if operation.is_safe else next(names, None)
 
 
-def with_key(operation: Operation, arguments: Mapping[str, Any], request_id: str) -> dict[str, Any]:
+def with_key(
+    operation: Operation, arguments: Mapping[str, Any], request_id: str, *, said: str | None = ""
+) -> dict[str, Any]:
     """Add a key, made from the call's id, to the arguments of an operation that declares a header for it.
 
-    A key that a model wrote is replaced: one that is used twice would lose a change.
+    A key that a person `said`, or gave with all arguments (None), stays. One that a model wrote is replaced: one that
+    is used twice would lose a change. No key is added where none that is made here has the form of the document.
     """
-    name = key_header(operation)
-    if name is None:
+    name, key = key_header(operation), given_key(operation, arguments)
+    if name is None or not isinstance(arguments.get("header") or {}, Mapping):
+        # What is no object is left to the building of the request, which says what is wrong with it.
         return dict(arguments)
-    given = arguments.get("header")
-    if given is not None and not isinstance(given, Mapping):
-        # Left to the building of the request, which says what is wrong with it.
+    if key is not None and (said is None or (len(str(key)) >= SHORTEST_SAID and str(key) in said)):
         return dict(arguments)
-    others = {key: value for key, value in (given or {}).items() if str(key).lower() != name.lower()}
-    return {**arguments, "header": {**others, name: str(uuid5(NAMESPACE_OID, f"restgpt {request_id}"))}}
+    others, made = without_key(operation, arguments), _made(operation, name, request_id)
+    return others if made is None else {**others, "header": {**(others.get("header") or {}), name: made}}
+
+
+def given_key(operation: Operation, arguments: Mapping[str, Any]) -> Any:
+    """The idempotency key among grouped arguments; None if there is none."""
+    name, given = key_header(operation), arguments.get("header")
+    named = given.items() if isinstance(given, Mapping) and name else ()
+    return next((value for key, value in named if str(key).lower() == str(name).lower()), None)
+
+
+def without_key(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Grouped arguments without the idempotency key."""
+    name, given = key_header(operation), arguments.get("header")
+    if name is None or not isinstance(given, Mapping):
+        return dict(arguments)
+    return {**arguments, "header": {key: value for key, value in given.items() if str(key).lower() != name.lower()}}
+
+
+def _made(operation: Operation, name: str, request_id: str) -> str | None:
+    """A key in the first of some usual forms that the document allows: UUIDs, hexadecimal, ULID, digits."""
+    made = uuid5(NAMESPACE_OID, f"restgpt {request_id}")
+    text = str(made)
+    ulid = "".join(CROCKFORD[made.int >> shift & 31] for shift in range(125, -1, -5))
+    forms = (
+        text,
+        f"{text[:14]}4{text[15:]}",
+        f"{text[:14]}7{text[15:]}",
+        made.hex,
+        ulid,
+        made.hex[:16],
+        str(made.int)[:16],
+    )
+    parameter = next(item for item in operation.parameters if (item.location, item.name) == ("header", name))
+    schema = operation.json_schema(parameter.schema, request=True)
+    return next((form for form in forms if not validate(coerce(form, schema, schema), schema, "")), None)
 
 
 def identity_of(operation: Operation, arguments: Mapping[str, Any]) -> str:

@@ -50,7 +50,7 @@ class Rules:
         return self._told(operation).kind == "read"
 
     def _told(self, operation: Operation) -> Effect:
-        for entry in self.settings.rules(operation.api):
+        for entry in self.settings.rules(operation.api) if operation.acts_as == operation.method else ():
             if kind := entry.effect(operation):
                 return Effect(kind, "settings", f"a rule of apis.yaml says {kind}")
         return effect_of(operation)
@@ -79,6 +79,14 @@ class Rules:
         return "allow" if is_read or self.writes == "allow" else "ask"
 
     def _rule(self, operation: Operation) -> Decision | None:
+        """The decision of the rules; where a request names another method, those for its own only tighten it."""
+        named = self._rule_of(operation)
+        if operation.acts_as == operation.method:
+            return named
+        both = {named, self._rule_of(operation.acting_as(operation.method))}
+        return "deny" if "deny" in both else "ask" if "ask" in both else named
+
+    def _rule_of(self, operation: Operation) -> Decision | None:
         decisions = [entry.decide(operation) for entry in self.settings.rules(operation.api)]
         if operation.api.entry is not None:
             return decisions[0] or _wish(operation)

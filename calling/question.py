@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from restgpt.calling.call import Ask, Decided, Done, Draft, Ready
 from restgpt.calling.confirmations import key_of
 from restgpt.calling.decision import ONLY_READS, confirms, decide, needs_person
-from restgpt.calling.idempotency import key_header
+from restgpt.calling.idempotency import given_key
 from restgpt.calling.origin.allowance import is_by_choices
 from restgpt.calling.origin.flow import api_record, entry_id
 from restgpt.calling.origin.provenance import described
@@ -68,7 +68,7 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
     undo = hidden.text(outlook(draft.operation, draft.settled, target.earlier))
     sections = [
         *_unusable(session, decided.note),
-        *(_unsure(draft.operation) if decided.unsure else []),
+        *(_unsure(draft) if decided.unsure else []),
         *([] if changed is None else [_changed(draft.operation, hidden.json(list(changed)))]),
         *view_sections(draft.request, hidden),
         *_repeats(session, draft),
@@ -158,7 +158,7 @@ def _offered(session: Session, operation: Operation) -> dict[str, Any]:
 
 UNUSABLE = "That decision cannot be used:"
 
-WHOLE = "`restgpt threads ID --request N` prints all of it; so does `request` of the call in the state of the thread."
+WHOLE = "`restgpt threads ID --request N` prints all of it."
 
 
 def _unusable(session: Session, note: str) -> list[str]:
@@ -173,12 +173,12 @@ def _without_note(description: str) -> str:
     return "\n".join(dropwhile(lambda line: not line or line.startswith(" "), lines))
 
 
-def _unsure(operation: Operation) -> list[str]:
+def _unsure(draft: Draft) -> list[str]:
     lines = [
         "This request was being sent when the run was interrupted. It may or may not have been carried out.",
         "Approve: send it again. Reject: do not send it.",
     ]
-    if key_header(operation):
+    if given_key(draft.operation, draft.settled) is not None:
         lines.append("It carries the same idempotency key as before, by which the API can tell that it is the same.")
     return ["\n".join(lines)]
 

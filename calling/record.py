@@ -88,18 +88,6 @@ UNSENT: frozenset[Status] = frozenset({"planned", "asked", "approved"})
 """The statuses of a call that may still be sent."""
 
 
-class RequestRecord(TypedDict):
-    """A built request; the body is text, or Base64 where it is none that every store takes."""
-
-    method: str
-    url: str
-    headers: dict[str, str]
-    body: str | dict[str, str] | None
-    api: str
-    operation: str
-    security: list[dict[str, list[str]]]
-
-
 class TargetRecord(TypedDict):
     """A look at a target."""
 
@@ -149,9 +137,9 @@ class CallRecord(TypedDict):
 
     `id` is unique in the thread and names the call in the write journal. `safe` says whether it only reads, by what was
     known at the newest decision, `proposed` that it seems to, but nobody has confirmed it. `pages` is how many pages of
-    a list are read at most. `description` says why the call is made. `request` is the request as it will be sent,
-    without credentials; `settled` are its arguments in the types and the spelling of the document, where they differ
-    from those given; `endpoint` is method and address of the operation. They are dropped when the call is over.
+    a list are read at most. `description` says why the call is made. `settled` are its arguments in the types and the
+    spelling of the document, where they differ from those given, and `exact` the same as JSON text, where a store would
+    not keep them as they are; `endpoint` is method and address of the operation. They are dropped once it is over.
     `unsure` counts how often a change was about to be sent without its outcome being known, `sends` how often it may
     be, which is once unless a person allowed more. `flow` is set if another API had answered in the thread before.
     `pause` is the id of the pause in which a person approved it; `recalled` says that the approval is decided again.
@@ -169,7 +157,7 @@ class CallRecord(TypedDict):
     response: dict[str, Any]
     provenance: NotRequired[list[Provenance]]
     settled: NotRequired[dict[str, Any]]
-    request: NotRequired[RequestRecord]
+    exact: NotRequired[str]
     endpoint: NotRequired[str]
     confirm: NotRequired[bool]
     proposed: NotRequired[bool]

@@ -121,6 +121,8 @@ class Session:
             return NO_TARGET
         try:
             request = build_request(reader, wanted)
+            if request.acts_as != reader.method:
+                return NO_TARGET
             reply = self.send(request, reader, deadline=self.clock() + LOOK_S, is_read=True)
         except UNREACHABLE:
             if firm:

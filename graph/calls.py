@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.call import Draft
 from restgpt.graph.build import approval_node, sender_node
-from restgpt.graph.channels import Aggregate, Checked, FormatChannel
+from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Requests
 from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import after_sender
 from restgpt.nodes.run.context import Context
@@ -42,7 +42,7 @@ class CallsState(TypedDict):
     format: Annotated[int, FormatChannel]
     turn: NotRequired[Annotated[int, Checked]]
     round: int
-    requests: Annotated[list[Request], Aggregate(list[Request], merge_requests)]
+    requests: Annotated[list[Request], Aggregate(Requests, merge_requests)]
     steps: Annotated[list[Step], Aggregate(list[Step], add_steps)]
     usage: Annotated[Usage, Aggregate(Usage, add_usage)]
     claim: NotRequired[Annotated[int, UntrackedValue(int, guard=False)]]

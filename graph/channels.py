@@ -2,19 +2,29 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from langgraph.channels.binop import BinaryOperatorAggregate
 from langgraph.channels.last_value import LastValue
 from langgraph.graph.message import Messages, add_messages
 from langgraph.types import Overwrite
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from restgpt.nodes.state.recipe_run import GivenRecipe
-from restgpt.nodes.state.records import FORMAT
+from restgpt.nodes.state.records import FORMAT, Request
 from restgpt.nodes.state.text import Given
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.storable import storable_value
+
+
+def _answered(request: Request) -> Request:
+    if request["status"] in ("sent", "parsed") and "status" not in request["response"]:
+        raise ValueError(f"a call that is {request['status']} has the status of its answer in `response`")
+    return request
+
+
+Requests = list[Annotated[Request, AfterValidator(_answered)]]
+"""The requests of a round."""
 
 
 class NewerThreadError(StoppingError):

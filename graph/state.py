@@ -6,7 +6,15 @@ from langchain_core.messages import AnyMessage
 from langgraph.channels import UntrackedValue
 from typing_extensions import TypedDict
 
-from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Instruction, RecipeChannel, merge_messages
+from restgpt.graph.channels import (
+    Aggregate,
+    Checked,
+    FormatChannel,
+    Instruction,
+    RecipeChannel,
+    Requests,
+    merge_messages,
+)
 from restgpt.nodes.state.records import (
     ApiPlan,
     Decision,
@@ -63,7 +71,7 @@ class State(TypedDict):
     hint: Text
     program: Annotated[Program | None, Checked]
     recipe: Annotated[RecipeRun | None, RecipeChannel]
-    requests: Annotated[list[Request], Aggregate(list[Request], merge_requests)]
+    requests: Annotated[list[Request], Aggregate(Requests, merge_requests)]
     steps: Annotated[list[Step], Aggregate(list[Step], add_steps)]
     answer: Text
     usage: Annotated[Usage, Aggregate(Usage, add_usage)]

@@ -27,7 +27,6 @@ from restgpt.specs.docs.signature import NOTED_MOST
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
-from restgpt.tools.storable import storable_value
 
 MAX_REQUESTS = 60
 """The maximum number of requests in one reply."""
@@ -230,7 +229,7 @@ def _request(
     drafted = grounded_draft(
         run,
         operation,
-        storable_value(call.arguments),
+        call.arguments,
         id=f"{part}.{attempt}",
         name=planned["operation"],
         said=said(state),

@@ -18,7 +18,7 @@ from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.program import ProgramInput, build_program, ended
 from restgpt.host.call_place import CallPlace, CallPlaces
-from restgpt.host.definitions import Definition, calling_definitions
+from restgpt.host.definitions import Definition, call_arguments, calling_definitions
 from restgpt.host.direct import direct_definitions
 from restgpt.host.operations import FOUND, described_text, found_text
 from restgpt.host.preview import preview, preview_ran
@@ -28,7 +28,6 @@ from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Called, Ran
 from restgpt.specs import Api, Catalogue, Operation, UnknownOperationError
-from restgpt.specs.docs.words.keyword import GROUPS
 from restgpt.tools.compiled_graph import own_thread
 from restgpt.tools.errors import RepairableError, StoppingError
 from restgpt.tools.response.memory_store import BoundedMemory, locked
@@ -174,14 +173,16 @@ class _Toolset:
         operation: str,
         arguments: dict[str, Any] | None = None,
         pages: Annotated[int, Field(ge=1, le=MAX_PAGES)] = 1,
+        **beside: Any,
     ) -> Draft:
-        return self._client().draft(operation, arguments or {}, pages=pages, conversation=_thread())
+        given = call_arguments(arguments or {}, beside)
+        return self._client().draft(operation, given, pages=pages, conversation=_thread())
 
     def _caller(self, operation: Operation) -> Callable[..., Draft]:
         name = self._catalogue.name_of(operation)
 
         def call(**arguments: Any) -> Draft:
-            return self._call(name, {place: value for place, value in arguments.items() if place in GROUPS.values()})
+            return self._call(name, arguments)
 
         return call
 

@@ -82,6 +82,9 @@ class Effect:
 
 def effect_of(operation: Operation) -> Effect:
     """Return the effect of an operation by its method and its document."""
+    if operation.acts_as != operation.method:
+        reason = f"it is a {operation.method} that names {operation.acts_as} as its method"
+        return Effect("change", "method", reason)
     known = _EFFECTS.get(operation)
     if known is None:
         # The effect of every operation may be asked for, and none is to be or to stay decoded for that.

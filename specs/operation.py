@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from copy import copy
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,15 @@ class Operation:
     def __init__(self, api: "Api", entry: Entry) -> None:
         self.api = api
         self._entry = entry
+        self._acts_as = ""
+
+    def acting_as(self, method: str) -> "Operation":
+        """Return the operation as requests of it act that name another method than its own."""
+        if method == self.acts_as:
+            return self
+        found = copy(self)
+        found._acts_as = method
+        return found
 
     def __repr__(self) -> str:
         return f"Operation({self.name}: {self.method} {self.path})"
@@ -73,6 +83,11 @@ class Operation:
         return self._entry.method
 
     @property
+    def acts_as(self) -> str:
+        """The method that counts for what a request does, in upper case."""
+        return self._acts_as or self.method
+
+    @property
     def path(self) -> str:
         """The path template as the document writes it."""
         return self._entry.path
@@ -105,12 +120,12 @@ class Operation:
     @property
     def is_safe(self) -> bool:
         """Whether the method promises to change nothing (RFC 9110 section 9.2.1)."""
-        return self.method in SAFE
+        return {self.method, self.acts_as} <= SAFE
 
     @property
     def is_idempotent(self) -> bool:
         """Whether repeating the request has the effect of sending it once (RFC 9110 section 9.2.2)."""
-        return self.method in IDEMPOTENT
+        return {self.method, self.acts_as} <= IDEMPOTENT
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:

@@ -1,13 +1,13 @@
 """Parameters of an operation (OpenAPI Parameter Object)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from restgpt.specs.content import read_example, text
 from restgpt.specs.problem import BrokenReference, Problem
 from restgpt.specs.reading.document import Document
-from restgpt.specs.reading.names import VARIABLE
+from restgpt.specs.reading.path_template import ALL, ONE, Variable, variable, variables
 from restgpt.specs.reading.references import follow
 
 LOCATIONS = ("path", "query", "header", "cookie", "querystring")
@@ -49,6 +49,7 @@ def read_parameters(
     variable of the path that no list declares is a required string.
     """
     found: dict[tuple[str, str], Parameter] = {}
+    named = variables(path.partition("#")[0])
     for place, items in lists:
         if items is not None and not isinstance(items, list):
             problems.append(Problem(f"{place}/parameters", "the parameters are not a list"))
@@ -60,34 +61,41 @@ def read_parameters(
                 break
             try:
                 node = follow(document, raw)
-                fault = _fault(node, path)
+                fault = _fault(node, named)
             except BrokenReference as error:
                 fault = str(error)
             if fault:
                 problems.append(Problem(f"{place}/parameters/{number}", fault))
             elif node["name"].lower() not in IGNORED_HEADERS or node["in"] != "header":
-                found[(node["name"], node["in"])] = _read_parameter(document, node)
+                parameter = _read_parameter(document, node, named)
+                found[(parameter.name, parameter.location)] = parameter
     declared = {parameter.name for parameter in found.values() if parameter.location == "path"}
-    for name in VARIABLE.findall(path.partition("#")[0]):
+    for name in named:
         if name not in declared:
             problems.append(Problem(pointer, f"nothing declares the path variable {name}"))
-            found[(name, "path")] = Parameter(name, "path", True, {"type": "string"}, "simple", False)
+            raw = {"name": name, "in": "path", "schema": {"type": "string"}}
+            found[(name, "path")] = _read_parameter(document, raw, named)
     return tuple(found.values())
 
 
-def _fault(raw: Any, path: str) -> str:
+def _fault(raw: Any, named: Mapping[str, Variable]) -> str:
     """Return why a parameter cannot be sent, or an empty string."""
     if not isinstance(raw, dict) or not isinstance(raw.get("name"), str):
         return "the parameter has no name"
     if raw.get("in") not in LOCATIONS:
         return f"the parameter {raw['name']} has an unknown location (in: {raw.get('in')!r})"
-    if raw["in"] == "path" and "{" + raw["name"] + "}" not in path:
+    if raw["in"] == "path" and variable(raw["name"]).name not in named:
         return f"the path has no variable {raw['name']}"
     return ""
 
 
-def _read_parameter(document: Document, raw: dict[str, Any]) -> Parameter:
+def _read_parameter(document: Document, raw: dict[str, Any], named: Mapping[str, Variable]) -> Parameter:
     name, location = raw["name"], raw["in"]
+    example = read_example(document, raw)
+    if location == "path":
+        name = variable(name).name
+        # The pattern fits itself, and no other example is known to.
+        example = named[name].pattern if example is None and named[name].pattern not in (ONE, ALL) else example
     schema, content_type = raw.get("schema"), None
     content = raw.get("content")
     if isinstance(content, dict) and content:
@@ -107,5 +115,5 @@ def _read_parameter(document: Document, raw: dict[str, Any]) -> Parameter:
         content_type=content_type,
         description=text(raw.get("description")),
         deprecated=raw.get("deprecated") is True,
-        example=read_example(document, raw),
+        example=example,
     )

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from restgpt.calling.target import Earlier, given, shared
 from restgpt.specs import Operation
+from restgpt.specs.reading.path_template import VARIABLE, variables
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.quotation import named, quoted
 from restgpt.tools.redaction import MARK
@@ -21,7 +22,6 @@ from restgpt.tools.request.arguments import properties_of
 from restgpt.tools.request.build import build_request
 from restgpt.tools.storable import storable_value
 
-_VARIABLE = re.compile(r"\{([^{}]+)\}")
 _ENVELOPES = ("data", "result")
 _IDS = ("id", "uuid", "_id")
 
@@ -149,9 +149,9 @@ def _recreate(operation: Operation, arguments: Mapping[str, Any], earlier: Earli
     known = {**before, **(arguments.get("path") or {})}
     for maker in _makers(operation):
         query = _chosen(arguments, maker)
-        if query is None or not set(_VARIABLE.findall(maker.path)) <= known.keys():
+        if query is None or not set(variables(maker.path)) <= known.keys():
             continue
-        path = {name: known[name] for name in _VARIABLE.findall(maker.path)}
+        path = {name: known[name] for name in variables(maker.path)}
         body = {name: value for name, value in before.items() if name in _fields(maker) and value is not None}
         caution = "What comes back has a new id, and nothing that hung on the old one."
         found = _checked(Remedy(maker, {"path": path, **({"query": query} if query else {}), "body": body}, caution))
@@ -165,12 +165,12 @@ def _unmake(operation: Operation, arguments: Mapping[str, Any], made: Made) -> R
     deleter = _deleter(operation)
     if deleter is None:
         return Irreversible("the document shows no way to delete what it makes")
-    variables = _VARIABLE.findall(deleter.path)
-    new_id = _new_id(operation, variables[-1], made, deleter)
+    names = list(variables(deleter.path))
+    new_id = _new_id(operation, names[-1], made, deleter)
     if new_id is None:
         return Irreversible("the answer does not say the id of what it made")
-    known = {**_record(made.body, _noun(operation)), **(arguments.get("path") or {}), variables[-1]: new_id}
-    path = {name: known[name] for name in variables if name in known}
+    known = {**_record(made.body, _noun(operation)), **(arguments.get("path") or {}), names[-1]: new_id}
+    path = {name: known[name] for name in names if name in known}
     query = shared(arguments, "query", deleter)
     return _checked(Remedy(deleter, {"path": path, **({"query": query} if query else {})}))
 
@@ -188,7 +188,7 @@ def _deleter(operation: Operation, deletions: Mapping[str, Sequence[Operation]] 
     by_collection = _deletions(operation) if deletions is None else deletions
     fitting = by_collection.get(_collection(operation.path), ())
     has_more = len(fitting) != 1 or _needs_more(fitting[0])
-    return None if has_more or not set(_VARIABLE.findall(fitting[0].path)[:-1]) <= _given(operation) else fitting[0]
+    return None if has_more or not set(list(variables(fitting[0].path))[:-1]) <= _given(operation) else fitting[0]
 
 
 def _collection(path: str) -> str:
@@ -201,14 +201,14 @@ def _deletions(operation: Operation) -> dict[str, list[Operation]]:
     found: dict[str, list[Operation]] = {}
     for other in operation.api.operations:
         above, _, last = other.path.rpartition("/")
-        if other.method == "DELETE" and "/" in above and _VARIABLE.fullmatch(last):
+        if other.method == "DELETE" and "/" in above and VARIABLE.fullmatch(last):
             found.setdefault(above.rpartition("/")[2], []).append(other)
     return found
 
 
 def _makers(operation: Operation) -> list[Operation]:
     """The POSTs that create the resource which a DELETE deletes, the shortest path first."""
-    if not _VARIABLE.fullmatch(_collection(operation.path)):
+    if not VARIABLE.fullmatch(_collection(operation.path)):
         return []
     deletions = _deletions(operation)
     name = _collection(operation.path.rpartition("/")[0])
@@ -226,7 +226,7 @@ def _takes_out(maker: Operation, operation: Operation, deletions: Mapping[str, S
 
 
 def _given(operation: Operation) -> set[str]:
-    return set(_VARIABLE.findall(operation.path))
+    return set(variables(operation.path))
 
 
 def _needs_more(deleter: Operation, query: Collection[str] = ()) -> bool:
@@ -254,7 +254,7 @@ def _new_id(operation: Operation, variable: str, made: Made, deleter: Operation)
     for name in (variable, *_IDS):
         if isinstance(value := record.get(name), str | int) and not isinstance(value, bool) and value != "":
             return value
-    template = _VARIABLE.sub("\0", deleter.path)
+    template = VARIABLE.sub("\0", deleter.path)
     pattern = re.escape(template).replace("\0", "([^/]+)").replace("\\([^/]+)", "([^/]+)")
     found = re.search(f"{pattern}$", _path_of(made.location))
     return unquote(found.groups()[-1]) if found else None

@@ -14,7 +14,7 @@ from restgpt.specs import Operation
 from restgpt.specs.docs.words.keyword import arguments_of
 from restgpt.tools.sandbox.guest.digest import call_text, digest_of
 from restgpt.tools.sandbox.program import WantedCall
-from restgpt.tools.storable import storable_text, storable_value
+from restgpt.tools.storable import storable_text
 
 MAX_PAGES = 20
 """The maximum number of pages that one request may read."""
@@ -51,7 +51,7 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
         names = renamed.get(call.function, {})
         keywords = {names.get(name, name): value for name, value in call.keywords.items()}
         pages = _pages(keywords.pop("pages", 1))
-        arguments = storable_value(arguments_of(operation, keywords, call.positional, name=call.function))
+        arguments = arguments_of(operation, keywords, call.positional, name=call.function)
         drafted = grounded_draft(
             run,
             operation,

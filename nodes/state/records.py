@@ -296,7 +296,7 @@ def _slim(step: Step) -> Step:
     for request in step["requests"]:
         response = {key: value for key, value in request["response"].items() if key != "sketch"}
         slim: Request = {**request, "code": "", "response": response}
-        for name in ("provenance", "request", "settled", "question", "target", "flow"):
+        for name in ("provenance", "request", "settled", "exact", "question", "target", "flow"):
             slim.pop(name, None)  # type: ignore[misc]
         requests.append(slim)
     slim_step: Step = {**step, "requests": requests}

@@ -56,8 +56,8 @@ export function linesOfTurns(steps: Step[]): Map<number, Line[]> {
       lines.push({
         kind: "request",
         key: `${number} request ${index}`,
-        method: call.request?.method ?? method,
-        url: call.request?.url ?? url,
+        method,
+        url,
         outcome: status ? (time === undefined ? String(status) : `${status} · ${Math.round(time)} ms`) : call.status,
         isOver: true,
         isGood: status ? status < 400 : call.status !== "failed",

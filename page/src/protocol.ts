@@ -54,7 +54,9 @@ export interface Call {
   status: string;
   arguments: unknown;
   note?: string;
-  request?: { method: string; url: string; body?: unknown };
+  /** The arguments as they are sent, where they differ from those given; `exact` is their JSON where a store would change them. */
+  settled?: { body?: unknown };
+  exact?: string;
   /** Method and address, before arguments are filled in. */
   endpoint?: string;
   response?: { status?: number; elapsed_ms?: number };

@@ -1,7 +1,7 @@
 // The whole of a body that a question shows only in part, from the state of the thread.
 import { useState } from "preact/hooks";
 
-import { writeExact } from "./exact";
+import { parseExact, writeExact } from "./exact";
 import type { Action, State } from "./protocol";
 import { call, sentence } from "./server";
 import { Visible } from "./visible";
@@ -16,7 +16,8 @@ export function WholeBody({ thread, action }: { thread: string; action: Action }
       const found = (state.values.requests ?? []).find(
         (request) => request.status === "asked" && request.operation === action.name && JSON.stringify(request.arguments) === same,
       );
-      setBody(textOf(found?.request));
+      const kept = found?.exact === undefined ? (found?.settled ?? found?.arguments) : parseExact(found.exact);
+      setBody(textOf(kept as { body?: unknown } | undefined));
     } catch (failed) {
       setError(sentence(failed));
     }
@@ -36,6 +37,6 @@ export function WholeBody({ thread, action }: { thread: string; action: Action }
   );
 }
 
-function textOf(request: { body?: unknown } | undefined): string {
-  return typeof request?.body === "string" ? request.body : writeExact(request?.body ?? null);
+function textOf(kept: { body?: unknown } | undefined): string {
+  return typeof kept?.body === "string" ? kept.body : writeExact(kept?.body ?? null);
 }

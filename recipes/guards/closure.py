@@ -19,7 +19,7 @@ from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.words.keyword import Keyword, identifier, keywords
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
-from restgpt.specs.reading.names import VARIABLE
+from restgpt.specs.reading.path_template import VARIABLE, variables
 from restgpt.specs.reading.pointer import parse_pointer
 from restgpt.tools.request.arguments import pointer_part
 from restgpt.tools.request.body import BodyEncodingError, choose_media, essence, kind_of
@@ -284,7 +284,7 @@ def moved_operation(used: UsedOperation, operations: Iterable[Operation]) -> Ope
 
 def renamed_parameters(used: UsedOperation, operation: Operation) -> dict[str, str]:
     """Return the names that path parameters had when the recipe was saved, with those that they have today."""
-    pairs = zip(VARIABLE.findall(used.path), VARIABLE.findall(operation.path), strict=False)
+    pairs = zip(variables(used.path), variables(operation.path), strict=False)
     return {before: after for before, after in pairs if before != after}
 
 

@@ -12,6 +12,7 @@ from restgpt.specs import Api
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.overview.summary import first_sentence
 from restgpt.specs.docs.words.plain_text import plain_text
+from restgpt.tools.errors import ArgumentError, ArgumentProblem
 
 BUDGET = 1_500
 """The tokens of all definitions together, as they are sent."""
@@ -27,6 +28,9 @@ RECIPE_DESCRIPTION = 160
 
 RECIPE_NAMES = 300
 """The most characters of the names of the recipes that have no definition of their own."""
+
+CALL = "call_operation"
+"""The tool that makes one call."""
 
 NOT_PROVED = "(not proved)"
 
@@ -93,6 +97,19 @@ def definitions(
     return [*found, *_of_recipes(recipes, room)]
 
 
+def call_arguments(arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call with those that a model wrote beside `arguments`, to be placed by their names.
+
+    Raises `ArgumentError` for a name that is in both.
+    """
+    twice = [
+        ArgumentProblem(f"/{name}", "is given twice: in `arguments` and beside") for name in beside if name in arguments
+    ]
+    if twice:
+        raise ArgumentError(twice)
+    return {**arguments, **beside}
+
+
 def calling_definitions(apis: Sequence[Api], *, has_threads: bool = True) -> list[Definition]:
     """Return the definitions that find, describe and call operations, run programs, and read results.
 
@@ -111,7 +128,7 @@ def calling_definitions(apis: Sequence[Api], *, has_threads: bool = True) -> lis
         ),
         describing_definition(),
         Definition(
-            "call_operation",
+            CALL,
             render("tool_call_operation"),
             _object(
                 {
@@ -155,7 +172,7 @@ def _ask() -> Definition:
 
 def _object(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
     needed = {"required": list(required)} if required else {}
-    return {"type": "object", "properties": dict(properties), **needed}
+    return {"type": "object", "properties": dict(properties), **needed, "additionalProperties": False}
 
 
 def _about(apis: Sequence[Api]) -> str:

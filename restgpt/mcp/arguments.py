@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from unicodedata import category
 
-from restgpt.host.definitions import Definition
+from restgpt.host.definitions import CALL, Definition
 from restgpt.tools.errors import RestgptError
 
 LONG = frozenset({"code", "instruction"})
@@ -39,6 +39,13 @@ def check_arguments(definition: Definition, given: Mapping[str, Any]) -> None:
         for name, part in schema["properties"].items()
         if name in required and name not in given
     ]
+    if definition.name != CALL:
+        # Of a call, what is beside `arguments` may be the operation's own.
+        problems += [
+            f"{name} is unknown: it takes {', '.join(schema['properties'])}"
+            for name in given
+            if name not in schema["properties"]
+        ]
     for name, part in schema["properties"].items():
         if name in given:
             problems += _problems(name, part, given[name], is_required=name in required)

@@ -8,7 +8,7 @@ from typing import Any
 
 from restgpt.client import Client
 from restgpt.graph.persistence import ThreadBusyError
-from restgpt.host.definitions import Definition, definitions
+from restgpt.host.definitions import CALL, Definition, call_arguments, definitions
 from restgpt.host.direct import MOST, direct_definitions
 from restgpt.host.operations import FOUND, described_text, found_text
 from restgpt.host.preview import Preview, preview, preview_ran
@@ -107,7 +107,7 @@ class Service:
         self._tools: dict[str, Callable[[str, Arguments], Said | Left]] = {
             "find_operations": self._find,
             "describe_operation": self._describe,
-            "call_operation": self._call,
+            CALL: self._call,
             "run_program": self._run_program,
             "run_recipe": self._run_recipe,
             "read_result": self._read_result,
@@ -181,8 +181,11 @@ class Service:
         )
 
     def _call(self, principal: str, given: Arguments) -> Left:
-        pages = int(given.get("pages", 1))
-        return self._threads.call(principal, given["operation"], given.get("arguments", {}), pages=pages)
+        beside = dict(given)
+        operation, pages = beside.pop("operation"), int(beside.pop("pages", 1))
+        return self._threads.call(
+            principal, operation, call_arguments(beside.pop("arguments", {}), beside), pages=pages
+        )
 
     def _run_program(self, principal: str, given: Arguments) -> Left:
         started = {key: given[key] for key in ("code", "thread") if given.get(key)}

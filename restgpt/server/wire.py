@@ -4,14 +4,16 @@ The requests of changes are those of the journal. Others are built again from th
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from restgpt.calling.call import sent_arguments
 from restgpt.calling.journal.journal import entry_id
+from restgpt.calling.record import CallRecord
 from restgpt.nodes.run.resources import Resources
 from restgpt.server.kept import Kept, ServerKept, kept_body, kept_journal
 from restgpt.specs import SpecError, UnknownOperationError
@@ -131,10 +133,8 @@ def _built(call: Mapping[str, Any], resources: Resources, redactor: Redactor) ->
 
 
 def _prepared(call: Mapping[str, Any], resources: Resources) -> PreparedRequest:
-    if "request" in call:
-        return PreparedRequest.from_json(call["request"])
     operation = resources.catalogue(()).operation(call["operation"])
-    return build_request(operation, call.get("settled") or call["arguments"])
+    return build_request(operation, sent_arguments(cast(CallRecord, call)))
 
 
 def _call(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -4,11 +4,11 @@ import re
 from hashlib import sha256
 
 from restgpt.specs.problem import Problem
+from restgpt.specs.reading.path_template import VARIABLE, variable
 from restgpt.specs.reading.unique_names import UniqueNames
 
 NAME_LENGTH = 64
 ILLEGAL = re.compile(r"[^A-Za-z0-9_-]+")
-VARIABLE = re.compile(r"\{([^{}/]+)\}")
 
 
 class Names:
@@ -40,5 +40,5 @@ def legal_name(identifier: str) -> str:
 
 def derived_name(method: str, path: str) -> str:
     """Name an operation without an operationId by its method and path: `GET /pets/{id}` is `get_pets_by_id`."""
-    words = VARIABLE.sub(lambda match: "by_" + match.group(1), path)
+    words = VARIABLE.sub(lambda match: "by_" + variable(match.group(1)).name, path)
     return legal_name("_".join((method.lower(), *(part for part in ILLEGAL.split(words) if part))))

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.call import Ask, Draft, Problems, Ready
+from restgpt.calling.call import Ask, Draft, OutdatedCallError, Problems, Ready, read_draft
 from restgpt.calling.decision import decide
 from restgpt.calling.draft import draft, edited
 from restgpt.calling.policy import Rules
-from restgpt.specs import load_api
+from restgpt.specs import Catalogue, load_api
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
+from restgpt.tools.storable import storable_value
 
 OPEN = {"content": {"application/json": {"schema": {"type": "object"}}}}
 DOCUMENT = {
@@ -68,3 +69,24 @@ def test_what_a_person_wrote_in_an_edit_is_theirs_in_any_spelling(note: str) -> 
     many = edited(before, {"body": {str(number): f"word{number}" for number in range(200)}})
     assert isinstance(many, Draft)
     assert isinstance(decide(many, rules("body.*")), Ready)
+
+
+EXACT = {"text": "a\x0cb\0\x1bc\ufffd", "number": 2**70, "list": [-(2**63) - 1, 1.5]}
+
+
+def test_a_value_that_no_store_keeps_as_it_is_is_sent_exactly() -> None:
+    made = drafted(EXACT)
+    assert isinstance(made, Draft)
+    record = made.to_json()
+    assert storable_value(record) == record
+    kept = read_draft(json.loads(json.dumps(record)), Catalogue([PAY.api]))
+    assert kept.request == made.request
+    assert json.loads(kept.request.body or b"") == EXACT
+    assert json.loads(edited(kept, {"body": EXACT}).request.body or b"") == EXACT  # type: ignore[union-attr]
+
+
+def test_arguments_that_an_edit_broke_are_told() -> None:
+    made = drafted(EXACT)
+    assert isinstance(made, Draft)
+    with pytest.raises(OutdatedCallError, match="cannot be read"):
+        read_draft({**made.to_json(), "exact": "{"}, Catalogue([PAY.api]))

@@ -7,13 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from restgpt.calling.call import Draft
+from restgpt.calling.draft import draft, edited
 from restgpt.calling.idempotency import identity_of, key_header, with_key
 from restgpt.specs import Operation, load_api
 from restgpt.tools.request.build import build_request
 
 
-def operation(method: str = "post", name: str = "Idempotency-Key") -> Operation:
-    parameter = {"name": name, "in": "header", "required": True, "schema": {"type": "string", "format": "uuid"}}
+def operation(method: str = "post", name: str = "Idempotency-Key", **schema: Any) -> Operation:
+    described = schema or {"type": "string", "format": "uuid"}
+    parameter = {"name": name, "in": "header", "required": not schema, "schema": described}
     found = {method: {"parameters": [parameter], "responses": {}}}
     document = {"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/x": found}}
     return load_api(document, base_url="https://x.example").operation(f"{method.upper()} /x")
@@ -29,6 +32,54 @@ def test_a_documented_key_is_filled_in_from_the_request_id() -> None:
 def test_a_key_that_a_model_wrote_is_replaced() -> None:
     found = with_key(operation(), {"header": {"idempotency-key": "1", "X-Other": "2"}}, "r1.0")
     assert set(found["header"]) == {"Idempotency-Key", "X-Other"}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "maxLength": 32},
+        {"type": "string", "maxLength": 16},
+        {"type": "integer"},
+        {"type": "object"},
+        {"type": "string", "pattern": "^[0-9A-Z]{26}$"},
+        {"type": "string", "pattern": "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"},
+        {"type": "string", "pattern": "^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"},
+        {"type": "string", "pattern": "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"},
+        {"enum": ["a", "b"]},
+    ],
+)
+def test_a_key_that_is_made_has_the_form_of_the_document_or_is_left_out(schema: dict[str, Any]) -> None:
+    found = operation(**schema)
+    sent = build_request(found, with_key(found, {}, "r1.0")).headers
+    assert ("Idempotency-Key" in sent) == (schema.get("type") in ("string", "integer"))
+    other = build_request(found, with_key(found, {}, "r1.1")).headers
+    assert ("Idempotency-Key" not in sent) or sent != other
+
+
+def test_a_key_that_a_person_gave_or_said_stays() -> None:
+    found, given = operation(), {"header": {"idempotency-key": "order-2026-17"}}
+    assert with_key(found, given, "r1.0", said=None) == given
+    assert with_key(found, given, "r1.0", said="Pay it, with the key order-2026-17.") == given
+    assert with_key(found, given, "r1.0", said="Pay it.") != given
+    short: dict[str, Any] = {"header": {"Idempotency-Key": "1"}}
+    assert with_key(found, short, "r1.0", said="Pay 1 order.") != short
+
+
+def test_an_edit_gets_a_key_of_its_own_unless_the_person_typed_one() -> None:
+    found = operation()
+    first = draft(found, {}, id="r1.0", said="")
+    assert isinstance(first, Draft)
+    seen = {first.request.headers["Idempotency-Key"]}
+    again = first
+    for _ in range(2):
+        made = edited(again, {**again.arguments, "query": {}})
+        assert isinstance(made, Draft)
+        seen.add(made.request.headers["Idempotency-Key"])
+        again = made
+    assert len(seen) == 2
+    typed = edited(again, {"header": {"Idempotency-Key": "order-17"}})
+    assert isinstance(typed, Draft)
+    assert typed.request.headers["Idempotency-Key"] == "order-17"
 
 
 @pytest.mark.parametrize("found", [operation("get"), operation(name="X-Trace")])

@@ -299,7 +299,17 @@ def test_operations_are_direct_tools_on_request(board: Board) -> None:
     assert "Paint the maps" in tools[0].invoke({"path": {"task_id": 103}})
     with pytest.raises(UnapprovedCallError):
         tools[1].invoke({"path": {"task_id": 103}})
+    assert "tsk_id" in tools[0].invoke({"path": {"task_id": 103}, "tsk_id": 1})
     assert len(as_tools([board.api], direct=True)) == len(board.api.operations) + 2
+
+
+def test_an_argument_is_placed_or_refused_and_never_left_out(board: Board) -> None:
+    call = tool(board, "call_operation", context={"writes": "allow"})
+    assert "Paint the maps" in call.invoke({"operation": "get_task", "task_id": 103})
+    assert "given twice" in call.invoke({"operation": "get_task", "arguments": {"task_id": 103}, "task_id": 102})
+    assert "'tsk'" in call.invoke({"operation": "get_task", "arguments": {"task_id": 103}, "tsk": 1})
+    direct = as_tools([board.api], direct=["create_task"], context={"writes": "allow"})[0]
+    assert "Moss" in direct.invoke({"path": {"project_id": 1}, "body": {"title": "Moss"}})
 
 
 def test_too_many_direct_tools_are_refused() -> None:

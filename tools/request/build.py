@@ -4,19 +4,19 @@
 PreparedRequest without credentials. It reads only files that a FilePolicy allows.
 """
 
-import base64
 import hashlib
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Never
-from urllib.parse import quote, unquote
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from restgpt.specs.docs.example import example_faults, minimal_arguments
 from restgpt.specs.effort import within
-from restgpt.specs.operation import Operation
+from restgpt.specs.operation import SAFE, Operation
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
+from restgpt.specs.reading.path_template import ONE, VARIABLE, variable
 from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.specs.schemas.validation import allowed_steps
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
@@ -44,7 +44,7 @@ from restgpt.tools.request.body import (
     kind_of,
     unknown_fields,
 )
-from restgpt.tools.request.files import Blob, FilePolicy, read_files
+from restgpt.tools.request.files import Blob, FilePolicy, read_files, with_contents
 from restgpt.tools.request.serialization import (
     Style,
     breaks_cookie,
@@ -55,7 +55,6 @@ from restgpt.tools.request.serialization import (
     query_pairs,
     scalar,
 )
-from restgpt.tools.storable import storable_text
 
 GROUPS = ("path", "query", "header", "cookie", "body")
 PAGE = "@page"
@@ -65,8 +64,9 @@ STEPS_MOST = 200_000
 MOST_SHOWN = 20_000
 LONGEST_URL = 8_000
 """The most characters of a URL: RFC 9110 asks servers to take 8,000, and several common ones refuse little more."""
-_VARIABLE = re.compile(r"\{([^{}]+)\}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_OVERRIDES = frozenset({"x-http-method-override", "x-method-override", "x-http-method", "_method"})
+_METHOD_PART = re.compile(r'name="_method"[^\r]*\r\n(?:[^\r]+\r\n)*\r\n([^\r]*)')
 _IDENTITY = frozenset({"authorization", "proxy-authorization", "cookie"})
 _NEGOTIATION = frozenset({"accept", "content-type"})
 
@@ -91,6 +91,22 @@ class PreparedRequest:
     security: tuple[Mapping[str, tuple[str, ...]], ...] = field(default=())
 
     @property
+    def acts_as(self) -> str:
+        """The method that the request counts as: the one that servers are told to take in place of its own.
+
+        A header such as `X-HTTP-Method-Override` or a field `_method` names it; it never makes a change a read.
+        """
+        kind = kind_of(next((text for name, text in self.headers.items() if name.lower() == "content-type"), ""))
+        text = (self.body or b"").decode("utf-8", "replace")
+        fields = json_or_text(text, "json") if kind == "json" and "_method" in text else {}
+        pairs = [*self.headers.items(), *(fields.items() if isinstance(fields, dict) else ())]
+        for form in (urlsplit(self.url).query, text if kind == "form" else ""):
+            pairs += parse_qsl(form, max_num_fields=None) if "_method" in unquote(form) else []
+        pairs += [("_method", value) for value in _METHOD_PART.findall(text if kind == "multipart" else "")]
+        named = [str(value).strip().upper() for name, value in pairs if name.lower() in _OVERRIDES]
+        return next((method for method in named if method not in SAFE | {""}), self.method)
+
+    @property
     def fingerprint(self) -> str:
         """The SHA-256 of the request in hexadecimal; equal requests have equal fingerprints."""
         parts = [self.api, self.operation, self.method, self.url, sorted(self.headers.items())]
@@ -109,32 +125,6 @@ class PreparedRequest:
             "operation": self.operation,
         }
 
-    def as_json(self) -> dict[str, Any]:
-        """The whole request as plain JSON, for a checkpoint; a body that is not text is in Base64."""
-        return {
-            "method": self.method,
-            "url": self.url,
-            "headers": dict(self.headers),
-            "body": None if self.body is None else _packed(self.body),
-            "api": self.api,
-            "operation": self.operation,
-            "security": [{name: list(scopes) for name, scopes in item.items()} for item in self.security],
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "PreparedRequest":
-        """Restore a request from `as_json`."""
-        body = data["body"]
-        return cls(
-            data["method"],
-            data["url"],
-            dict(data["headers"]),
-            None if body is None else _unpacked(body),
-            data["api"],
-            data["operation"],
-            tuple({name: tuple(scopes) for name, scopes in item.items()} for item in data["security"]),
-        )
-
 
 def build_request(
     operation: Operation, arguments: Mapping[str, Any], *, files: FilePolicy | None = None
@@ -150,7 +140,7 @@ def build_request(
 class Settled(NamedTuple):
     """A request and its arguments, coerced to the types of the document, with the names of the document.
 
-    The arguments contain no defaults, and files as `{"@file": …}` or `{"@bytes": …}`, so they can be settled again.
+    The arguments contain no defaults, and files as `{"@bytes": …}`, so they give the same request again.
     """
 
     request: PreparedRequest
@@ -298,8 +288,8 @@ class _Builder:
     def _encode(self, value: Any) -> None:
         assert self._operation.body is not None
         count = len(self._problems)
-        raw = value
         value = read_files(value, self._files, "/body", self._problems)
+        raw = with_contents(value)
         try:
             media = choose_media(self._operation, self._operation.body, value, self._negotiated.get("content-type"))
             schema = self._operation.json_schema(media.schema, request=True)
@@ -374,20 +364,25 @@ class _Builder:
         """Fill in the variables of a template; `safe` are the characters around them that are not percent-encoded."""
         declared = {item.name: item for item in self._operation.parameters if item.location == "path"}
         parts, end = [], 0
-        for match in _VARIABLE.finditer(template):
+        if any(brace in VARIABLE.sub("", template) for brace in "{}"):
+            self._add("/path", f"the document's path {template} has a brace that belongs to no variable")
+        for match in VARIABLE.finditer(template):
             parts.append(quote(template[end : match.start()], safe=safe))
             parts.append(self._path_value(match.group(1), declared))
             end = match.end()
         return "".join([*parts, quote(template[end:], safe=safe)])
 
-    def _path_value(self, name: str, declared: Mapping[str, Parameter]) -> str:
-        parameter = declared.get(name)
-        value = self._values.get(("path", name))
-        if parameter is None or value is None:
-            return ""
-        pointer = f"/path/{pointer_part(name)}"
-        text = self._guarded(pointer, lambda: _write_path(parameter, value))
-        if not text and parameter.style != "matrix":
+    def _path_value(self, spelling: str, declared: Mapping[str, Parameter]) -> str:
+        found = variable(spelling)
+        parameter, value = declared.get(found.name), self._values.get(("path", found.name))
+        pointer, text = f"/path/{pointer_part(found.name)}", ""
+        if parameter is not None and value is not None:
+            text = self._guarded(pointer, lambda: _write_path(parameter, value))
+            if found.pattern != ONE:
+                text = quote(scalar(value), safe="/")
+                if text and not found.fits(scalar(value)):
+                    self._add(pointer, f"must be of the form {found.pattern}, where * is one part of a path")
+        if not text and (parameter is None or parameter.style != "matrix" or value is None):
             self._add(pointer, "must not be empty")
         return text
 
@@ -534,19 +529,6 @@ def _accept(operation: Operation) -> str:
     ordered = sorted(dict.fromkeys(names), key=lambda name: kind_of(name) != "json")[:4]
     ordered = [name for name in ordered if _HEADER_NAME.fullmatch(name.replace("/", "")) and name != "*/*"]
     return ", ".join([*ordered, "*/*;q=0.1"]) if ordered else "*/*"
-
-
-def _packed(body: bytes) -> str | dict[str, str]:
-    """A body as JSON that every store accepts."""
-    try:
-        text = body.decode()
-    except UnicodeDecodeError:
-        text = "\0"
-    return text if storable_text(text) == text else {"base64": base64.b64encode(body).decode("ascii")}
-
-
-def _unpacked(body: str | Mapping[str, str]) -> bytes:
-    return body.encode() if isinstance(body, str) else base64.b64decode(body["base64"])
 
 
 def _shown_body(request: PreparedRequest, hide: Redactor) -> Any:

@@ -78,6 +78,17 @@ def read_files(value: Any, policy: FilePolicy | None, pointer: str, problems: li
     return value
 
 
+def with_contents(value: Any) -> Any:
+    """Replace the blobs inside a value by file arguments that hold their contents."""
+    if isinstance(value, Blob):
+        named = {"filename": value.filename} if value.filename is not None else {}
+        typed = {} if value.is_guessed else {"content_type": value.media_type}
+        return {"@bytes": base64.b64encode(value.content).decode("ascii"), **named, **typed}
+    if isinstance(value, Mapping):
+        return {key: with_contents(item) for key, item in value.items()}
+    return list(map(with_contents, value)) if isinstance(value, list) else value
+
+
 def _read_file(value: Mapping[str, Any], policy: FilePolicy | None) -> Blob:
     unknown = sorted(set(value) - {"@file", "@bytes", "filename", "content_type"})
     if unknown or ("@file" in value and "@bytes" in value):

@@ -8,8 +8,10 @@ from langgraph.types import Command
 from question import unmarked
 from roles import by_role, call, end, plan, select
 
+from restgpt.graph.channels import StateError
 from restgpt.lab.kit.port import held_port
 from restgpt.tools.errors import ConnectFault
+from restgpt.tools.request.build import PreparedRequest
 from restgpt.worlds.server import serve
 
 RENAME = {"path": {"project_id": 2}, "body": {"owner": "Noor"}}
@@ -161,7 +163,45 @@ def test_the_arguments_of_a_call_are_settled_once_whatever_happens_to_it(board: 
     agent = changer(board)
     agent.ask("Let Noor own project 2")
     [kept] = agent.state["requests"]
-    assert kept["request"]["body"] == '{"owner":"Noor"}'
+    assert "request" not in kept
     approve(agent)
     [sent] = agent.state["steps"][0]["requests"]
     assert not {"request", "question", "target", "settled"} & sent.keys()
+
+
+@pytest.mark.parametrize("status", ["approved", "planned"])
+def test_a_call_whose_kept_request_is_another_one_is_not_sent(board: Board, status: str) -> None:
+    agent = changer(board)
+    agent.ask("Let Noor own project 2")
+    [kept] = agent.state["requests"]
+    [reads] = [item for item in board.api.operations if item.name == "get_project"]
+    forged = PreparedRequest("DELETE", f"{reads.base_url}/tasks/102", {}, None, reads.api.name, "get_project")
+    request = {"method": "DELETE", "url": forged.url, "headers": {}, "body": None, "security": []}
+    left = {
+        **kept,
+        "operation": "get_project",
+        "safe": True,
+        "status": status,
+        "arguments": {"path": {"project_id": 2}},
+        "settled": {"path": {"project_id": 2}},
+        "endpoint": f"GET {reads.base_url}{reads.path}",
+        "request": {**request, "api": reads.api.name, "operation": "get_project"},
+        "fingerprint": forged.fingerprint,
+    }
+    before = board.calls()
+    pause = agent.graph.update_state(
+        agent.config, {"requests": [left]}, as_node="caller" if status == "planned" else "approval"
+    )
+    agent.graph.invoke(None, pause)
+    assert board.calls() == before
+    assert "102" in board.tasks()
+    [step] = agent.state["steps"]
+    assert "would not be the same" in step["requests"][0]["note"]
+
+
+def test_an_edited_call_that_is_sent_without_an_answer_is_refused_with_the_place(board: Board) -> None:
+    agent = changer(board)
+    agent.ask("Let Noor own project 2")
+    [kept] = agent.state["requests"]
+    with pytest.raises(StateError, match=r"requests\[0\].*has the status of its answer in `response`"):
+        agent.graph.update_state(agent.config, {"requests": [{**kept, "status": "sent"}]}, as_node="sender")

@@ -249,3 +249,12 @@ print([project["owner"] for project in done[1:]])
     assert board.world.dump()["projects"]["3"]["owner"] == "Noor"  # type: ignore[call-overload,index]
     assert decide(agent, "approve")["answer"] == "['Noor', 'Noor']"
     assert len(agent.model.prompts) == 1
+
+
+def test_a_text_that_no_store_keeps_as_it_is_is_sent_exactly_after_an_approval(board: Board) -> None:
+    agent = programmer(
+        board, 'made = create_task(project_id=1, body={"title": "a" + chr(12) + chr(0)})\nprint(len(made["title"]))'
+    )
+    agent.ask("Add it to the project 1")
+    answer = decide(agent, "approve")["answer"]
+    assert (answer, any(task["title"] == "a\x0c\0" for task in board.tasks().values())) == ("3", True)

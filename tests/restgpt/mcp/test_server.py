@@ -37,6 +37,14 @@ def test_a_read_is_sent_at_once(opened: Opener, era: str, toy: WorldServer) -> N
     assert facts_of(result)["status"] == "sent"
 
 
+def test_an_argument_beside_arguments_is_put_where_the_operation_has_it(
+    opened: Opener, era: str, toy: WorldServer
+) -> None:
+    for given in ({"assignee": "Ada"}, {"arguments": {"done": False}, "assignee": "Ada"}):
+        assert not called(opened, era, "call_operation", {"operation": "find_tasks", **given}).is_error
+    assert [entry.query.get("assignee") for entry in toy.world.log] == ["Ada", "Ada"]
+
+
 def test_a_change_is_asked_about_by_its_description_and_sent_once(opened: Opener, era: str, toy: WorldServer) -> None:
     person = Person()
     result = called(opened, era, "call_operation", MOSS, person)
@@ -172,7 +180,18 @@ def test_bad_arguments_are_a_result_that_a_model_can_repair(opened: Opener, era:
         ("call_operation", {"operation": "create_task", "arguments": {"body": {"tytle": 1}}}, "/path/project_id"),
         ("call_operation", {"operation": "create_tusk"}, "create_task"),
         ("call_operation", {}, "operation is missing: a text is wanted"),
+        (
+            "call_operation",
+            {"operation": "find_tasks", "assigned": "Ada"},
+            "no argument 'assigned': did you mean 'assignee'?",
+        ),
+        (
+            "call_operation",
+            {"operation": "find_tasks", "arguments": {"assignee": "Bo"}, "assignee": "Ada"},
+            "given twice",
+        ),
         ("find_operations", {"query": 7}, "query must be a text, not a number"),
+        ("find_operations", {"query": "task", "most": 3}, "most is unknown: it takes query, limit"),
         ("describe_operation", {"operations": ["create_tusk"]}, "create_task"),
     ]
     for name, arguments, said in cases:

@@ -104,10 +104,14 @@ def test_any_difference_changes_the_fingerprint() -> None:
     assert len(prints) == 4
 
 
-def test_a_prepared_request_survives_json() -> None:
-    found = body({"type": "object"}, security=[{"Key": []}])
-    request = build_request(found, {"body": {"é": [1, None]}})
-    assert PreparedRequest.from_json(json.loads(json.dumps(request.as_json()))) == request
+def test_settled_arguments_give_the_same_request_again(tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_bytes(b"\x00\xff")
+    found, files = body({"type": "object"}, "multipart/form-data"), FilePolicy(roots=(tmp_path,))
+    for file in ({"@file": "note.txt"}, {"@file": "note.txt", "filename": "n", "content_type": "image/png"}):
+        made = settle(found, {"body": {"é\f": ["\0", 2**70], "file": file}}, files=files)
+        (tmp_path / "note.txt").write_bytes(b"\x00\xff")
+        again = settle(found, json.loads(json.dumps(made.arguments)))
+        assert again == made
 
 
 def test_arguments_are_left_as_they_are() -> None:
