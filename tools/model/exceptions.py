@@ -75,12 +75,12 @@ def is_cut_off(error: BaseException) -> bool:
 
 
 def cut_off(reason: str, tokens: int = 0) -> ModelUnavailableError:
-    """The error for a reply that ended before its own end, for the reason that the provider gives; none of it counts."""
+    """The error for a reply that ended before its own end, for the reason that the provider gives."""
     after = f" after {tokens} tokens" if tokens else ""
     return ModelUnavailableError(
-        f"The model's reply was cut off{after} ({reason}), so nothing of it was used. Raise the limit for the tokens of "
-        "a reply: `max_tokens` of a chat model that you give, or the limits of the model's server (Ollama: num_predict "
-        "and num_ctx). Or ask for less, or take a model that thinks less."
+        f"The model's reply was cut off{after} ({reason}), so nothing of it was used. Raise the limit for the tokens "
+        "of a reply: `max_tokens` of a chat model that you give, or the limits of the model's server (Ollama: "
+        "num_predict and num_ctx). Or ask for less, or take a model that thinks less."
     )
 
 

@@ -68,7 +68,7 @@ def checked_message(reply: object) -> AIMessage:
         raise ModelUnavailableError(f"The model gave {type(reply).__name__} where a message was expected.")
     found = reply.response_metadata
     given = [found.get(name) for name in REASONS] + [(found.get("incomplete_details") or {}).get("reason")]
-    reason = " ".join(text for text in given if isinstance(text, str))
+    reason = " ".join(text for text in given if isinstance(text, str))[:100]
     if _LIMIT.search(reason):
         raise cut_off(reason, usage_of(reply).output_tokens)
     if _FILTER.search(reason):
