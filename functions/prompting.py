@@ -18,7 +18,7 @@ from restgpt.functions.judge import Judge, Judged, Proposal
 from restgpt.prompts import render
 from restgpt.specs.docs.documentation import documentation as operation_documentation
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError, ModelUnavailableError
-from restgpt.tools.model.reply import read_text, reply_to
+from restgpt.tools.model.reply import read_text, reply_to, text_of
 from restgpt.tools.model.structured import ask
 from restgpt.tools.model.usage import ModelUsage, usage_of
 
@@ -197,7 +197,7 @@ def read_message(message: AIMessage, functions: Sequence[Function]) -> Proposal:
             calls.append(Call(call["name"], call["args"]))
     if message.tool_calls:
         return Proposal(tuple(calls), question, refusal)
-    return read_reply(str(message.text), functions)
+    return read_reply(text_of(message), functions)
 
 
 def read_reply(text: str, functions: Sequence[Function]) -> Proposal:

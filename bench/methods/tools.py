@@ -21,7 +21,7 @@ from restgpt.prompts import render
 from restgpt.specs.docs.overview.summary import summary_line
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.evidence import Evidence
-from restgpt.tools.model.reply import without_thoughts
+from restgpt.tools.model.reply import text_of
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.storable import storable_text, storable_value
 
@@ -70,7 +70,7 @@ def _next(run: Run, state: ToolsState) -> dict[str, Any]:
         return ended(run, state, found(trial_steps(state), over), fulfilled=False)
     box = toolbox(run.catalogue)
     reply = run.models.call_tools("planner", _prompt(run, state), box.definitions)
-    text = without_thoughts(str(reply.text))
+    text = text_of(reply)
     if not reply.tool_calls:
         return ended(run, state, text)
     update = planned(run, state, _plan_of(box, reply, text))

@@ -20,6 +20,8 @@ from langchain_core.outputs import ChatGenerationChunk
 from langgraph.graph.message import push_message
 from pydantic_core import from_json
 
+from restgpt.tools.model.reply import without_thoughts
+
 FENCE = re.compile(r"\s*(?:```\w*\s*)?(?=\{)")
 """The only text that may stand before the JSON of a reply that is shown while it comes."""
 
@@ -87,7 +89,7 @@ class AnswerStream(BaseCallbackHandler):
             if run_id == self._call and not self._is_over:
                 self._read(chunk.message)
                 # The reply is the first tool call, or the text if there is none.
-                self._show(answer_in(next(iter(self._arguments.values()), self._text)))
+                self._show(answer_in(next(iter(self._arguments.values()), without_thoughts(self._text))))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Withdraw what was shown of a reply that did not come to its end."""
@@ -119,6 +121,9 @@ class AnswerStream(BaseCallbackHandler):
     def _show(self, answer: str) -> None:
         # The state has the answer without white space around it.
         answer = answer.strip()
+        if answer and not (answer.startswith(self._shown) or self._shown.startswith(answer)):
+            # What was shown was a draft: the thought that it was in ends here.
+            self._withdraw()
         if len(answer) > len(self._shown) and answer.startswith(self._shown):
             self._id = self._id or str(uuid4())
             self._push(AIMessageChunk(content=answer[len(self._shown) :], id=self._id))

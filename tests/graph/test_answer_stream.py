@@ -105,6 +105,16 @@ def test_an_unusable_answer_is_withdrawn_and_the_next_one_has_another_id(board: 
     assert client.messages == [answer_of(graph)]
 
 
+def test_a_draft_inside_the_thoughts_is_withdrawn_where_the_thought_ends(board: Board) -> None:
+    draft, real = json.dumps(end("A draft.")), json.dumps(end(ANSWER))
+    graph = graph_of(board, StreamingModel([*COUNTING[:-1], f"{draft} would be wrong.\n</think>\n{real}"]))
+    client = shown(graph)
+    assert client.messages == [answer_of(graph)]
+    assert answer_of(graph).content == ANSWER
+    assert [part.type for part in client.parts].count("remove") == 1
+    assert len([text for text in client.texts if text in ANSWER]) > len(ANSWER) // PIECE
+
+
 def test_nothing_stays_shown_of_a_run_without_a_usable_reply(board: Board) -> None:
     graph = graph_of(board, StreamingModel([BROKEN, BROKEN, BROKEN]))
     client = ChatClient()

@@ -35,9 +35,16 @@ def stream(*events: bytes) -> bytes:
     return http(b"".join(b"data: " + event + b"\n\n" for event in events), "text/event-stream")
 
 
+def chunk(delta: Any, finish: str | None = None, **more: Any) -> bytes:
+    """An event of a streamed chat completion."""
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return json.dumps(
+        {"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": [choice], **more}
+    ).encode()
+
+
 def _delta(text: str) -> bytes:
-    choice = {"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": None}
-    return json.dumps({"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": [choice]}).encode()
+    return chunk({"role": "assistant", "content": text})
 
 
 WRONG = {

@@ -50,7 +50,8 @@ class CompletionModel(BaseChatModel):
                 temperature=0.0,
                 stop=stop,
             )
-            message = AIMessage(found.choices[0].text)
+            choice = found.choices[0]
+            message = AIMessage(choice.text, response_metadata={"finish_reason": choice.finish_reason})
             if found.usage is not None:
                 message.usage_metadata = {
                     "input_tokens": found.usage.prompt_tokens,

@@ -69,8 +69,25 @@ def status_of(error: BaseException) -> int | None:
     return None
 
 
+def is_cut_off(error: BaseException) -> bool:
+    """Whether OpenAI's package found that a reply was cut off at its limit of tokens."""
+    return type(error).__name__ == "LengthFinishReasonError"
+
+
+def cut_off(reason: str, tokens: int = 0) -> ModelUnavailableError:
+    """The error for a reply that ended before its own end, for the reason that the provider gives."""
+    after = f" after {tokens} tokens" if tokens else ""
+    return ModelUnavailableError(
+        f"The model's reply was cut off{after} ({reason}), so nothing of it was used. Raise the limit for the tokens "
+        "of a reply: `max_tokens` of a chat model that you give, or the limits of the model's server (Ollama: "
+        "num_predict and num_ctx). Or ask for less, or take a model that thinks less."
+    )
+
+
 def unavailable(error: BaseException) -> ModelUnavailableError:
     """The error for a provider's exception, without its text, which may quote the request or a key."""
+    if is_cut_off(error):
+        return cut_off("length")
     if is_unreadable(error):
         return ModelUnavailableError(
             f"The model's server gave an answer that no chat model gives ({type(error).__name__}). Check the model's "

@@ -1,5 +1,7 @@
 """Chat models by name: from `provider:name` to a LangChain chat model, or to the replay of a recording."""
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -11,6 +13,13 @@ from restgpt.tools.settings import Settings
 
 PATIENCE_S = 120.0
 """The default time limit of one model call, in seconds."""
+
+_FINISHED = re.compile(rb'(?<!\\)"finish_reason"\s*:\s*"[^"]')
+_NULL = re.compile(rb'(?<!\\)"delta"\s*:\s*null')
+_DONE = re.compile(rb"data:\s*\[DONE\]")
+_STOP = (
+    b'data: {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\n'
+)
 
 SPELLING = "A model is written PROVIDER:NAME, such as openai:gpt-5-mini."
 
@@ -46,7 +55,42 @@ def resolve_model(
         raise ModelError(f"{_cannot_be_set_up(model, error)} {SPELLING}") from None
     except provider_errors() as error:
         raise ModelError(_cannot_be_set_up(model, error) + ("" if name else f" {SPELLING}")) from None
+    if provider == "openai":
+        _finish_streams(chat_model)
     return chat_model
+
+
+def _finish_streams(model: Any) -> None:
+    """Give an OpenAI model an HTTP client by which a streamed reply that ends with `[DONE]` has a finish reason."""
+    import openai
+
+    client = openai.DefaultHttpxClient(proxy=model.openai_proxy, event_hooks={"response": [_finish_stream]})
+    model.root_client = model.root_client.with_options(http_client=client)
+    model.client = model.root_client.chat.completions
+
+
+def _finish_stream(response: Any) -> None:
+    """Have a stream give the finish reason `stop` before `[DONE]` if its server gives none.
+
+    LangChain does not tell such an end from that of a connection that was broken off, and leaves out the finish reason
+    beside a delta that is null.
+    """
+    if "text/event-stream" not in response.headers.get("content-type", ""):
+        return
+    read = response.iter_bytes
+
+    def finished(chunk_size: int | None = None) -> Iterator[bytes]:
+        rest, is_finished = b"", False
+        for part in read(chunk_size):
+            *lines, rest = (rest + part).split(b"\n")
+            for line in lines:
+                is_finished = is_finished or _FINISHED.search(line) is not None
+                if not is_finished and _DONE.match(line):
+                    yield _STOP
+                yield _NULL.sub(b'"delta": {}', line) + b"\n"
+        yield (b"" if is_finished or not _DONE.match(rest) else _STOP) + rest
+
+    response.iter_bytes = finished
 
 
 def _cannot_be_set_up(model: str, error: BaseException) -> str:

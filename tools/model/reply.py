@@ -19,13 +19,30 @@ from langgraph.constants import TAG_NOSTREAM
 
 from restgpt.tools.model.chat_span import chat_span
 from restgpt.tools.model.errors import ModelUnavailableError
-from restgpt.tools.model.exceptions import model_failures, unavailable
+from restgpt.tools.model.exceptions import cut_off, model_failures, unavailable
 from restgpt.tools.model.usage import ModelUsage, usage_of
 
 MOST_PRINTED = 100_000
 """The most characters of a printed dict that is read."""
 
-_THOUGHTS = re.compile(r"^<think>.*?</think>", re.DOTALL)
+_THOUGHT_END = re.compile(
+    r"</(?:\w+:)?(?:think|thinking|thought|reasoning)>|\[/THINK\]|<\|END_THINKING\|>|◁/think▷"
+    # The channels of OpenAI's harmony format, as a server gives them and without their marks.
+    r"|<\|channel\|>(?!\s*analysis)[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>|assistantfinal(?=\W)",
+    re.IGNORECASE,
+)
+_THOUGHT = re.compile(
+    r"<(?:\w+:)?(?:think|thinking|thought|reasoning)>|\[THINK\]|<\|START_THINKING\|>|◁think▷|<\|channel\|>\s*analysis",
+    re.IGNORECASE,
+)
+_HARMONY_END = re.compile(r"<\|(?:return|call|end)\|>\s*\Z")
+
+_LIMIT = re.compile(r"length|max_?(?:\w+_)?tokens|context_window", re.IGNORECASE)
+_FILTER = re.compile(r"filter|safety|recitation|blocklist|prohibited|guardrail|insufficient_system", re.IGNORECASE)
+"""The words of the providers for the end of a reply at a limit, and by the provider; both are no end of its own."""
+
+REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "completionReason")
+"""The names that providers give to the reason why a reply ended."""
 
 
 @chat_span
@@ -49,7 +66,18 @@ def checked_message(reply: object) -> AIMessage:
     """The reply if it is a whole message; raises `ModelUnavailableError` otherwise."""
     if not isinstance(reply, AIMessage):
         raise ModelUnavailableError(f"The model gave {type(reply).__name__} where a message was expected.")
-    if _is_cut(reply):
+    found = reply.response_metadata
+    given = [found.get(name) for name in REASONS] + [(found.get("incomplete_details") or {}).get("reason")]
+    reason = " ".join(text for text in given if isinstance(text, str))[:100]
+    if _LIMIT.search(reason):
+        raise cut_off(reason, usage_of(reply).output_tokens)
+    if _FILTER.search(reason):
+        raise ModelUnavailableError(
+            f"The model's provider ended the reply ({reason}), so nothing of it was used. Ask in other words, or take "
+            "another model."
+        )
+    # A whole reply has the key, even without a reason; the Responses API has a status.
+    if found.get("model_provider") == "openai" and not {"finish_reason", "status"} & found.keys():
         raise ModelUnavailableError(
             "The model's server broke off its reply before the end. Go on with the thread to ask it again; if that "
             "happens each time, check the server at OPENAI_BASE_URL, and any proxy before it."
@@ -57,21 +85,32 @@ def checked_message(reply: object) -> AIMessage:
     return reply
 
 
-def _is_cut(reply: AIMessage) -> bool:
-    """Whether a streamed reply ended without its last parts: half of a program or of an answer may look whole."""
-    found = reply.response_metadata
-    return found.get("model_provider") == "openai" and "finish_reason" not in found and reply.usage_metadata is None
-
-
 def read_text(model: Runnable[Any, Any], messages: Sequence[BaseMessage | tuple[str, str]]) -> tuple[str, ModelUsage]:
     """A plain text reply and its cost; raises `ModelUnavailableError` when the provider fails."""
     reply = reply_to(model, messages)
-    return without_thoughts(str(reply.text)), usage_of(reply)
+    return text_of(reply), usage_of(reply)
+
+
+def text_of(message: AIMessage) -> str:
+    """The text of a reply without the model's thoughts; parts of other types, such as `thinking`, are no text."""
+    return without_thoughts(str(message.text))
 
 
 def without_thoughts(text: str) -> str:
-    """The text without the `<think>` block that reasoning models write in front of it."""
-    return _THOUGHTS.sub("", text.strip()).strip()
+    """What stands after the last end of a thought; nothing in a thought without an end, whose drafts are no reply."""
+    if _is_object(text):
+        return text.strip()
+    *_, last = [0, *(match.end() for match in _THOUGHT_END.finditer(text))]
+    rest = _HARMONY_END.sub("", text[last:]).strip()
+    return "" if _THOUGHT.match(rest) else rest
+
+
+def _is_object(text: str) -> bool:
+    """Whether a text is one JSON object, whose values may speak of thoughts."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def json_in(text: str) -> Any:

@@ -21,8 +21,8 @@ from pydantic import BaseModel, ValidationError
 
 from restgpt.tools.model.chat_span import chat_span
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError
-from restgpt.tools.model.exceptions import is_unreadable, model_failures, refused, status_of, unavailable
-from restgpt.tools.model.reply import call_config, checked_message, json_in, without_thoughts
+from restgpt.tools.model.exceptions import is_cut_off, is_unreadable, model_failures, refused, status_of, unavailable
+from restgpt.tools.model.reply import call_config, checked_message, json_in, text_of
 from restgpt.tools.model.usage import ModelUsage, usage_of
 
 Method = Literal["auto", "json_schema", "function_calling", "json"]
@@ -31,7 +31,8 @@ Answer = TypeVar("Answer", bound=BaseModel)
 UNSUPPORTED = frozenset({200, 400, 422})
 """Statuses with which providers refuse a method of structured output that the model does not have.
 
-Behind a 200 is a reply that the provider's package cannot read, such as one that was cut off; another method can help.
+Behind a 200 is a reply that the provider's package cannot read, such as one that a filter ended; another method can
+help.
 """
 
 
@@ -109,7 +110,7 @@ def _reply(
         except NotImplementedError as error:
             refusal, methods = error, methods[1:]
         except model_failures(model) as error:
-            if status_of(error) not in UNSUPPORTED and not is_unreadable(error):
+            if is_cut_off(error) or not (status_of(error) in UNSUPPORTED or is_unreadable(error)):
                 raise unavailable(error) from None
             refusal, methods = error, methods[1:]
     raise unavailable(refusal) if is_unreadable(refusal) else refused(refusal, model)
@@ -157,7 +158,7 @@ def _read(message: AIMessage, schema: type[Answer]) -> Answer:
     """The value in a tool call or, failing that, in the text."""
     if message.tool_calls:
         return _validated(message.tool_calls[0]["args"], schema)
-    text = without_thoughts(_written(message))
+    text = _written(message)
     try:
         return _validated(json_in(text), schema)
     except ValueError:
@@ -189,9 +190,9 @@ def _inside(given: Any) -> list[Any]:
 
 
 def _written(message: AIMessage) -> str:
-    """The text, or the arguments of a tool call if they are no JSON."""
+    """The text without thoughts, or the arguments of a tool call if they are no JSON."""
     broken = [call["args"] or "" for call in message.invalid_tool_calls]
-    return str(message.text) or "".join(broken[:1])
+    return text_of(message) or "".join(broken[:1])
 
 
 def _reason(error: ValueError) -> str:

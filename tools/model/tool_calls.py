@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from restgpt.tools.model.chat_span import chat_span
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError
 from restgpt.tools.model.exceptions import model_failures, refused, status_of, unavailable
-from restgpt.tools.model.reply import call_config, checked_message, without_thoughts
+from restgpt.tools.model.reply import call_config, checked_message, text_of
 from restgpt.tools.model.usage import ModelUsage, usage_of
 
 UNSUPPORTED = frozenset({400, 422})
@@ -60,12 +60,12 @@ def _problem(reply: AIMessage, names: Sequence[str]) -> str:
         return f"The arguments of {', '.join(broken)} are not a JSON object."
     if unknown := [call["name"] for call in reply.tool_calls if call["name"] not in names]:
         return f"There is no tool {', '.join(unknown)}."
-    if not reply.tool_calls and not without_thoughts(str(reply.text)):
+    if not reply.tool_calls and not text_of(reply):
         return "It is empty."
     return ""
 
 
 def _shown(reply: AIMessage) -> str:
     calls = [{"name": call["name"], "args": call["args"]} for call in (*reply.tool_calls, *reply.invalid_tool_calls)]
-    text = str(reply.text)
+    text = text_of(reply)
     return "\n".join(filter(None, [text, json.dumps(calls, ensure_ascii=False) if calls else ""])) or "(an empty reply)"

@@ -5,7 +5,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
-from wrongserver import CUT, UNFIT, WRONG, wrong_server
+from wrongserver import CUT, UNFIT, WRONG, chunk, stream, wrong_server
 
 from restgpt.tools.model.completion import CompletionModel
 from restgpt.tools.model.errors import ModelError, ModelUnavailableError
@@ -61,6 +61,49 @@ def test_a_stream_without_its_last_parts_is_no_reply() -> None:
         for question in (lambda: read_text(chat, QUESTION), lambda: ask(chat, QUESTION, Colour)):
             with pytest.raises(ModelUnavailableError, match="broke off its reply"):
                 question()
+
+
+SAID = chunk({"role": "assistant", "content": "red"})
+COUNTED = chunk({"content": "red"}, usage={"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2})
+QUOTED = chunk({"content": '"finish_reason": "stop"'})
+
+
+@pytest.mark.parametrize(
+    ("events", "is_whole"),
+    [
+        ((SAID, b"[DONE]"), True),
+        ((SAID, chunk({}, ""), b"[DONE]"), True),
+        ((SAID, chunk(None, "stop"), b"[DONE]"), True),
+        ((SAID, chunk({}, "stop")), True),
+        ((SAID,), False),
+        ((COUNTED, COUNTED), False),
+        ((SAID, QUOTED), False),
+    ],
+)
+def test_a_stream_ends_with_a_finish_reason_or_done_and_not_with_its_connection(
+    events: tuple[bytes, ...], is_whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with wrong_server(stream(*events)) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        chat = resolve_model("openai:m")
+        chat.streaming = True  # type: ignore[attr-defined]
+        if is_whole:
+            assert read_text(chat, QUESTION)[0] == "red"
+            return
+        with pytest.raises(ModelUnavailableError, match="broke off its reply"):
+            read_text(chat, QUESTION)
+
+
+def test_half_of_a_streamed_tool_call_is_not_completed() -> None:
+    function = {"name": "Colour", "arguments": '{"name": "re'}
+    half = chunk(
+        {"role": "assistant", "tool_calls": [{"index": 0, "id": "1", "type": "function", "function": function}]}
+    )
+    with wrong_server(stream(half, chunk({}, "length"), b"[DONE]")) as url:
+        chat = model(url, streaming=True)
+        for method in ("function_calling", "json_schema"):
+            with pytest.raises(ModelUnavailableError, match=r"cut off.*\(length\).*max_tokens"):
+                ask(chat, QUESTION, Colour, method=method)  # type: ignore[arg-type]
 
 
 @pytest.mark.sampled(4)
