@@ -140,6 +140,36 @@ def test_a_head_that_never_ends_is_no_answer_and_a_change_may_have_been_made(hea
     assert len(arrived) == 1
 
 
+INTERIM = {"102": b"HTTP/1.1 102 Processing\r\n\r\n", "103": b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"}
+
+
+@pytest.mark.parametrize("interim", [*INTERIM.values(), b"".join(INTERIM.values()) * 3], ids=[*INTERIM, "many"])
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+def test_an_interim_answer_is_not_the_answer_to_this_or_the_next_request(interim: bytes, method: str) -> None:
+    asked = []
+
+    def answer(connection: socket.socket) -> None:
+        while True:
+            asked.append(1)
+            connection.sendall(interim)
+            connection.sendall(b"HTTP/1.1 201 Created\r\nContent-Length: 1\r\n\r\n%d" % len(asked))
+            if not connection.recv(65536):
+                return
+
+    with raw_server(answer) as url:
+        client, found = HttpClient(), operation(url, method)
+        replies = [send(found, client) for _ in range(3)]
+    assert [(reply.status, reply.body) for reply in replies] == [(201, b"1"), (201, b"2"), (201, b"3")]
+    assert len(asked) == 3
+
+
+def test_a_switch_of_protocols_is_no_answer_and_a_change_may_have_been_made() -> None:
+    head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n"
+    with raw_server(lambda connection: connection.sendall(head)) as url, pytest.raises(BrokenFault) as caught:
+        send(operation(url, "POST"))
+    assert caught.value.outcome_unknown
+
+
 def test_plain_http_on_a_tls_port_is_a_tls_fault(echo: EchoServer) -> None:
     with pytest.raises(TlsFault, match="TLS"):
         send(operation(echo.url.replace("http:", "https:")))
