@@ -153,7 +153,8 @@ class CallRecord(TypedDict):
     without credentials; `settled` are its arguments in the types and the spelling of the document, where they differ
     from those given; `endpoint` is method and address of the operation. They are dropped when the call is over.
     `unsure` counts how often a change was about to be sent without its outcome being known, `sends` how often it may
-    be, which is once unless a person allowed more. `flow` is set if another API had answered in the thread before.
+    be, which is once unless a person allowed more. `outcome_unknown` says of a change that it may have been carried
+    out, although no success was answered. `flow` is set if another API had answered in the thread before.
     """
 
     id: str
@@ -176,5 +177,6 @@ class CallRecord(TypedDict):
     question: NotRequired[Question]
     unsure: NotRequired[int]
     sends: NotRequired[int]
+    outcome_unknown: NotRequired[bool]
     api: NotRequired[ApiRecord]
     flow: NotRequired[FlowRecord]

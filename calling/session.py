@@ -87,7 +87,9 @@ class Session:
         with self.watch(self, request, operation) as exchange:
             reply = self.http.send(request, operation, deadline=until, is_read=is_read, before_send=before_send)
             exchange.status = reply.status
-        if refused := refused_credential(operation, reply, self.http.credentials):
+        refused = refused_credential(operation, reply, self.http.credentials)
+        # What an earlier try may have done must not be lost with the error.
+        if refused and not reply.outcome_unknown:
             raise refused
         return reply
 

@@ -379,6 +379,8 @@ def _print_reply(
         _write(output, reply.body)
     status = "done" if reply.status < 400 else "failed"
     terminal.document({"status": status, "request": shown, "response": reply_document(reply), **thread})
+    if done.outcome_unknown:
+        terminal.say(done.response["notices"][0])
     if output is None and not terminal.as_json:
         print_body(terminal, reply)
     if single.record and done.succeeded and done.draft.effect.kind == "change":

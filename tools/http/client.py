@@ -11,7 +11,7 @@ import email.utils
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
@@ -22,6 +22,7 @@ from requests.adapters import BaseAdapter
 
 from restgpt.specs.api import Api
 from restgpt.specs.operation import Operation
+from restgpt.specs.status import is_success
 from restgpt.tools.auth.credentials import Credentials, TokenSource
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import (
@@ -65,6 +66,9 @@ log = logging.getLogger("restgpt.http")
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 TOO_MANY_REQUESTS = 429
 TRANSIENT = frozenset({408, 425, 502, 503, 504})
+GATEWAY = frozenset({502, 504})
+"""No good answer came to a gateway, so the server behind it may have acted (RFC 9110, sections 15.6.3 and 15.6.5)."""
+
 NOT_RETRIED = (AddressFault, TlsFault, RedirectFault, BoundFault)
 IDEMPOTENCY_KEYS = frozenset({"idempotency-key", "x-idempotency-key"})
 LONGEST_PAUSE = 3600.0
@@ -202,7 +206,8 @@ class _RetryLoop:
         self._deadline = deadline
         self._clock = client._clock
         self._started = self._clock()
-        self._attempts = 0
+        self._tries: list[str] = []
+        self._outcome_unknown = False
         self._resends = 0
         entry = client.credentials.entry(operation.api)
         self._policy = address_policy_of(
@@ -215,15 +220,17 @@ class _RetryLoop:
     def run(self) -> Reply | HttpFault:
         """Send the request until no retry is allowed; faults are returned, not raised."""
         rate_limit = self._client.rate_limit(self._operation.api)
+        outcome: _Response | HttpFault | None = None
         while True:
             wait = rate_limit.reserve(self._deadline, self._client.limits.longest_wait)
             if wait is None:
-                return _wait_fault(rate_limit, is_over=self._clock() > self._deadline)
+                return self._redacted(outcome or _wait_fault(rate_limit, is_over=self._clock() > self._deadline))
             if wait > 0:
                 self._client._sleep(wait)
-            self._attempts += 1
             outcome = self._attempt()
+            self._tries.append("no answer" if isinstance(outcome, HttpFault) else str(outcome.status))
             wait = self._wait_before_next(outcome, rate_limit)
+            self._outcome_unknown |= self._may_have_acted(outcome, GATEWAY if wait is None else GATEWAY | {503})
             if wait is None:
                 return self._redacted(outcome)
             if wait > 0:
@@ -353,12 +360,12 @@ class _RetryLoop:
             return None
         asked = _retry_after(outcome.headers) if isinstance(outcome, _Response) else None
         limits = self._client.limits
-        wait = asked if asked is not None else limits.backoff_seconds * 2 ** (self._attempts - 1)
+        wait = asked if asked is not None else limits.backoff_seconds * 2 ** (len(self._tries) - 1)
         if isinstance(outcome, _Response) and outcome.status == TOO_MANY_REQUESTS:
             rate_limit.delay(min(wait, LONGEST_PAUSE))
         is_too_long = wait > limits.longest_wait or self._clock() + wait >= self._deadline
         most = 2 if isinstance(outcome, ConnectFault | ResolveFault) else limits.attempts
-        return None if is_too_long or self._attempts >= most else wait
+        return None if is_too_long or len(self._tries) >= most else wait
 
     def _renew(self) -> bool:
         """Get a new token, once per `send`, after a 401: the server has not carried out that request."""
@@ -392,12 +399,18 @@ class _RetryLoop:
         by_method = self._operation.is_idempotent and not self._operation.is_safe
         return self._is_read or by_method or has_key
 
+    def _may_have_acted(self, outcome: _Response | HttpFault, statuses: Collection[int]) -> bool:
+        """Whether the server may have carried out a change that it did not answer, or answered with such a status."""
+        unknown = outcome.outcome_unknown if isinstance(outcome, HttpFault) else outcome.status in statuses
+        return unknown and not self._is_read
+
     def _redacted(self, outcome: _Response | HttpFault) -> Reply | HttpFault:
         """The outcome, with secrets redacted."""
         redactor = self._client.redactor(self._operation.api).extended(self._auth.secrets)
         if isinstance(outcome, HttpFault):
-            tried = f" (tried {self._attempts} times)" if self._attempts > 1 else ""
-            return type(outcome)(redactor.message(str(outcome)) + tried, outcome_unknown=outcome.outcome_unknown)
+            tried = f" (tried {len(self._tries)} times)" if len(self._tries) > 1 else ""
+            unknown = outcome.outcome_unknown or self._outcome_unknown
+            return type(outcome)(redactor.message(str(outcome)) + tried, outcome_unknown=unknown)
         headers = redactor.headers(outcome.headers)
         return Reply(
             status=outcome.status,
@@ -407,7 +420,8 @@ class _RetryLoop:
             body=_without_secrets(outcome, redactor),
             truncated=outcome.truncated,
             elapsed_ms=round((self._clock() - self._started) * 1000),
-            attempts=self._attempts,
+            tries=tuple(self._tries),
+            outcome_unknown=self._outcome_unknown and not is_success(outcome.status),
             url=redactor.url(outcome.url),
             next_link=redactor.text(next_link(outcome.headers)),
         )

@@ -7,7 +7,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -582,6 +582,44 @@ def test_a_change_whose_redirect_leads_to_no_server_may_have_been_made_and_is_se
     assert len(echo.arrived) == 1
 
 
+@pytest.mark.parametrize(
+    ("method", "statuses", "unknown"),
+    [
+        ("DELETE", [0, 404], True),
+        ("DELETE", [502, 404], True),
+        ("DELETE", [503, 404], True),
+        ("PUT", [504, 401], True),
+        ("PUT", [502, 412], True),
+        ("POST", [502], True),
+        ("DELETE", [502, 204], False),
+        ("DELETE", [429, 404], False),
+        ("DELETE", [408, 404], False),
+        ("POST", [503], False),
+        ("GET", [502, 404], False),
+    ],
+)
+def test_a_change_that_was_tried_again_after_an_uncertain_answer_may_have_been_made(
+    method: str, statuses: list[int], unknown: bool, echo: EchoServer
+) -> None:
+    echo.script([Canned(status=status, close=not status) for status in statuses])
+    reply = send(operation(echo.url, method), Clock().client())
+    assert (reply.tries, reply.outcome_unknown) == (tuple(str(item or "no answer") for item in statuses), unknown)
+
+
+def test_a_change_whose_next_try_does_not_arrive_may_have_been_made_by_the_one_before() -> None:
+    client = Clock().client(adapter=Recorder([(502, {}), ConnectFault("no"), ConnectFault("no")]))
+    with pytest.raises(ConnectFault) as caught:
+        send(operation("http://api.test", "PUT"), client)
+    assert caught.value.outcome_unknown
+
+
+def test_a_change_whose_next_try_a_rate_limit_holds_back_keeps_its_answer(echo: EchoServer) -> None:
+    echo.script([Canned(status=502), Canned(status=404)])
+    client = Clock().client(settings=configured(requests_per_second=0.001))
+    reply = send(operation(echo.url, "DELETE", entry="t"), client)
+    assert (reply.tries, reply.outcome_unknown) == (("502",), True)
+
+
 @pytest.mark.parametrize(("retry", "sent"), [(True, 2), (False, 1)])
 def test_the_owner_of_an_api_decides_whether_a_change_is_sent_again_after_429(
     echo: EchoServer, retry: bool, sent: int
@@ -597,7 +635,7 @@ def test_the_owner_of_an_api_decides_whether_a_change_is_sent_again_after_429(
 class Recorder:
     """An adapter that records its requests and answers from a list."""
 
-    def __init__(self, answers: list[tuple[int, Mapping[str, str]]]) -> None:
+    def __init__(self, answers: Sequence[tuple[int, Mapping[str, str]] | HttpFault]) -> None:
         self._answers = answers
         self.sent: list[Any] = []
 
@@ -607,8 +645,10 @@ class Recorder:
         import requests
 
         self.sent.append(request)
-        response = requests.Response()
-        response.status_code, headers = self._answers[len(self.sent) - 1]
+        response, answer = requests.Response(), self._answers[len(self.sent) - 1]
+        if isinstance(answer, HttpFault):
+            raise answer
+        response.status_code, headers = answer
         response.headers.update(headers)
         response.raw = io.BytesIO(b"{}")
         return response
