@@ -162,7 +162,7 @@ class _SingleCall:
         """The request for the person who typed it: only known secrets are hidden."""
         from restgpt.tools.request.view import view
 
-        return view(draft.request, self.session.redactor())
+        return view(draft.request, self.session.redactor(draft.operation.api))
 
     def sent(self, ready: "Ready") -> "Decided":
         """Record the thread, so that `restgpt threads` lists it, then send the call."""

@@ -11,7 +11,7 @@ import email.utils
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
@@ -23,7 +23,7 @@ from requests.adapters import BaseAdapter
 from restgpt.specs.api import Api
 from restgpt.specs.operation import Operation
 from restgpt.specs.status import is_success
-from restgpt.tools.auth.credentials import Credentials, TokenSource
+from restgpt.tools.auth.credentials import LEAST_TOKEN, Credentials, TokenSource
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import (
     AddressFault,
@@ -121,16 +121,20 @@ class HttpClient:
         self._sleep = sleep
         self._lock = threading.Lock()
         self._rate_limits: dict[str, RateLimit] = {}
-        self._redactors: dict[tuple[frozenset[str], frozenset[str]], Redactor] = {}
+        self._redactors: dict[Hashable, tuple[frozenset[str], Redactor]] = {}
 
-    def redactor(self, *apis: Api) -> Redactor:
-        """A redactor for every secret of the settings and of these APIs."""
-        secrets = self.credentials.secrets(*apis)
+    def redactor(self, *apis: Api, about: Api | None = None, least: int = LEAST_TOKEN) -> Redactor:
+        """A redactor for every secret of the settings and of these APIs; the other arguments as of `Credentials`."""
+        secrets = self.credentials.secrets(*apis, about=about, least=least)
         names = frozenset(scheme.name for api in apis for scheme in api.security_schemes.values() if scheme.name)
+        key = (names, frozenset(api.identity for api in apis), about and about.identity, least)
         with self._lock:
-            if (secrets, names) not in self._redactors:
-                self._redactors[secrets, names] = Redactor(secrets, names=names)
-            return self._redactors[secrets, names]
+            known, redactor = self._redactors.get(key, (None, None))
+            if redactor is None or known != secrets:
+                # It takes the place of the one before: each renewal of a token makes other secrets.
+                redactor = Redactor(secrets, names=names)
+                self._redactors[key] = secrets, redactor
+            return redactor
 
     def send(
         self,
@@ -374,7 +378,7 @@ class _RetryLoop:
             return False
         self._renewed = True
         try:
-            self._auth = credentials.auth_for(self._operation, renew=True)
+            self._auth = credentials.auth_for(self._operation, refused=self._auth.secrets)
         except (HttpFault, LoginError):
             # The caller gets the 401, which already means that the credential is not valid.
             return False
@@ -406,7 +410,7 @@ class _RetryLoop:
 
     def _redacted(self, outcome: _Response | HttpFault) -> Reply | HttpFault:
         """The outcome, with secrets redacted."""
-        redactor = self._client.redactor(self._operation.api).extended(self._auth.secrets)
+        redactor = self._client.redactor(self._operation.api, least=0).extended(self._auth.secrets)
         if isinstance(outcome, HttpFault):
             tried = f" (tried {len(self._tries)} times)" if len(self._tries) > 1 else ""
             unknown = outcome.outcome_unknown or self._outcome_unknown
