@@ -403,6 +403,10 @@ class _RetryLoop:
         by_method = self._operation.is_idempotent and not self._operation.is_safe
         return self._is_read or by_method or has_key
 
+    def _check_time(self) -> None:
+        if self._clock() >= self._deadline:
+            raise TimeoutFault("the time is used up; raise the time budget or ask for less")
+
     def _may_have_acted(self, outcome: _Response | HttpFault, statuses: Collection[int]) -> bool:
         """Whether the server may have carried out a change that it did not answer, or answered with such a status."""
         unknown = outcome.outcome_unknown if isinstance(outcome, HttpFault) else outcome.status in statuses
@@ -415,14 +419,19 @@ class _RetryLoop:
             tried = f" (tried {len(self._tries)} times)" if len(self._tries) > 1 else ""
             unknown = outcome.outcome_unknown or self._outcome_unknown
             return type(outcome)(redactor.message(str(outcome)) + tried, outcome_unknown=unknown)
-        headers = redactor.headers(outcome.headers)
+        headers, truncated = redactor.headers(outcome.headers), outcome.truncated
+        try:
+            body = _without_secrets(outcome, redactor, self._check_time)
+        except TimeoutFault:
+            # The status tells what became of the request. The text is unknown, so it may hold a secret.
+            body, truncated = b"", True
         return Reply(
             status=outcome.status,
             reason=redactor.text(outcome.reason)[:LONGEST_REASON],
             headers=headers,
             media_type=headers.get("content-type", "").partition(";")[0].strip().lower(),
-            body=_without_secrets(outcome, redactor),
-            truncated=outcome.truncated,
+            body=body,
+            truncated=truncated,
             elapsed_ms=round((self._clock() - self._started) * 1000),
             tries=tuple(self._tries),
             outcome_unknown=self._outcome_unknown and not is_success(outcome.status),
@@ -431,13 +440,13 @@ class _RetryLoop:
         )
 
 
-def _without_secrets(answer: _Response, redactor: Redactor) -> bytes:
+def _without_secrets(answer: _Response, redactor: Redactor, check: Callable[[], None]) -> bytes:
     """The body with secrets redacted.
 
     A body in another charset that contains a secret is returned in UTF-8, with a byte order mark.
     """
     body = redactor.data(answer.body, cut=answer.truncated)
-    text = utf8_version(body, answer.headers.get("content-type", ""))
+    text = utf8_version(body, answer.headers.get("content-type", ""), check)
     shown = text and redactor.data(text, cut=answer.truncated)
     return body if not shown or shown == text else codecs.BOM_UTF8 + shown
 
