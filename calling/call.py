@@ -166,14 +166,15 @@ class Done:
     """A call that is over: the API answered, no answer came, a dry run held it, or somebody or a rule said no.
 
     `note` is the reason; `present` fills in the summary of the request for one that is held. `response` is the record
-    of what the API answered, empty if no answer came. `reply` is the first reply itself, for those who are in the same
-    process; it is not in the JSON form.
+    of what the API answered, empty if no answer came. With `outcome_unknown` the API may have carried out a change all
+    the same. `reply` is the first reply itself, for those who are in the same process; it is not in the JSON form.
     """
 
     draft: Draft
     status: End
     note: str = ""
     response: Mapping[str, Any] = field(default_factory=dict)
+    outcome_unknown: bool = False
     reply: Reply | None = field(default=None, compare=False)
 
     @property
@@ -188,12 +189,12 @@ class Done:
 
     def outcome(self) -> dict[str, Any]:
         """What the write journal keeps of it."""
-        return {"status": self.status, "response": dict(self.response), "note": self.note}
+        facts = {"status": self.status, "response": dict(self.response), "note": self.note}
+        return {**facts, "outcome_unknown": True} if self.outcome_unknown else facts
 
     def to_json(self) -> CallRecord:
         """The JSON form, without the request."""
-        record = {**self.draft.to_json(), "status": self.status, "note": self.note, "response": dict(self.response)}
-        return _unsendable(cast(CallRecord, record))
+        return _unsendable(cast(CallRecord, {**self.draft.to_json(), **self.outcome()}))
 
 
 Decided = Ready | Ask | Done

@@ -138,7 +138,8 @@ def _change(session: Session, ready: Ready, touched: set[str]) -> Done | Ask:
             if not fault.outcome_unknown:
                 journal.retract(draft.id, draft.fingerprint, attempt=attempt)
             raise
-        done = Done(draft, "failed", f"{fault} {UNSURE}" if fault.outcome_unknown else str(fault))
+        unknown = fault.outcome_unknown
+        done = Done(draft, "failed", f"{fault} {UNSURE}" if unknown else str(fault), outcome_unknown=unknown)
     except StoppingError as error:
         # A claim that was lost between two tries of a request leaves the outcome of the first one unknown.
         if not (isinstance(error, LostClaimError) and claim.has_begun):
@@ -149,12 +150,13 @@ def _change(session: Session, ready: Ready, touched: set[str]) -> Done | Ask:
         is_list = draft.effect.is_proposed
         replies, rest = _pages(session, draft, reply, claim.begin) if is_list else ([reply], None)
         with _naming(session, draft, reply):
-            done = Done(draft, "sent", response=_kept(session, draft.operation, replies, rest), reply=reply)
+            response = _kept(session, draft.operation, replies, rest)
+            done = Done(draft, "sent", response=response, outcome_unknown=reply.outcome_unknown, reply=reply)
         made = _made(reply)
     # Before the remedy is looked for, so that no error in that can lose the outcome.
     with _naming(session, draft, done.reply):
         journal.conclude(draft.id, draft.fingerprint, done.outcome(), attempt=attempt)
-    if done.succeeded:
+    if done.succeeded or done.outcome_unknown:
         entry_name = entry_id(draft.id, draft.fingerprint)
         journal.note(entry_name, attempt=attempt, undo=_undo(session, draft, earlier, made))
     return done
@@ -176,7 +178,7 @@ def _naming(session: Session, draft: Draft, reply: Reply | None) -> Iterator[Non
 
 def _answered(draft: Draft, entry: Entry) -> Done:
     outcome = entry.outcome
-    return Done(draft, outcome["status"], outcome["note"], outcome["response"])
+    return Done(draft, **outcome)
 
 
 def _look(session: Session, ready: Ready, *, is_first: bool) -> Target:
@@ -305,7 +307,7 @@ def _kept(session: Session, operation: Operation, replies: Sequence[Reply], rest
     cut_short = {"rest": rest.kind} if rest else {}
     if len(replies) == 1:
         record = session.responses.put(replies[0], operation if session.compares else None).to_dict()
-        return {**record, "pages": 1, "notices": [*record["notices"], *notices], **cut_short}
+        return {**record, "pages": 1, "notices": [*_doubt(replies[0]), *record["notices"], *notices], **cut_short}
     values = [reply.content.value() for reply in replies]
     elapsed = sum(reply.elapsed_ms for reply in replies)
     merged = merge_pages(values)
@@ -315,3 +317,9 @@ def _kept(session: Session, operation: Operation, replies: Sequence[Reply], rest
     partly = [f"Of page {number} only the first part was read; the rest is missing." for number in cut]
     told = [*record["notices"], *partly, *apart, *notices]
     return {**record, "truncated": bool(cut), "pages": len(replies), "notices": told, **cut_short}
+
+
+def _doubt(reply: Reply) -> list[str]:
+    """The notice of a reply to a change that may have been carried out all the same."""
+    tried = f"Tried {reply.attempts} times: {', then '.join(reply.tries)}. " if reply.attempts > 1 else ""
+    return [tried + UNSURE] if reply.outcome_unknown else []

@@ -61,7 +61,7 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
     # A look would send the very values that the question is about.
     if not target.is_known and changed is None and not flow:
         target = session.look(draft.operation, draft.settled)
-    hidden = session.redactor()
+    hidden = session.redactor(draft.operation.api)
     there: ShownTarget | None = hidden.json(shown_target(draft.operation, draft.settled, target))
     provenance: list[Provenance] = hidden.json(list(draft.provenance))
     offered = {} if draft.confirm or decided.unsure else _offered(session, draft.operation)
@@ -260,7 +260,9 @@ def _why(session: Session, draft: Draft) -> list[str]:
         return []
     # Only a reversal is confirmed whatever the rules say, and this program makes it.
     author = "RestGPT" if draft.confirm else "The model"
-    return [section(f"{author} says why:", session.redacted(draft.description), most=WHY_SHOWN)]
+    return [
+        section(f"{author} says why:", session.redactor(draft.operation.api).text(draft.description), most=WHY_SHOWN)
+    ]
 
 
 def _origins(provenance: Sequence[Provenance]) -> list[str]:

@@ -141,8 +141,9 @@ class CallRecord(TypedDict):
     spelling of the document, where they differ from those given, and `exact` the same as JSON text, where a store would
     not keep them as they are; `endpoint` is method and address of the operation. They are dropped once it is over.
     `unsure` counts how often a change was about to be sent without its outcome being known, `sends` how often it may
-    be, which is once unless a person allowed more. `flow` is set if another API had answered in the thread before.
-    `pause` is the id of the pause in which a person approved it; `recalled` says that the approval is decided again.
+    be, which is once unless a person allowed more. `outcome_unknown` says of a change that it may have been carried
+    out, although no success was answered. `flow` is set if another API had answered in the thread before. `pause` is
+    the id of the pause in which a person approved it; `recalled` says that the approval is decided again.
     """
 
     id: str
@@ -165,6 +166,7 @@ class CallRecord(TypedDict):
     question: NotRequired[Question]
     unsure: NotRequired[int]
     sends: NotRequired[int]
+    outcome_unknown: NotRequired[bool]
     api: NotRequired[ApiRecord]
     flow: NotRequired[FlowRecord]
     pause: NotRequired[str]

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.policy import Rules
 from restgpt.calling.target import NO_TARGET, UNREAD, Target, reader_arguments, reader_of
-from restgpt.specs import Catalogue, Operation
+from restgpt.specs import Api, Catalogue, Operation
 from restgpt.tools.auth.refusal import refused_credential
 from restgpt.tools.errors import (
     ArgumentError,
@@ -87,7 +87,9 @@ class Session:
         with self.watch(self, request, operation) as exchange:
             reply = self.http.send(request, operation, deadline=until, is_read=is_read, before_send=before_send)
             exchange.status = reply.status
-        if refused := refused_credential(operation, reply, self.http.credentials):
+        refused = refused_credential(operation, reply, self.http.credentials)
+        # What an earlier try may have done must not be lost with the error.
+        if refused and not reply.outcome_unknown:
             raise refused
         return reply
 
@@ -95,13 +97,14 @@ class Session:
         """Raise MissingCredentialError if a request of this operation lacks a credential, before anybody is asked."""
         self.http.credentials.check(operation)
 
-    def redactor(self) -> Redactor:
-        """What hides the secrets of all APIs of the session."""
-        return self.http.redactor(*self.catalogue.apis)
+    def redactor(self, about: Api | None = None) -> Redactor:
+        """What hides the secrets of all APIs of the session, and of their tokens those of the API of a question."""
+        return self.http.redactor(*self.catalogue.apis, about=about)
 
     def shown(self, request: PreparedRequest) -> dict[str, Any]:
         """A request as prompts and journals may hold it: without secrets and values of secret names, bounded."""
-        return request.shown(self.redactor())
+        about = [api for api in self.catalogue.apis if api.name == request.api]
+        return request.shown(self.redactor(about[0] if len(about) == 1 else None))
 
     def redacted(self, text: str) -> str:
         """A text of a model as people may see it: without secrets."""

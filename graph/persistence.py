@@ -1,13 +1,12 @@
 """Saves threads between runs in a SQLite file or PostgreSQL, and locks a thread for one run at a time."""
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -15,6 +14,7 @@ from langgraph.store.base import BaseStore
 
 from restgpt.graph.checkpoint_order import OrderedSaver
 from restgpt.tools.errors import SettingsError, StoppingError
+from restgpt.tools.file_lock import file_lock
 from restgpt.tools.settings import Settings
 
 FILE = "restgpt.db"
@@ -109,7 +109,7 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
                 f"Threads cannot be saved in {path}: {error}. Set RESTGPT_HOME to a folder that you may write to."
             ) from None
         yield Persistence(
-            saver, store, str(path), lambda thread: _file_lock(home / "locks", thread), lambda: _shrink(path)
+            saver, store, str(path), lambda thread: _thread_lock(home / "locks", thread), lambda: _shrink(path)
         )
 
 
@@ -159,37 +159,9 @@ def _serializer() -> JsonPlusSerializer:
     return JsonPlusSerializer(allowed_msgpack_modules=None)
 
 
-@contextmanager
-def _file_lock(folder: Path, thread: str) -> Iterator[None]:
-    """Hold an advisory file lock, which the operating system releases when the process ends for any reason.
-
-    If somebody deletes the file meanwhile, another process can lock the thread too; then the fence of the runs holds.
-    """
-    import fcntl
-
-    path = folder / f"{sha256(thread.encode()).hexdigest()[:32]}.lock"
-    while True:
-        with path.open("a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ThreadBusyError(thread) from None
-            if _is_open_file(path, file):
-                try:
-                    yield
-                finally:
-                    # Closing is not enough: a process that another thread is starting has the file open until it runs.
-                    fcntl.flock(file, fcntl.LOCK_UN)
-                return
-            # The file was deleted before it was locked: another process may have locked the next one.
-
-
-def _is_open_file(path: Path, file: IO[str]) -> bool:
-    """Return whether a path still leads to an open file."""
-    try:
-        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
-    except FileNotFoundError:
-        return False
+def _thread_lock(folder: Path, thread: str) -> AbstractContextManager[None]:
+    """The lock of a thread; if somebody deletes its file meanwhile, the fence of the runs holds."""
+    return file_lock(folder / f"{sha256(thread.encode()).hexdigest()[:32]}.lock", ThreadBusyError(thread))
 
 
 @contextmanager

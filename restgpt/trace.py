@@ -162,6 +162,8 @@ def _sent(request: Request, describe: Callable[[Request], str]) -> Line:
         facts.append(f"{elapsed:.0f} ms")
     if (size := response.get("size")) is not None:
         facts.append(size_text(size))
+    if "outcome_unknown" in request:
+        facts.append("may have been carried out")
     return Line("request", f"{describe(request)}{_place(request)} → {', '.join(facts)}")
 
 

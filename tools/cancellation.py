@@ -82,6 +82,6 @@ def cancellation() -> Cancellation:
     return _CURRENT.get() or Cancellation()
 
 
-def wait(seconds: float) -> None:
+def pause(seconds: float) -> None:
     """Wait for some seconds, or until the work that runs this code is cancelled."""
     cancellation().wait(seconds)

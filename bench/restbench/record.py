@@ -1,11 +1,10 @@
 """The record of a benchmark run: a folder with its settings and one JSON file per finished task, written atomically."""
 
-import fcntl
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from restgpt.specs.status import is_success
 from restgpt.tools.errors import StoppingError
+from restgpt.tools.file_lock import file_lock
 
 SETTINGS = "run.json"
 RECORDS = "tasks"
@@ -213,15 +213,9 @@ class RunFolder:
     def _place(self, key: str) -> Path:
         return self.path / RECORDS / f"{re.sub(r'[^A-Za-z0-9_-]', '_', key)}.json"
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> AbstractContextManager[None]:
         """Lock the folder against other processes until the process ends. Raises `RunFolderError` if it is locked."""
-        with (self.path / "lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise RunFolderError(f"Another process is working on the run in {self.path}.") from None
-            yield
+        return file_lock(self.path / "lock", RunFolderError(f"Another process is working on the run in {self.path}."))
 
 
 def default_folder(settings: RunSettings, *, now: datetime, root: Path = Path("runs")) -> Path:

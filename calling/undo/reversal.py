@@ -12,6 +12,8 @@ from restgpt.calling.record import CallRecord
 from restgpt.specs import Catalogue
 from restgpt.specs.status import is_success
 
+UNSURE = "whether it was carried out is not known"
+
 
 def undo_thread(thread: str) -> str:
     """Return the id of the thread that saves the undo of a thread; it has its own journal."""
@@ -53,26 +55,30 @@ def reversals(journal: Journal, catalogue: Catalogue, *, steps: int | None = Non
 
 def _is_made(entry: dict[str, Any]) -> bool:
     outcome = entry.get("outcome")
-    if outcome is None:
+    if entry.get("undone"):
+        return False
+    if outcome is None or outcome.get("outcome_unknown"):
         return True
     status = (outcome.get("response") or {}).get("status", 0)
-    return outcome["status"] == "sent" and is_success(status) and not entry.get("undone")
+    return outcome["status"] == "sent" and is_success(status)
 
 
 def _reversal(entry: dict[str, Any], catalogue: Catalogue) -> Reversal:
     undo = entry.get("undo") or {}
     change, shown = entry["id"], entry["request"]
-    if entry.get("outcome") is None:
-        return Reversal(change, shown, reason="whether it was carried out is not known")
+    outcome = entry.get("outcome")
+    doubt = UNSURE if outcome is None or outcome.get("outcome_unknown") else ""
+    warning = doubt and f"{doubt.capitalize()}."
     if "operation" not in undo:
-        return Reversal(change, shown, reason=undo.get("reason") or "nothing was kept that would reverse it")
+        reason = undo.get("reason") or ("" if doubt else "nothing was kept that would reverse it")
+        return Reversal(change, shown, reason=", and ".join(filter(None, [doubt, reason])))
     made = draft(
         catalogue.operation(undo["operation"]),
         undo["arguments"],
         # The number of failed tries is part of the id: what the API refused once may be asked of it again.
         id=f"{change}.undo.{entry.get('undo_tries', 0)}",
         name=undo["operation"],
-        description=f"Undo {shown['method']} {shown['url']}. {undo.get('caution', '')}".strip(),
+        description=" ".join(filter(None, [f"Undo {shown['method']} {shown['url']}.", undo.get("caution"), warning])),
         # A person is asked about every reversal, whatever a rule lets the agent do by itself.
         confirm=True,
     )

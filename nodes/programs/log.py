@@ -95,7 +95,8 @@ def _is_settled(request: Request) -> bool:
 
     A change that was rejected, or whose outcome is not known, must not be asked about or made again.
     """
-    return succeeded(request) or request["status"] == "held" or (not request["safe"] and not request["response"])
+    is_lost = not request["safe"] and (not request["response"] or "outcome_unknown" in request)
+    return succeeded(request) or request["status"] == "held" or is_lost
 
 
 def entry_of(responses: ResponseStore, request: Request, place: Place, position: str) -> Entry:
@@ -116,7 +117,8 @@ def entry_of(responses: ResponseStore, request: Request, place: Place, position:
         return Entry(position, key, digest, "error", note="The body of this response is no longer kept.")
     media, raw = _content(body)
     headers = response.get("headers") or {}
-    return Entry(position, key, digest, given, response["status"], headers, media, raw)
+    note = response["notices"][0] if "outcome_unknown" in request else ""
+    return Entry(position, key, digest, given, response["status"], headers, media, raw, note)
 
 
 def _content(body: Body | None) -> tuple[Literal["json", "text", "binary", "empty"], bytes]:

@@ -162,7 +162,7 @@ class _SingleCall:
         """The request for the person who typed it: only known secrets are hidden."""
         from restgpt.tools.request.view import view
 
-        return view(draft.request, self.session.redactor())
+        return view(draft.request, self.session.redactor(draft.operation.api))
 
     def sent(self, ready: "Ready") -> "Decided":
         """Record the thread, so that `restgpt threads` lists it, then send the call."""
@@ -379,6 +379,8 @@ def _print_reply(
         _write(output, reply.body)
     status = "done" if reply.status < 400 else "failed"
     terminal.document({"status": status, "request": shown, "response": reply_document(reply), **thread})
+    if done.outcome_unknown:
+        terminal.say(done.response["notices"][0])
     if output is None and not terminal.as_json:
         print_body(terminal, reply)
     if single.record and done.succeeded and done.draft.effect.kind == "change":

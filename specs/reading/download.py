@@ -111,9 +111,12 @@ def _watch(session: "requests.Session", watchdog: "Watchdog") -> None:
 
 def _watched(pools: Mapping[str, Any], watchdog: "Watchdog") -> dict[str, Any]:
     """Connection pool classes whose connections tell the watchdog their socket."""
+    from restgpt.specs.whole_head import WholeHeadResponse
 
     def connection(base: Any) -> Any:
         class WatchedConnection(base):  # type: ignore[misc]
+            response_class = WholeHeadResponse
+
             def connect(self) -> None:
                 super().connect()
                 # A TLS connection inside that of a TLS proxy is no socket, but has one.

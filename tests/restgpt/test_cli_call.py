@@ -101,6 +101,17 @@ def test_a_change_that_was_cut_off_can_be_left_at_that(cli: Cli, cut_off: WorldS
     assert changes(cut_off) == [MADE, MADE]
 
 
+def test_a_change_that_may_have_been_made_says_so_and_undo_knows_it(cli: Cli, toy: WorldServer) -> None:
+    toy.world.faults.replace([Fault(status=502, retry_after=0, operation="DELETE /tasks/{task_id}")])
+    missing = ["call", "delete_task", *at(toy), "--args", '{"path": {"task_id": 999}}', "--approve", "--json"]
+    ran = cli(*missing)
+    assert ran.code == 1
+    assert "Tried 2 times: 502, then 404. Whether the API carried it out is not known" in ran.err
+    assert ran.document["response"]["outcome_unknown"] is True
+    [left] = cli("undo", ran.document["thread"], "--json").document["left"]
+    assert left["reason"].startswith("whether it was carried out is not known, and ")
+
+
 def test_a_dry_run_and_a_denied_change_leave_no_thread(cli: Cli, toy: WorldServer) -> None:
     assert cli(*change(toy, "--dry-run")).code == 0
     assert cli(*change(toy, "--writes", "deny")).code == 1

@@ -9,7 +9,7 @@ an API are added to every request to it.
 
 import base64
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 from urllib.parse import quote, unquote_plus
@@ -23,14 +23,19 @@ from restgpt.tools.settings import ApiEntry, Secret, Settings
 from restgpt.tools.settings.variables import variable_part
 
 _UNFIT = re.compile(r"[\x00-\x1f\x7f]")
+LEAST_TOKEN = 16
+"""The length from which a token is a secret outside of the answers of its API: a guess must fail (RFC 6749, 10.10)."""
+
 _SHAPES = {"basic": '"user:password"', "bearer": "a bearer token"}
 
 
 class TokenSource(Protocol):
     """Obtains OAuth2 access tokens that are not configured: by client credentials or by a refresh token."""
 
-    def token(self, api: Api, scheme: SecurityScheme, scopes: Iterable[str], *, renew: bool = False) -> str | None:
-        """An access token for the scheme, a new one with `renew`; None if the settings do not suffice to obtain one."""
+    def token(
+        self, api: Api, scheme: SecurityScheme, scopes: Iterable[str], *, refused: Container[str] = ()
+    ) -> str | None:
+        """An access token for the scheme, none of those refused; None if the settings do not suffice to obtain one."""
 
     def can_get(self, api: Api, scheme: SecurityScheme) -> bool:
         """Whether a token can be obtained, as far as the settings show; sends no request."""
@@ -104,12 +109,17 @@ class Credentials:
         entry = self.entry(api)
         return entry is None or entry.retry_429
 
-    def secrets(self, *apis: Api) -> frozenset[str]:
-        """All secrets: from the settings, from `load_api(auth=…)` and from the token source."""
+    def secrets(self, *apis: Api, about: Api | None = None, least: int = LEAST_TOKEN) -> frozenset[str]:
+        """All secrets: from the settings, from `load_api(auth=…)` and from the token source.
+
+        Of the tokens, only those of so many characters, and of the API that a text is `about`: a token server chooses
+        its tokens, and could hide by them what a person is asked about another API.
+        """
         found = set(self._settings.secrets())
         for api in apis:
             found.update(api.auth.values())
-            found.update(self._tokens.secrets(api) if self._tokens else ())
+            tokens = self._tokens.secrets(api) if self._tokens and (about or api).identity == api.identity else ()
+            found.update(token for token in tokens if len(token) >= least)
         return frozenset(part for secret in found for part in _parts(secret))
 
     def find(self, api: Api, scheme: str) -> str | None:
@@ -125,13 +135,16 @@ class Credentials:
         found = self._settings.credential(scheme, api)
         return found.reveal() if found else None
 
-    def auth_for(self, operation: Operation, *, renew: bool = False) -> RequestAuth:
-        """The credentials for a request of this operation; raises MissingCredentialError with the variables to set."""
+    def auth_for(self, operation: Operation, *, refused: Container[str] = ()) -> RequestAuth:
+        """The credentials for a request of this operation, without the tokens that were refused.
+
+        Raises MissingCredentialError with the variables to set.
+        """
         requirement = self.check(operation)
         entry = self.entry(operation.api)
         found = _extras(entry) if entry else RequestAuth()
         for scheme, scopes in requirement.items():
-            found = found.joined(self._auth_for_scheme(operation.api, scheme, scopes, renew))
+            found = found.joined(self._auth_for_scheme(operation.api, scheme, scopes, refused))
         return found
 
     def check(self, operation: Operation) -> Requirement:
@@ -224,14 +237,14 @@ class Credentials:
         has_tokens = self._tokens is not None and self._tokens.can_get(api, scheme)
         return self.find(api, name) is not None or has_tokens
 
-    def _auth_for_scheme(self, api: Api, name: str, scopes: Iterable[str], renew: bool) -> RequestAuth:
+    def _auth_for_scheme(self, api: Api, name: str, scopes: Iterable[str], refused: Container[str]) -> RequestAuth:
         scheme = _scheme(api, name)
         if scheme.type == "mutualTLS":
             # The TLS connection sends the certificate; nothing is added to the request.
             return RequestAuth(schemes=(name,))
         value = self.find(api, name)
         if value is None and self._tokens is not None:
-            value = self._tokens.token(api, scheme, scopes, renew=renew)
+            value = self._tokens.token(api, scheme, scopes, refused=refused)
         if value is None:
             raise MissingCredentialError(
                 f"no token for {name} of {api.name} could be obtained; log in again",

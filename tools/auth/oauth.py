@@ -13,7 +13,7 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -49,6 +49,12 @@ SECONDS = 30.0
 # Tokens are renewed this many seconds before they expire.
 LEEWAY = 60.0
 MOST_BYTES = 1024 * 1024
+MOST_SEEN = 12
+"""How many tokens of an API are known for redaction, the newest: those of four renewals, which an answer may echo."""
+
+RENEWAL_S = 4 * SECONDS
+"""How long a renewal waits for that of another thread or process, in seconds: longer than all its requests last."""
+
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -109,8 +115,8 @@ class OAuthTokens:
         self._clock = clock
         self._seconds = seconds
         self._adapter = _BoundedAdapter(resolver=resolver, pool_size=2)
-        self._lock = threading.RLock()
-        self._seen: dict[str, set[str]] = {}
+        self._lock = threading.Lock()
+        self._seen: dict[str, dict[str, None]] = {}
 
     def can_get(self, api: Api, scheme: SecurityScheme) -> bool:
         """Whether a token can be obtained, as far as the settings and the token file show; sends no request."""
@@ -142,13 +148,17 @@ class OAuthTokens:
         has_secret = self._part(api, scheme, "client_secret") is not None
         return has_client and (has_secret or self._part(api, scheme, "refresh_token") is not None)
 
-    def token(self, api: Api, scheme: SecurityScheme, scopes: Iterable[str], *, renew: bool = False) -> str | None:
+    def token(
+        self, api: Api, scheme: SecurityScheme, scopes: Iterable[str], *, refused: Container[str] = ()
+    ) -> str | None:
         """An access token, stored or new; None if none can be obtained. Raises LoginError or HttpFault."""
-        with self._lock:
-            kept = self._file.get(api, scheme.key)
-            known = self._note(api, kept) if kept is not None else None
-            if kept is not None and self._is_fresh(kept) and not renew:
-                return known
+        _, usable = self._stored(api, scheme, refused)
+        if usable is not None:
+            return usable
+        with self._file.renewal(api, scheme.key, RENEWAL_S):
+            kept, usable = self._stored(api, scheme, refused)
+            if usable is not None:
+                return usable
             refresh = (kept or {}).get("refresh_token") or self._part(api, scheme, "refresh_token")
             client = self._client(api, scheme, scopes)
             if client is None:
@@ -165,8 +175,16 @@ class OAuthTokens:
                 found = {**found, "auth_server": str(origin_of(client.token_url))}
             return self._keep(api, scheme, found)
 
+    def _stored(self, api: Api, scheme: SecurityScheme, refused: Container[str]) -> tuple[Token | None, str | None]:
+        """The stored token, and its access token if that can be used."""
+        kept = self._file.get(api, scheme.key)
+        if kept is None:
+            return None, None
+        access = self._note(api, kept)
+        return kept, access if self._is_fresh(kept) and access not in refused else None
+
     def secrets(self, api: Api) -> Iterable[str]:
-        """All tokens of an API that this instance has used."""
+        """The newest tokens of an API that this instance has used."""
         with self._lock:
             return tuple(self._seen.get(api.identity, ()))
 
@@ -203,7 +221,7 @@ class OAuthTokens:
             code_verifier=authorization.verifier,
             redirect_uri=authorization.redirect_uri,
         )
-        with self._lock:
+        with self._file.renewal(api, scheme.key, RENEWAL_S):
             self._keep(api, scheme, {**found, "auth_server": str(origin_of(client.token_url))})
 
     def forget(self, api: Api, scheme: SecurityScheme) -> None:
@@ -300,8 +318,10 @@ class OAuthTokens:
         return self._note(api, token)
 
     def _note(self, api: Api, token: Token) -> str:
-        seen = self._seen.setdefault(api.identity, set())
-        seen.update(str(token[name]) for name in ("access_token", "refresh_token", "id_token") if token.get(name))
+        values = [str(token[name]) for name in ("access_token", "refresh_token", "id_token") if token.get(name)]
+        with self._lock:
+            older = [value for value in self._seen.get(api.identity, ()) if value not in values]
+            self._seen[api.identity] = dict.fromkeys([*older, *values][-MOST_SEEN:])
         return str(token["access_token"])
 
     def _ask(self, api: Api, client: Client, **grant: Any) -> Token:

@@ -3,27 +3,31 @@
 import json
 import os
 import tempfile
-import threading
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from restgpt.specs.api import Api, slug
 from restgpt.tools.errors import SettingsError
+from restgpt.tools.file_lock import file_lock
 
 Token = Mapping[str, Any]
+
+WRITE_S = 30.0
+"""How long a write waits for those of other processes, in seconds."""
 
 
 class TokenFile:
     """Tokens by identity of the API and scheme in one JSON file of mode 600.
 
-    Thread-safe; each change replaces the whole file. A token that an older version kept under the name of an API counts
-    for the entry of that name only.
+    Safe across threads and processes; each change replaces the whole file. A token that an older version kept under the
+    name of an API counts for the entry of that name only.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = threading.Lock()
 
     def get(self, api: Api, scheme: str) -> Token | None:
         """The token of a scheme; raises SettingsError if the file cannot be read."""
@@ -32,12 +36,25 @@ class TokenFile:
 
     def put(self, api: Api, scheme: str, token: Token) -> None:
         """Store a token; it replaces the earlier one."""
-        with self._lock:
+        with self._locked("file", WRITE_S):
             self._write({**self._others(api, scheme), _keys(api, scheme)[0]: dict(token)})
+
+    def renewal(self, api: Api, scheme: str, seconds: float) -> AbstractContextManager[None]:
+        """Lock one token, to read, renew and store it; raises SettingsError if it stays locked for so many seconds.
+
+        A refresh token that rotates is good for one request, and the second one revokes all tokens (RFC 9700, section
+        4.14.2).
+        """
+        return self._locked(sha256(_keys(api, scheme)[0].encode()).hexdigest()[:32], seconds)
+
+    def _locked(self, name: str, seconds: float) -> AbstractContextManager[None]:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        busy = SettingsError(f"another process or run keeps {self._path} locked; wait until it ends, or stop it")
+        return file_lock(self._path.parent / f".tokens-{name}.lock", busy, seconds=seconds, is_kept=False)
 
     def forget(self, api: Api, scheme: str) -> None:
         """Delete a token, as a logout does."""
-        with self._lock:
+        with self._locked("file", WRITE_S):
             self._write(self._others(api, scheme))
 
     def _others(self, api: Api, scheme: str) -> dict[str, Token]:

@@ -11,7 +11,7 @@ import email.utils
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
@@ -22,9 +22,10 @@ from requests.adapters import BaseAdapter
 
 from restgpt.specs.api import Api
 from restgpt.specs.operation import Operation
-from restgpt.tools.auth.credentials import Credentials, TokenSource
+from restgpt.specs.status import is_success
+from restgpt.tools.auth.credentials import LEAST_TOKEN, Credentials, TokenSource
 from restgpt.tools.auth.oauth import OAuthTokens
-from restgpt.tools.cancellation import CancelledRunError, cancellation, wait
+from restgpt.tools.cancellation import CancelledRunError, cancellation, pause
 from restgpt.tools.errors import (
     AddressFault,
     BoundFault,
@@ -66,6 +67,9 @@ log = logging.getLogger("restgpt.http")
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 TOO_MANY_REQUESTS = 429
 TRANSIENT = frozenset({408, 425, 502, 503, 504})
+GATEWAY = frozenset({502, 504})
+"""No good answer came to a gateway, so the server behind it may have acted (RFC 9110, sections 15.6.3 and 15.6.5)."""
+
 NOT_RETRIED = (AddressFault, TlsFault, RedirectFault, BoundFault)
 IDEMPOTENCY_KEYS = frozenset({"idempotency-key", "x-idempotency-key"})
 LONGEST_PAUSE = 3600.0
@@ -104,7 +108,7 @@ class HttpClient:
         tokens: TokenSource | None = None,
         adapter: BaseAdapter | None = None,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = wait,
+        sleep: Callable[[float], None] = pause,
         resolver: Resolver = resolve,
     ) -> None:
         self.limits = limits or HttpLimits()
@@ -118,16 +122,20 @@ class HttpClient:
         self._sleep = sleep
         self._lock = threading.Lock()
         self._rate_limits: dict[str, RateLimit] = {}
-        self._redactors: dict[tuple[frozenset[str], frozenset[str]], Redactor] = {}
+        self._redactors: dict[Hashable, tuple[frozenset[str], Redactor]] = {}
 
-    def redactor(self, *apis: Api) -> Redactor:
-        """A redactor for every secret of the settings and of these APIs."""
-        secrets = self.credentials.secrets(*apis)
+    def redactor(self, *apis: Api, about: Api | None = None, least: int = LEAST_TOKEN) -> Redactor:
+        """A redactor for every secret of the settings and of these APIs; the other arguments as of `Credentials`."""
+        secrets = self.credentials.secrets(*apis, about=about, least=least)
         names = frozenset(scheme.name for api in apis for scheme in api.security_schemes.values() if scheme.name)
+        key = (names, frozenset(api.identity for api in apis), about and about.identity, least)
         with self._lock:
-            if (secrets, names) not in self._redactors:
-                self._redactors[secrets, names] = Redactor(secrets, names=names)
-            return self._redactors[secrets, names]
+            known, redactor = self._redactors.get(key, (None, None))
+            if redactor is None or known != secrets:
+                # It takes the place of the one before: each renewal of a token makes other secrets.
+                redactor = Redactor(secrets, names=names)
+                self._redactors[key] = secrets, redactor
+            return redactor
 
     def send(
         self,
@@ -204,7 +212,8 @@ class _RetryLoop:
         self._deadline = deadline
         self._clock = client._clock
         self._started = self._clock()
-        self._attempts = 0
+        self._tries: list[str] = []
+        self._outcome_unknown = False
         self._resends = 0
         entry = client.credentials.entry(operation.api)
         self._policy = address_policy_of(
@@ -221,18 +230,19 @@ class _RetryLoop:
         while True:
             wait = rate_limit.reserve(self._deadline, self._client.limits.longest_wait)
             if wait is None:
-                return _wait_fault(rate_limit, is_over=self._clock() > self._deadline)
+                return self._redacted(outcome or _wait_fault(rate_limit, is_over=self._clock() > self._deadline))
             if wait > 0:
                 self._client._sleep(wait)
             try:
                 with cancellation().sending():
-                    self._attempts += 1
                     outcome = self._attempt()
             except CancelledRunError:
                 if outcome is None:
                     raise
                 return self._redacted(outcome)
+            self._tries.append("no answer" if isinstance(outcome, HttpFault) else str(outcome.status))
             wait = self._wait_before_next(outcome, rate_limit)
+            self._outcome_unknown |= self._may_have_acted(outcome, GATEWAY if wait is None else GATEWAY | {503})
             if wait is None:
                 return self._redacted(outcome)
             if wait > 0:
@@ -362,12 +372,12 @@ class _RetryLoop:
             return None
         asked = _retry_after(outcome.headers) if isinstance(outcome, _Response) else None
         limits = self._client.limits
-        wait = asked if asked is not None else limits.backoff_seconds * 2 ** (self._attempts - 1)
+        wait = asked if asked is not None else limits.backoff_seconds * 2 ** (len(self._tries) - 1)
         if isinstance(outcome, _Response) and outcome.status == TOO_MANY_REQUESTS:
             rate_limit.delay(min(wait, LONGEST_PAUSE))
         is_too_long = wait > limits.longest_wait or self._clock() + wait >= self._deadline
         most = 2 if isinstance(outcome, ConnectFault | ResolveFault) else limits.attempts
-        return None if is_too_long or self._attempts >= most else wait
+        return None if is_too_long or len(self._tries) >= most else wait
 
     def _renew(self) -> bool:
         """Get a new token, once per `send`, after a 401: the server has not carried out that request."""
@@ -376,7 +386,7 @@ class _RetryLoop:
             return False
         self._renewed = True
         try:
-            self._auth = credentials.auth_for(self._operation, renew=True)
+            self._auth = credentials.auth_for(self._operation, refused=self._auth.secrets)
         except (HttpFault, LoginError):
             # The caller gets the 401, which already means that the credential is not valid.
             return False
@@ -401,34 +411,50 @@ class _RetryLoop:
         by_method = self._operation.is_idempotent and not self._operation.is_safe
         return self._is_read or by_method or has_key
 
+    def _check_time(self) -> None:
+        if self._clock() >= self._deadline:
+            raise TimeoutFault("the time is used up; raise the time budget or ask for less")
+
+    def _may_have_acted(self, outcome: _Response | HttpFault, statuses: Collection[int]) -> bool:
+        """Whether the server may have carried out a change that it did not answer, or answered with such a status."""
+        unknown = outcome.outcome_unknown if isinstance(outcome, HttpFault) else outcome.status in statuses
+        return unknown and not self._is_read
+
     def _redacted(self, outcome: _Response | HttpFault) -> Reply | HttpFault:
         """The outcome, with secrets redacted."""
-        redactor = self._client.redactor(self._operation.api).extended(self._auth.secrets)
+        redactor = self._client.redactor(self._operation.api, least=0).extended(self._auth.secrets)
         if isinstance(outcome, HttpFault):
-            tried = f" (tried {self._attempts} times)" if self._attempts > 1 else ""
-            return type(outcome)(redactor.message(str(outcome)) + tried, outcome_unknown=outcome.outcome_unknown)
-        headers = redactor.headers(outcome.headers)
+            tried = f" (tried {len(self._tries)} times)" if len(self._tries) > 1 else ""
+            unknown = outcome.outcome_unknown or self._outcome_unknown
+            return type(outcome)(redactor.message(str(outcome)) + tried, outcome_unknown=unknown)
+        headers, truncated = redactor.headers(outcome.headers), outcome.truncated
+        try:
+            body = _without_secrets(outcome, redactor, self._check_time)
+        except TimeoutFault:
+            # The status tells what became of the request. The text is unknown, so it may hold a secret.
+            body, truncated = b"", True
         return Reply(
             status=outcome.status,
             reason=redactor.text(outcome.reason)[:LONGEST_REASON],
             headers=headers,
             media_type=headers.get("content-type", "").partition(";")[0].strip().lower(),
-            body=_without_secrets(outcome, redactor),
-            truncated=outcome.truncated,
+            body=body,
+            truncated=truncated,
             elapsed_ms=round((self._clock() - self._started) * 1000),
-            attempts=self._attempts,
+            tries=tuple(self._tries),
+            outcome_unknown=self._outcome_unknown and not is_success(outcome.status),
             url=redactor.url(outcome.url),
             next_link=redactor.text(next_link(outcome.headers)),
         )
 
 
-def _without_secrets(answer: _Response, redactor: Redactor) -> bytes:
+def _without_secrets(answer: _Response, redactor: Redactor, check: Callable[[], None]) -> bytes:
     """The body with secrets redacted.
 
     A body in another charset that contains a secret is returned in UTF-8, with a byte order mark.
     """
     body = redactor.data(answer.body, cut=answer.truncated)
-    text = utf8_version(body, answer.headers.get("content-type", ""))
+    text = utf8_version(body, answer.headers.get("content-type", ""), check)
     shown = text and redactor.data(text, cut=answer.truncated)
     return body if not shown or shown == text else codecs.BOM_UTF8 + shown
 

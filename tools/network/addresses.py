@@ -27,8 +27,8 @@ from restgpt.specs.api import Api
 from restgpt.specs.operation import Operation
 from restgpt.specs.server import absolute_url
 from restgpt.specs.watchdog import Watchdog
+from restgpt.specs.whole_head import WholeHeadResponse
 from restgpt.tools.errors import AddressFault, ConnectFault, ResolveFault, TimeoutFault
-from restgpt.tools.network.whole_head import WholeHeadResponse
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolver = Callable[[str, int], list[str]]

@@ -27,7 +27,22 @@ _XML_CHARSET = re.compile(rb"^\s*<\?xml[^>]*encoding=[\"']([A-Za-z0-9._-]+)")
 # Anti-hijacking prefixes that some servers put before JSON.
 _PREFIX = re.compile(r"^(\)\]\}'[^\n]*\n|while\s*\(1\);|for\s*\(;;\);)")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_NAMED = (
+    "ascii utf-8 utf-16 utf-16-be utf-16-le utf-32 utf-32-be utf-32-le big5 big5hkscs euc_jp euc_kr gb18030 gb2312 gbk "
+    "hp-roman8 hz iso2022_jp iso2022_jp_2 iso2022_kr koi8-r koi8-u kz1048 mac-cyrillic mac-roman ptcp154 shift_jis "
+    "tis-620 cp037 cp273 cp424 cp437 cp500 cp775 cp850 cp852 cp855 cp857 cp858 cp860 cp861 cp862 cp863 cp864 cp865 "
+    "cp866 cp869 cp874 cp932 cp949 cp950 cp1026 cp1140"
+)
+CHARSETS = frozenset(
+    [*_NAMED.split(), *(f"cp{number}" for number in range(1250, 1259))]
+    + [f"iso8859-{number}" for number in range(1, 17) if number != 12]
+)
+"""The names of Python's codecs for charsets (IANA); the others, such as `punycode`, take a time that grows faster."""
+
 SNIFFED = 4096
+DECODED = 1024 * 1024
+"""How many bytes are decoded at once."""
+
 UNREAD = object()
 
 MOST_MEMORY = 384 * 1024 * 1024
@@ -151,12 +166,13 @@ def read_content(body: bytes, content_type: str = "") -> Content:
     return Content(kind, data if is_kept else text.encode("utf-8", "replace"), (*notices, *more), parsed)
 
 
-def utf8_version(body: bytes, content_type: str = "") -> bytes | None:
+def utf8_version(body: bytes, content_type: str, check: Callable[[], None]) -> bytes | None:
     """The text of a body, encoded as UTF-8; None if the body is not text or is UTF-8 already.
 
-    Redaction compares bytes, so it must scan this version too: in UTF-16 the bytes of a secret differ.
+    Redaction compares bytes, so it must scan this version too: in UTF-16 the bytes of a secret differ. `check` is
+    called after each `DECODED` bytes; what it raises ends the decoding.
     """
-    text, _ = _decoded(body, content_type, _announced(essence(content_type)))
+    text, _ = _decoded(body, content_type, _announced(essence(content_type)), check)
     data = body if text is None else text.encode("utf-8", "replace")
     return None if data == body else data
 
@@ -177,11 +193,13 @@ def _announced(media_type: str) -> Kind | None:
     return "text" if kind == "text" or media_type in _TEXTS else "binary"
 
 
-def _decoded(body: bytes, content_type: str, announced: Kind | None) -> tuple[str | None, tuple[str, ...]]:
+def _decoded(
+    body: bytes, content_type: str, announced: Kind | None, check: Callable[[], None] = lambda: None
+) -> tuple[str | None, tuple[str, ...]]:
     """Decode a body by its byte order mark, its charset or as UTF-8; the text is None if the body is not text."""
     for mark, charset in BYTE_ORDER_MARKS:
         if body.startswith(mark):
-            return _decode(body[len(mark) :], charset), ()
+            return _decode(body[len(mark) :], charset, check), ()
     found = _CHARSET.search(content_type)
     named = found.group(1) if found else ""
     inner = _XML_CHARSET.match(body[:200]) if announced == "xml" and not named else None
@@ -189,10 +207,10 @@ def _decoded(body: bytes, content_type: str, announced: Kind | None) -> tuple[st
     if announced == "json" and body[:2].count(0) == 1:
         named = "utf-16-be" if body[0] == 0 else "utf-16-le"
     if named and _is_charset(named):
-        text = _decode(body, named)
+        text = _decode(body, named, check)
         if text is not None:
             return text, ()
-    text = _decode(body, "utf-8")
+    text = _decode(body, "utf-8", check)
     if text is not None:
         note = (f"announced in the unknown charset {named}, read as UTF-8",) if named and not _is_charset(named) else ()
         return text, note
@@ -203,14 +221,20 @@ def _decoded(body: bytes, content_type: str, announced: Kind | None) -> tuple[st
 
 def _is_charset(name: str) -> bool:
     try:
-        return codecs.lookup(name)._is_text_encoding
+        return codecs.lookup(name).name in CHARSETS
     except (LookupError, ValueError):
         return False
 
 
-def _decode(body: bytes, charset: str) -> str | None:
+def _decode(body: bytes, charset: str, check: Callable[[], None]) -> str | None:
+    decoder = codecs.getincrementaldecoder(charset)()
+    parts = []
     try:
-        return body.decode(charset)
+        for start in range(0, len(body), DECODED):
+            if start:
+                check()
+            parts.append(decoder.decode(body[start : start + DECODED]))
+        return "".join([*parts, decoder.decode(b"", True)])
     except (UnicodeError, LookupError):
         return None
 

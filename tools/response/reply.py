@@ -12,8 +12,10 @@ from restgpt.tools.response.content import Content, read_content
 class Reply:
     """One HTTP reply; `truncated` means that the body was longer than the client's limit and was cut.
 
-    `elapsed_ms` is the time from the first attempt to the end of the body, waits included. `next_link` is the address
-    of the next page from the headers, in which only known secrets are redacted: it is for pagination, and is not shown.
+    `elapsed_ms` is the time from the first attempt to the end of the body, waits included. `tries` are the statuses of
+    all attempts; with `outcome_unknown` one of them may have carried out a change that this reply refuses. `next_link`
+    is the address of the next page from the headers, in which only known secrets are redacted: it is for pagination,
+    and is not shown.
     """
 
     status: int
@@ -23,7 +25,8 @@ class Reply:
     body: bytes
     truncated: bool = False
     elapsed_ms: int = 0
-    attempts: int = 1
+    tries: tuple[str, ...] = ()
+    outcome_unknown: bool = False
     url: str = ""
     next_link: str = field(default="", repr=False)
 
@@ -31,6 +34,11 @@ class Reply:
     def is_success(self) -> bool:
         """Whether the status is a 2xx (RFC 9110, section 15.3)."""
         return is_success(self.status)
+
+    @property
+    def attempts(self) -> int:
+        """How often the request was sent."""
+        return len(self.tries) or 1
 
     @cached_property
     def content(self) -> Content:

@@ -105,7 +105,7 @@ class ClientThread:
         if called.state != "sent":
             self._terminal.say(f"The request was not answered: {called.note}" if called.note else "It was not sent.")
             return
-        self._terminal.note(f"{called.operation} → {called.status}")
+        self._terminal.note(" ".join([f"{called.operation} → {called.status}", *called.notices]))
         value = called.value
         if isinstance(value, str):
             self._terminal.answer(value)

@@ -34,7 +34,7 @@ def show_request(
     if number > len(waiting):
         raise UsageError(f"Thread {record.thread} has {len(waiting)} waiting: give --request 1 to {len(waiting)}.")
     draft = read_draft(waiting[number - 1], resources.catalogue(()))
-    redactor = resources.http.redactor(*apis)
+    redactor = resources.http.redactor(*apis, about=draft.operation.api)
     terminal.document({"thread": record.thread, "number": number, **whole_view(draft.request, redactor)})
     terminal.answer("\n\n".join(view_sections(draft.request, redactor, whole=True)))
 

@@ -36,6 +36,7 @@ def reply_document(reply: "Reply") -> dict[str, Any]:
         "truncated": reply.truncated,
         "elapsed_ms": reply.elapsed_ms,
         "attempts": reply.attempts,
+        "outcome_unknown": reply.outcome_unknown,
         "body": _body(reply),
     }
 

@@ -4,21 +4,29 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 from board import CALLS, Board
 from cli import TOY, Cli
 from langgraph.types import Command
+from paths import api_of
 from question import unmarked
+from wire.case import Canned
+from wire.echo import EchoServer
 
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.undo.reversal import undo_thread
+from restgpt.client import Client
 from restgpt.commands.history.thread import ThreadRecord, Threads
 from restgpt.commands.sources import Sources
 from restgpt.graph.build import build_graph
 from restgpt.graph.calls import build_calls
 from restgpt.graph.persistence import open_persistence
+from restgpt.host.preview import preview
 from restgpt.lab.kit.errand import Errand, ErrandModel, Step, board_errand
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
+from restgpt.outcome import Called, Ran
+from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import Settings
 from restgpt.worlds import CREDENTIAL
 
@@ -159,6 +167,71 @@ def test_a_deleted_thing_comes_back_with_its_values(board: Board, home: Path) ->
     assert Cli(home)("undo", THREAD, "--yes").code == 0
     [back] = [task for task in board.tasks().values() if task["title"] == gone["title"]]
     assert {**back, "id": 102} == gone
+
+
+SHELF = """
+/items:
+  post:
+    operationId: add_item
+    requestBody: {content: {application/json: {schema: {$ref: "#/components/schemas/Item"}}}}
+    responses: {"201": {description: made}}
+/items/{id}:
+  parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+  get: {operationId: get_item, responses: {"200": {description: ok}}}
+  put:
+    operationId: put_item
+    requestBody: {content: {application/json: {schema: {$ref: "#/components/schemas/Item"}}}}
+    responses: {"200": {description: ok}}
+  delete: {operationId: delete_item, responses: {"204": {description: gone}}}
+"""
+ITEM = {"type": "object", "properties": {"name": {"type": "string"}}}
+UNSURE = "Whether the API carried it out is not known: look before it is done again."
+
+
+@pytest.mark.parametrize(
+    ("call", "answers", "tried", "undo"),
+    [
+        (("delete_item", {"id": 1}), [502, 404], "Tried 2 times: 502, then 404. ", "add_item"),
+        (("put_item", {"id": 1, "name": "b"}), [504, 412], "Tried 2 times: 504, then 412. ", "put_item"),
+        (("put_item", {"id": 1, "name": "b"}), [0, 403], "Tried 2 times: no answer, then 403. ", "put_item"),
+        (("add_item", {"name": "b"}), [502], "", ""),
+    ],
+)
+def test_a_change_that_may_have_been_made_is_told_as_such_and_can_be_undone(
+    call: tuple[str, dict[str, object]], answers: list[int], tried: str, undo: str
+) -> None:
+    with EchoServer() as shelf:
+        look = [Canned(b'{"id": 1, "name": "a"}')] if undo else []
+        shelf.script([*look, *(Canned(status=item, close=not item) for item in answers)])
+        api = api_of(yaml.safe_load(SHELF), schemas={"Item": ITEM}, base_url=shelf.url)
+        http = HttpClient(sleep=lambda seconds: None)
+        client = Client(resources=Resources([api], http=http, defaults=Context(writes="allow")))
+        called = client.call(*call)
+        assert isinstance(called, Called)
+        assert (called.ok, called.status) == (False, answers[-1])
+        assert called.notices[0] == f"{tried}{UNSURE}"
+        assert called.to_json()["outcome_unknown"]
+        assert f"{tried}{UNSURE}" in preview(called).text
+        [reversal] = client.reversals(called.thread)
+        if undo:
+            assert reversal.draft is not None
+            assert reversal.draft.name == undo
+            assert reversal.draft.description.endswith("Whether it was carried out is not known.")
+        else:
+            assert reversal.reason.startswith("whether it was carried out is not known, and ")
+
+
+def test_a_change_that_may_have_been_made_is_not_made_again_by_a_corrected_program() -> None:
+    with EchoServer() as shelf:
+        shelf.script([Canned(b'{"error": "bad"}', status=502), Canned(status=201)])
+        client = Client(
+            [api_of(yaml.safe_load(SHELF), schemas={"Item": ITEM}, base_url=shelf.url)], context={"writes": "allow"}
+        )
+        first = client.run('add_item(name="b")')
+        assert isinstance(first, Ran)
+        assert f"answered 502: {UNSURE}" in first.text
+        client.run('try:\n    add_item(name="b")\nexcept Exception as error:\n    print(error)', thread=first.thread)
+        assert len(shelf.arrived) == 1
 
 
 def test_an_undo_that_the_api_refuses_is_told_and_may_be_tried_again(board: Board, home: Path) -> None:

@@ -200,6 +200,17 @@ def test_a_server_that_drips_its_document_is_given_up(data: bytes) -> None:
         assert closed.wait(PATIENCE_S)
 
 
+def test_a_document_after_an_interim_answer_is_read() -> None:
+    head = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
+
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(head + WHOLE)
+        connection.shutdown(socket.SHUT_RDWR)
+
+    with raw_server(answer) as url:
+        assert load_api(url).title == "Small"
+
+
 def test_a_document_that_never_ends_is_not_taken_for_whole() -> None:
     with raw_server(drip(b" " * 1000, first=WHOLE)) as url, pytest.raises(SpecError, match="it took more than"):
         fetch_url(url, seconds=0.3)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 DRIPPED = {
     "body": b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + b"x" * 1000,
     "headers": b"HTTP/1.1 200 OK\r\n" + b"X-Header: 1\r\n" * 1000,
+    "interim heads": b"HTTP/1.1 103 Early Hints\r\n\r\n" * 40,
     "status line": b"HTTP/1.1 200 " + b"O" * 1000,
     "chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 1000,
 }

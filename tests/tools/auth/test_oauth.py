@@ -1,24 +1,34 @@
 """Guards OAuth2: how tokens are obtained, stored with mode 600 and refreshed, and that a login checks its state."""
 
 import base64
+import gc
 import gzip
 import hashlib
 import json
+import socket
 import stat
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 from urllib.request import urlopen
 
 import pytest
-from paths import api_of
+from loopback import Handler, served
+from paths import api_of, openapi
 from wire.case import Canned
 from wire.echo import EchoServer
 from wire.raw import DRIPPED, drip, raw_server
 
+from restgpt.client import Client
 from restgpt.lab.kit.port import held_port
+from restgpt.nodes.run.resources import Resources
+from restgpt.outcome import Pending
 from restgpt.specs import Api
 from restgpt.tools.auth.login import log_in, login_scheme
 from restgpt.tools.auth.oauth import OAuthTokens
@@ -33,7 +43,8 @@ from restgpt.tools.errors import (
     SettingsError,
     TimeoutFault,
 )
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.client import HttpClient, HttpLimits
+from restgpt.tools.redaction import Redactor
 from restgpt.tools.request.build import build_request
 from restgpt.tools.settings import ApiEntry, Settings
 
@@ -65,6 +76,7 @@ def api(
     *,
     is_named: bool = True,
     entry: str | None = None,
+    title: str = "music",
 ) -> Api:
     """An API with a client of the user, who names the token server too unless `is_named` is false."""
     flow = {"tokenUrl": f"{authority}/token", "scopes": {"read": ""}}
@@ -72,7 +84,7 @@ def api(
     schemes = {"oauth": scheme or {"type": "oauth2", "flows": flows}}
     paths = {"/x": {"get": {"operationId": "x", "security": [{"oauth": ["read"]}], "responses": {}}}}
     given = {**({"oauth.token_url": f"{authority}/token"} if is_named else {}), **(CLIENT if auth is None else auth)}
-    return api_of(paths, title="music", schemes=schemes, base_url=service, auth=given, entry=entry)
+    return api_of(paths, title=title, schemes=schemes, base_url=service, auth=given, entry=entry)
 
 
 def settings(tmp_path: Path, *auth_servers: str) -> Settings:
@@ -211,7 +223,7 @@ def test_an_answer_without_a_token_that_can_be_used_is_a_login_error(
     assert caught.value.__context__ is None
     assert not any(word in repr(caught.value) for word in ("hush", "a-token", "a-\ud800"))
     assert service.arrived == []
-    assert not (tmp_path / "home").exists()
+    assert not list((tmp_path / "home").glob("*"))
 
 
 def test_an_authority_that_fails_is_a_fault_that_passes(authority: EchoServer, tmp_path: Path) -> None:
@@ -271,7 +283,7 @@ def test_a_token_in_an_answer_that_never_ends_is_no_token(tmp_path: Path) -> Non
         found = api(url)
         with pytest.raises(TimeoutFault):
             OAuthTokens(known, seconds=0.3).token(found, found.security_schemes["oauth"], ())
-    assert not known.home.exists()
+    assert not list(known.home.glob("*"))
 
 
 @pytest.mark.parametrize(
@@ -294,6 +306,133 @@ def test_a_token_that_has_just_ended_is_still_a_secret(
     found = api(authority.url, service.url)
     send(found, settings(tmp_path))
     assert send(found, settings(tmp_path)) == (200, '{"echo":"[redacted] [redacted]"}')
+
+
+class Rotating(Handler):
+    """A token server whose refresh tokens are good for one use; a second use revokes all of them (RFC 9700, 4.14.2)."""
+
+    used: ClassVar[list[str]] = []
+
+    def do_POST(self) -> None:
+        given = parse_qs(self.body().decode())["refresh_token"][0]
+        time.sleep(0.1)  # a renewal takes a while, so that others want one meanwhile
+        self.used.append(given)
+        if self.used.count(given) > 1 or "revoked" in self.used:
+            self.used.append("revoked")
+            return self.answer({"error": "invalid_grant"}, 400)
+        number = len(self.used)
+        return self.answer({"access_token": f"access-{number}", "refresh_token": f"refresh-{number}", "expires_in": 99})
+
+
+RENEW = """
+import json, sys
+from pathlib import Path
+from restgpt.specs import load_api
+from restgpt.tools.auth.oauth import OAuthTokens
+from restgpt.tools.settings import Settings
+api = load_api(json.loads(sys.argv[1]), base_url="http://127.0.0.1:1", auth=json.loads(sys.argv[2]))
+tokens = OAuthTokens(Settings(home=Path(sys.argv[3])))
+print("ready", flush=True)
+sys.stdin.readline()
+print(tokens.token(api, api.security_schemes["oauth"], ()), flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_processes_renew_a_rotating_token_once_and_lose_no_other_token(tmp_path: Path) -> None:
+    with served(Rotating) as url:
+        schemes = {"oauth": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": url, "scopes": {}}}}}
+        documents = [openapi({}, title=title, schemes=schemes) for title in ("a", "a", "a", "b", "c")]
+        runs = []
+        for document in documents:
+            refresh = f"first-{document['info']['title']}"
+            auth = {"oauth.client_id": "me", "oauth.token_url": url, "oauth.refresh_token": refresh}
+            arguments = [sys.executable, "-c", RENEW, json.dumps(document), json.dumps(auth), str(tmp_path)]
+            runs.append(subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+        for run in runs:
+            assert run.stdout is not None
+            assert run.stdout.readline() == "ready\n"
+        for run in runs:
+            assert run.stdin is not None
+            run.stdin.write("\n")
+            run.stdin.flush()
+        told = [run.communicate()[0] for run in runs]
+    assert sorted(Rotating.used) == ["first-a", "first-b", "first-c"]
+    assert told[0] == told[1] == told[2] != told[3]
+    assert len(json.loads((tmp_path / "tokens.json").read_text())) == 3
+    assert [item.name for item in tmp_path.iterdir()] == ["tokens.json"]
+
+
+def test_a_slow_token_server_holds_up_its_own_api_only(service: EchoServer, tmp_path: Path) -> None:
+    asked, released = threading.Event(), threading.Event()
+
+    def answer(connection: socket.socket) -> None:
+        asked.set()
+        released.wait(PATIENCE_S)
+        connection.shutdown(socket.SHUT_RDWR)
+
+    known = settings(tmp_path)
+    with raw_server(answer) as slow, EchoServer() as quick, ThreadPoolExecutor() as threads:
+        quick.script([token("quick-token", expires_in=3600)])
+        client = HttpClient(settings=known, limits=HttpLimits(attempts=1))
+        stuck, other = api(slow), api(quick.url, service.url, title="other")
+        waiting = threads.submit(client.send, build_request(stuck.operation("x"), {}), stuck.operation("x"))
+        assert asked.wait(PATIENCE_S)
+        assert client.send(build_request(other.operation("x"), {}), other.operation("x")).status == 200
+        assert not waiting.done()
+        released.set()
+        with pytest.raises(BrokenFault):
+            waiting.result()
+
+
+def test_a_token_that_another_process_renewed_is_used_instead_of_a_second_renewal(
+    authority: EchoServer, tmp_path: Path
+) -> None:
+    known, shown = settings(tmp_path), []
+
+    class Service(Handler):
+        def do_GET(self) -> None:
+            shown.append(self.headers["Authorization"])
+            TokenFile(known.home / "tokens.json").put(found, "oauth", {"access_token": "theirs"})
+            self.answer({}, 401 if len(shown) == 1 else 200)
+
+    authority.script([token("mine", expires_in=3600)])
+    with served(Service) as url:
+        found = api(authority.url, url)
+        assert send(found, known)[0] == 200
+    assert shown == ["Bearer mine", "Bearer theirs"]
+    assert len(authority.arrived) == 1
+
+
+@pytest.mark.parametrize("path", ["/accounts/7", "/accounts/7/and/the/rest/of/it"])
+def test_the_token_of_one_api_hides_nothing_of_a_question_about_another(
+    path: str, authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    authority.script([token(path, expires_in=3600)])
+    other = api_of({path: {"delete": {"operationId": "drop", "responses": {}}}}, title="bank", base_url=service.url)
+    client = Client(resources=Resources([api(authority.url, service.url), other], settings=settings(tmp_path)))
+    service.script([Canned(json.dumps({"echo": path}).encode())])
+    assert client.call("x").value == {"echo": "[redacted]"}  # type: ignore[union-attr]
+    question = client.call("drop")
+    assert isinstance(question, Pending)
+    assert f"DELETE {service.url}{path}" in question.description
+
+
+def test_old_tokens_are_forgotten_and_take_no_memory(
+    authority: EchoServer, service: EchoServer, tmp_path: Path
+) -> None:
+    names = [f"token-number-{number:05}" for number in range(30)]
+    authority.script([token(name, expires_in=10) for name in names])
+    service.script([Canned(" ".join(names).encode())])
+    found = api(authority.url, service.url)
+    client = HttpClient(settings=settings(tmp_path))
+    gc.collect()
+    before = sum(type(item) is Redactor for item in gc.get_objects())
+    for _ in names:
+        reply = client.send(build_request(found.operation("x"), {}), found.operation("x"))
+    gc.collect()
+    assert sum(type(item) is Redactor for item in gc.get_objects()) <= before + 2
+    assert reply.body.split() == [name.encode() for name in names[:-12]] + [b"[redacted]"] * 12
 
 
 def test_an_authority_that_is_down_is_a_fault(tmp_path: Path) -> None:

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restgpt.tools.response.content import MOST_MEMORY, TOO_LARGE, memory_of, read_content, table_rows
+from restgpt.tools.response.content import (
+    CHARSETS,
+    DECODED,
+    MOST_MEMORY,
+    TOO_LARGE,
+    memory_of,
+    read_content,
+    table_rows,
+)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +63,21 @@ def test_json_is_read_in_any_unicode(charset: str) -> None:
 def test_text_becomes_utf_8_by_its_charset() -> None:
     assert read_content("é€".encode("cp1252"), "text/plain; charset=windows-1252").data == "é€".encode()
     assert read_content("日本".encode("shift_jis"), 'text/html; charset="Shift_JIS"').text() == "日本"
+
+
+@pytest.mark.parametrize(
+    "charset", ["punycode", "idna", "utf-7", "unicode_escape", "raw_unicode_escape", "rot13", "hex"]
+)
+def test_a_codec_of_python_that_is_no_charset_is_not_used(charset: str) -> None:
+    content = read_content(b"a+AGE-\\u0061-b" * 100_000, f"text/plain; charset={charset}")
+    assert content.data == b"a+AGE-\\u0061-b" * 100_000
+    assert content.notices == (f"announced in the unknown charset {charset}, read as UTF-8",)
+
+
+@pytest.mark.parametrize("charset", sorted(CHARSETS))
+def test_text_in_a_charset_is_read_in_a_time_that_grows_with_it(charset: str) -> None:
+    text = "a b" * DECODED
+    assert read_content(text.encode(charset), f"text/plain; charset={charset}").text() == text
 
 
 def test_a_charset_that_is_wrong_or_unknown_does_no_harm() -> None:

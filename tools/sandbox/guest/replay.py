@@ -204,7 +204,7 @@ class Driver:
         self._latest = dict(entry["headers"])
         self.status = status
         if kind == "error":
-            told = entry["note"] or _told(value)
+            told = f"{entry['note']} {_told(value)}".strip()
             said = f"{name} answered {status}" if status else f"{name} got no answer"
             raise ApiError(f"{said}: {told[:SOURCE]}" if told else said, status, value)
         if self._reads is not None and entry["media"] in ("json", "text"):

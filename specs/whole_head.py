@@ -1,0 +1,58 @@
+"""Read an HTTP response from its final answer, whose head must be whole: `http.client` reads neither so.
+
+It takes an interim answer, such as 102 or 103, for the final one, which is then left on the connection as the answer to
+the next request (RFC 9110, section 15.2). And it takes the end of the connection for that of the head: such an answer
+may lack any of its headers, and its status says nothing certain about the request (RFC 9112, section 8).
+"""
+
+from http.client import BadStatusLine, HTTPResponse, IncompleteRead
+from typing import Any
+
+SWITCHING_PROTOCOLS = 101
+
+
+class WholeHeadResponse(HTTPResponse):
+    """The final answer to a request, whose status line and headers were followed by an empty line."""
+
+    def begin(self) -> None:
+        """Read the interim heads and the final one.
+
+        Raises `IncompleteRead` if the connection ended before a head did, and `BadStatusLine` for a switch of protocols
+        (RFC 9110, section 15.2.2), which nobody asked for.
+        """
+        self._begin()
+        while 100 <= self.status < 200:
+            if self.status == SWITCHING_PROTOCOLS:
+                self.close()
+                raise BadStatusLine(str(SWITCHING_PROTOCOLS))
+            self.headers = self.msg = None  # type: ignore[assignment]
+            self._begin()
+
+    def _begin(self) -> None:
+        """Read one head."""
+        lines = _Lines(self.fp)
+        self.fp = lines  # type: ignore[assignment]
+        try:
+            super().begin()
+        finally:
+            if self.fp is lines:  # type: ignore[comparison-overlap]
+                self.fp = lines.stream
+        # The parser drops the line of HTTP/0.9-like answers itself, so only heads that it accepted are judged here.
+        if lines.last not in (b"\r\n", b"\n"):
+            self.close()
+            raise IncompleteRead(b"")
+
+
+class _Lines:
+    """A stream that remembers the last line that was read from it."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self.last = b""
+
+    def readline(self, *args: Any) -> bytes:
+        self.last = self.stream.readline(*args)
+        return self.last
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
