@@ -49,7 +49,7 @@ def test_garbage_written_into_the_state_is_refused_by_its_place(board: Board, va
     assert agent.ask("And again")["answer"] == "Done again."
 
 
-@pytest.mark.parametrize("part", ["request", "target", "question"])
+@pytest.mark.parametrize("part", ["target", "question"])
 def test_garbage_in_a_call_that_waits_is_refused_and_it_waits_on(board: Board, part: str) -> None:
     rename = {"path": {"project_id": 2}, "body": {"owner": "Noor"}}
     script = {"planner": [plan("x"), end("Done.")], "selector": [select("update_project")], "caller": [calls(rename)]}
