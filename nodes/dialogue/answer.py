@@ -66,7 +66,7 @@ def is_fulfilled(state: Told, steps: Sequence[Step], reply: Reply) -> bool:
 
 
 def doubt(run: Run, state: Asking, steps: Sequence[Step]) -> Callable[[Reply], None] | None:
-    """Return a check that asks once more about an answer that says it is fulfilled before anything was called.
+    """Return a check that asks once more about an answer that does not say it is unfulfilled, if nothing was called.
 
     It is for `ask`: it raises `ValueError` with the functions that the instruction names. A refusal, a question back,
     an echo of the instruction, and a reply without numbers where no function fits the instruction pass, unless a
@@ -78,7 +78,7 @@ def doubt(run: Run, state: Asking, steps: Sequence[Step]) -> Callable[[Reply], N
     doubted: list[Reply] = []
 
     def check(reply: Reply) -> None:
-        if doubted or reply.decision != "end" or not reply.fulfilled or reply.text.rstrip().endswith(("?", "？")):
+        if doubted or reply.decision != "end" or reply.fulfilled is False or reply.text.rstrip().endswith(("?", "？")):
             return
         told, asked = (set(stems(text)) - STOP_STEMS for text in (reply.text, state["instruction"]))
         names = [run.catalogue.function_name(item) for item in run.catalogue.search(state["instruction"], MAX_NAMED)]

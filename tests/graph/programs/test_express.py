@@ -191,10 +191,13 @@ def test_reports_of_every_writer_that_rest_on_no_call_are_marked_and_not_the_ans
     assert agent.state["decision"]["fulfilled"] is False
 
 
+SILENT = {"thought": "", "decision": "end", "text": "It is done."}
+
+
 @pytest.mark.parametrize(
     ("before", "is_fulfilled"),
     [
-        ([], False),
+        ([SILENT], False),
         ([program("stop('hm', len(rows(list_projects())))")], True),
         ([program("get_project(project_id=99)")], False),
     ],
@@ -202,9 +205,9 @@ def test_reports_of_every_writer_that_rest_on_no_call_are_marked_and_not_the_ans
 def test_an_end_that_does_not_say_whether_it_is_fulfilled_is_so_after_a_call_that_succeeded(
     board: Board, before: list[Any], is_fulfilled: bool
 ) -> None:
-    silent = {"thought": "", "decision": "end", "text": "It is done."}
-    agent = expressed(board, *before, silent)
+    agent = expressed(board, *before, SILENT)
     agent.ask("How many projects are there?")
+    assert len(agent.model.prompts) == len(before) + 1
     assert agent.state["decision"]["fulfilled"] is is_fulfilled
 
 
