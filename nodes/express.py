@@ -74,7 +74,7 @@ class ExpressReply(BaseModel):
     thought: str = Field(default="", description="How the functions give what is asked, in one sentence.")
     decision: Literal["program", "functions", "plan", "end"] = Field(description="What `text` is.")
     text: str = Field(min_length=1, description="The program, names of functions, the first sub-task, or the answer.")
-    fulfilled: bool = Field(default=True, description="Only with end: whether all asked for was done or found.")
+    fulfilled: bool | None = Field(default=None, description="Only with end: whether all asked for was done or found.")
 
     @model_validator(mode="before")
     @classmethod

@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from restgpt.nodes.dialogue.answer import doubt, ended
+from restgpt.nodes.dialogue.answer import doubt, ended, is_fulfilled
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.express import ExpressState, ask_express, is_open, program_update
 from restgpt.nodes.programs.program import uses_programs
@@ -36,7 +36,7 @@ class PlannerReply(BaseModel):
     )
     decision: Literal["plan", "continue", "end"] = Field(description="Next sub-task, unfinished sub-task, or the end.")
     text: str = Field(min_length=1, description="The sub-task, what is still to be done, or the final answer.")
-    fulfilled: bool = Field(default=True, description="Only with end: whether all asked for was done or found.")
+    fulfilled: bool | None = Field(default=None, description="Only with end: whether all asked for was done or found.")
 
     @property
     def is_last(self) -> bool:
@@ -89,7 +89,7 @@ def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *
     check = None if over else doubt(run, state, steps)
     reply = run.models.ask("planner", _prompt(run, state, steps, over), schema, check=check, callbacks=[run.answer])
     if reply.decision == "end":
-        return ended(run, state, steps, reply.text, fulfilled=reply.fulfilled and not is_stuck)
+        return ended(run, state, steps, reply.text, fulfilled=is_fulfilled(state, steps, reply) and not is_stuck)
     if over:
         return ended(run, state, steps, _partial(over, steps), fulfilled=False)
     if reply.decision == "continue" and steps:
@@ -105,7 +105,7 @@ def _express(run: Run, state: PlannerState, steps: Sequence[Step]) -> dict[str, 
     if isinstance(reply, RecipeExpressReply) and reply.decision == "recipe":
         return recipe_update(run, state, chosen(recipes, reply.text))
     if reply.decision == "end":
-        return ended(run, state, steps, reply.text, fulfilled=reply.fulfilled)
+        return ended(run, state, steps, reply.text, fulfilled=is_fulfilled(state, steps, reply))
     if reply.decision == "program":
         return program_update(run, state, steps, reply)
     return _planned(run, state, reply.text, reply.thought)

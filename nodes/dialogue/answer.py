@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
+from restgpt.calling.call import succeeded
 from restgpt.nodes.dialogue.conversation import answer_message, told_apis
 from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.records import Decision, Step
@@ -40,28 +41,49 @@ class Reply(Protocol):
         """The answer, if it decided to end."""
 
     @property
-    def fulfilled(self) -> bool:
-        """Whether it says that all was done or found."""
+    def fulfilled(self) -> bool | None:
+        """Whether it says that all was done or found; None if it says nothing about that."""
+
+
+def rests_on_nothing(state: Told, steps: Sequence[Step]) -> bool:
+    """Return whether no call was made in this turn and none was answered in an earlier one."""
+    return not (told_apis(state["messages"]) or any(step["requests"] for step in steps))
+
+
+def is_invented(state: Told, steps: Sequence[Step]) -> bool:
+    """Return whether an answer can rest only on the report of a program that called nothing."""
+    reports = [step for step in steps if "program" in step and step["program"].get("end") == "report"]
+    return bool(reports) and rests_on_nothing(state, steps)
+
+
+def is_fulfilled(state: Told, steps: Sequence[Step], reply: Reply) -> bool:
+    """Return whether the instruction was carried out: as the reply says, or if it says nothing, if a call succeeded."""
+    if is_invented(state, steps):
+        return False
+    made = (request for step in steps for request in step["requests"])
+    done = any(succeeded(request) or request["status"] == "held" for request in made)
+    return done if reply.fulfilled is None else reply.fulfilled
 
 
 def doubt(run: Run, state: Asking, steps: Sequence[Step]) -> Callable[[Reply], None] | None:
-    """Return a check that asks once more about an answer that says it is fulfilled before anything was called.
+    """Return a check that asks once more about an answer that does not say it is unfulfilled, if nothing was called.
 
     It is for `ask`: it raises `ValueError` with the functions that the instruction names. A refusal, a question back,
-    an echo of the instruction, and a reply without numbers where no function fits the instruction pass. None if results
-    of this or an earlier turn may hold the answer.
+    an echo of the instruction, and a reply without numbers where no function fits the instruction pass, unless a
+    program reported an answer without a call. None if results of this or an earlier turn may hold the answer.
     """
-    if steps or told_apis(state["messages"]):
+    invented = is_invented(state, steps)
+    if not invented and (steps or told_apis(state["messages"])):
         return None
     doubted: list[Reply] = []
 
     def check(reply: Reply) -> None:
-        if doubted or reply.decision != "end" or not reply.fulfilled or reply.text.rstrip().endswith(("?", "？")):
+        if doubted or reply.decision != "end" or reply.fulfilled is False or reply.text.rstrip().endswith(("?", "？")):
             return
         told, asked = (set(stems(text)) - STOP_STEMS for text in (reply.text, state["instruction"]))
         names = [run.catalogue.function_name(item) for item in run.catalogue.search(state["instruction"], MAX_NAMED)]
         new = told - asked
-        if not ((new and names) or any(word.isdecimal() for word in new)):
+        if not (invented or (new and names) or any(word.isdecimal() for word in new)):
             return
         doubted.append(reply)
         such = f", such as {', '.join(names)}" if names else ""

@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import Any, Literal, cast
 
 from restgpt.calling.call import seems_to_read, succeeded
-from restgpt.nodes.dialogue.answer import ended
-from restgpt.nodes.dialogue.conversation import told_apis
+from restgpt.nodes.dialogue.answer import ended, rests_on_nothing
 from restgpt.nodes.programs.calls import MAX_PAGES, functions_of, maker
 from restgpt.nodes.programs.guard import changes_of, guard_of, stop_text, to_planner, told
 from restgpt.nodes.programs.log import Begun, ProgramState, entries, made_in_task, made_in_turn, offered
@@ -310,9 +309,11 @@ def _finished(
     if program["writer"] == "recipe" and (doubt := _doubt(run, state, requests)):
         return _closed(run, state, requests, doubt, program=program, end="failed")
     is_first = program["writer"] == "planner" and program["number"] == 1
-    if is_first and program["is_last"] and _called_nothing(state, requests):
-        return _closed(run, state, requests, f"{report}\n{NOTHING_CALLED}", program=program, end="report")
-    update = _closed(run, state, requests, report, program=program, end="report")
+    called = bool(requests or program["taken"])
+    said_last = report if called else f"{report}\n{NOTHING_CALLED}"
+    update = _closed(run, state, requests, said_last, program=program, end="report")
+    if program["writer"] in ("planner", "caller") and not called and rests_on_nothing(state, _of_turn(state)):
+        return update
     if not program["is_last"] or _doubts(_behind(state, program, requests)) or _is_cut(run, state, requests):
         return update
     if is_first and _counts_a_part(state, program, requests):
@@ -367,11 +368,6 @@ def _is_cut(run: Run, state: ProgramState, requests: Sequence[Request]) -> bool:
         for request in requests
     ]
     return any(rest == "failed" or (rest == "unread" and is_limited) for rest, is_limited in rests)
-
-
-def _called_nothing(state: ProgramState, requests: Sequence[Request]) -> bool:
-    """Return whether a report rests on no answer, of this or an earlier turn."""
-    return not (requests or _of_turn(state) or told_apis(state["messages"]))
 
 
 def _counts_a_part(state: ProgramState, program: Program, requests: Sequence[Request]) -> bool:

@@ -81,6 +81,11 @@ def test_an_unknown_operation_is_an_error_before_anything_is_kept(client: Client
     assert "there is no function list_projects" in done.text
 
 
+def test_a_program_of_a_client_that_binds_the_name_of_an_operation_is_refused(client: Client) -> None:
+    done = ran(client.run("def list_projects():\n    return [1]\nprint(len(list_projects()))"))
+    assert "Line 1: list_projects is a function of the API" in done.text
+
+
 def test_the_text_of_each_program_of_a_thread_stays_readable(client: Client) -> None:
     first = ran(client.run("print('long ' * 5000)"))
     second = ran(client.run("print('short')", thread=first.thread))

@@ -165,10 +165,50 @@ def test_prose_is_no_program(board: Board) -> None:
     assert agent.ask("How many projects are there?")["answer"] == "4"
 
 
-def test_a_report_that_rests_on_no_answer_goes_back_to_the_planner_once(board: Board) -> None:
-    agent = expressed(board, program("print('There are 4.')"), program("print('There are still 4.')"))
-    assert agent.ask("How many projects are there?")["answer"] == "There are still 4."
-    assert "called no function" in str(prompts_of(agent.model, "express")[1][-1].text)
+INVENTED = program("print('There are 12.')")
+
+
+def test_a_report_that_rests_on_no_answer_goes_back_to_the_planner_each_time(board: Board) -> None:
+    agent = expressed(board, INVENTED, program("print('There are still 12.')"), program(CODE))
+    assert agent.ask("How many projects are there?")["answer"] == "4 {'a': 1}"
+    assert all("called no function" in str(prompt[-1].text) for prompt in prompts_of(agent.model, "express")[1:])
+
+
+def test_an_end_that_rests_on_no_call_is_doubted_once_and_then_not_fulfilled(board: Board) -> None:
+    agent = expressed(board, INVENTED, end("There are 12 projects."), end("There are 12 projects."))
+    assert agent.ask("How many projects are there?")["answer"] == "There are 12 projects."
+    assert "nothing was called yet" in agent.model.texts[2]
+    assert agent.state["decision"]["fulfilled"] is False
+    assert board.calls() == []
+
+
+def test_reports_of_every_writer_that_rest_on_no_call_are_marked_and_not_the_answer(board: Board) -> None:
+    planned = [{**plan("Count the projects"), "last": True}, end("12."), end("12.")]  # type: ignore[dict-item]
+    script = {"planner": planned, "selector": [select("list_projects")], "program": ["print('There are 12.')"]}
+    agent = board.agent(by_role(script), context={"express": False})
+    assert agent.ask("How many projects are there?")["answer"] == "12."
+    assert "called no function" in str(prompts_of(agent.model, "planner")[1][-1].text)
+    assert agent.state["decision"]["fulfilled"] is False
+
+
+SILENT = {"thought": "", "decision": "end", "text": "It is done."}
+
+
+@pytest.mark.parametrize(
+    ("before", "is_fulfilled"),
+    [
+        ([SILENT], False),
+        ([program("stop('hm', len(rows(list_projects())))")], True),
+        ([program("get_project(project_id=99)")], False),
+    ],
+)
+def test_an_end_that_does_not_say_whether_it_is_fulfilled_is_so_after_a_call_that_succeeded(
+    board: Board, before: list[Any], is_fulfilled: bool
+) -> None:
+    agent = expressed(board, *before, SILENT)
+    agent.ask("How many projects are there?")
+    assert len(agent.model.prompts) == len(before) + 1
+    assert agent.state["decision"]["fulfilled"] is is_fulfilled
 
 
 COUNTED = "print(sum(not task['done'] for task in rows(find_tasks({}))), 'are open')"

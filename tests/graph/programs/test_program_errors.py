@@ -11,6 +11,7 @@ from restgpt.worlds.faults import Fault, FaultKind
 
 MADE = "POST /projects/{project_id}/tasks 201"
 FOUND = "GET /tasks 200"
+COUNT = "print(find_tasks()['total'])"
 WISH = "Add the task Chairs to project 1"
 
 
@@ -28,6 +29,11 @@ def feedback(agent: Any, number: int = 1, role: str = "program") -> str:
         ("print(create_task(project_id=1))", ["Line 1", "body"]),
         ("print(find_tasks()['tasks'])", ["Line 1", "tasks", "items"]),
         ("import socket\nprint(find_tasks())", ["Line 1", "socket"]),
+        (
+            "def find_tasks(**given):\n    return {'total': 12}\nprint(find_tasks()['total'])",
+            ["Line 1", "find_tasks is a function of the API", "another name"],
+        ),
+        ("data = [1]\nfrom urllib.request import urlopen\nprint(len(data))", ["Line 2", "urllib.request", "functions"]),
     ],
 )
 def test_a_program_that_cannot_work_is_given_back_before_any_request(board: Board, code: str, told: list[str]) -> None:
@@ -194,17 +200,15 @@ def test_changes_that_were_not_sent_leave_the_next_turn_its_whole_budget(board: 
 
 
 def test_ten_thousand_calls_at_once_are_refused_with_what_is_left(board: Board) -> None:
-    agent = worker(
-        board, "print(len(gather(*[lambda n=n: find_tasks(text=str(n)) for n in range(10000)])))", "print(1)"
-    )
+    agent = worker(board, "print(len(gather(*[lambda n=n: find_tasks(text=str(n)) for n in range(10000)])))", COUNT)
     agent.ask("How many tasks are there?")
     assert "more requests at once than the budget of this instruction leaves: 60" in feedback(agent)
-    assert board.calls() == []
+    assert board.calls() == [FOUND]
 
 
 @pytest.mark.slow
 def test_a_program_that_takes_too_long_is_told_so(board: Board) -> None:
-    agent = worker(board, "while True:\n    pass", "print(1)")
+    agent = worker(board, "while True:\n    pass", COUNT)
     agent.ask("How many tasks are there?")
     assert "took too long" in feedback(agent)
 
@@ -220,14 +224,14 @@ def test_a_program_that_is_another_one_in_every_run_is_told_so(board: Board) -> 
 
 def test_code_that_catches_everything_in_a_gather_is_told_so(board: Board) -> None:
     code = "def find():\n    try:\n        return find_tasks()['total']\n    except BaseException:\n        return 0\n"
-    agent = worker(board, f"{code}print(gather(find, find))", "print('fine')")
+    agent = worker(board, f"{code}print(gather(find, find))", COUNT)
     agent.ask("How many tasks are there?")
     assert "never BaseException" in feedback(agent)
-    assert board.calls() == []
+    assert board.calls() == [FOUND]
 
 
 def test_megabytes_of_output_end_a_program_and_are_shown_in_part(board: Board) -> None:
-    agent = worker(board, "print('x' * 5_000_000)", "print('x' * 100)")
+    agent = worker(board, "print('x' * 5_000_000)", COUNT)
     agent.ask("How many tasks are there?")
     assert "printed too much" in feedback(agent)
     assert len(feedback(agent)) < 10_000

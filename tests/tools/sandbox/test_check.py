@@ -19,6 +19,7 @@ from hypothesis import given as given_by
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from restgpt.tools.sandbox.code import OFFERED
 from restgpt.tools.sandbox.guest import library, shapes
 from restgpt.tools.sandbox.guest.check import problems
 from restgpt.tools.sandbox.guest.gather import rewritten
@@ -115,6 +116,11 @@ def test_a_good_program_has_no_problems() -> None:
     assert found(code) == []
 
 
+def test_modules_beside_those_of_the_network_may_be_imported() -> None:
+    tree = ast.parse("import urllib.parse, http\nfrom urllib import parse\nfrom http import HTTPStatus")
+    assert problems(tree, STUBS, [*STUBS], GIVEN, OFFERED) == []
+
+
 def test_problems_have_lines_and_come_in_their_order() -> None:
     tree = ast.parse("x = get_movi(1)\n\ny = get_movie()\nimport requests")
     assert problems(tree, STUBS, [*STUBS], GIVEN, MODULES) == [
@@ -124,10 +130,36 @@ def test_problems_have_lines_and_come_in_their_order() -> None:
     ]
 
 
+OWN = (
+    "def get_movie(n): return {'title': 'It'}\nprint(get_movie(1)['title'])",
+    "class get_movie: title = 'It'",
+    "get_movie = lambda n: {'title': 'It'}",
+    "for get_movie in [len]: print(get_movie([1]))",
+    "print((get_movie := len)([1]))",
+    "import json as get_movie",
+    "from json import dumps as get_movie",
+    "with open('x') as get_movie: pass",
+    "try: print(1)\nexcept ValueError as get_movie: pass",
+    "def f(get_movie): return get_movie(1)",
+    "def f():\n    [get_movie, other] = [len, 1]\n    return get_movie([other])",
+)
+"""Programs that bind the name of an operation."""
+
+
 @pytest.mark.parametrize(
     ("code", "message"),
     [
         # Imports and names
+        *(
+            (code, "get_movie is a function of the API: call it, and give what you bind here another name")
+            for code in OWN
+        ),
+        ("def stop(why): pass", "stop is here already: call it, and give what you bind here another name"),
+        ("gather = map", "gather is here already: call it, and give what you bind here another name"),
+        ("from urllib import request", "urllib.request is not here: call the functions instead"),
+        ("import http.client as c", "http.client is not here: call the functions instead"),
+        ("try: import requests\nexcept ImportError: data = [1]", "requests is not here: call the functions instead"),
+        ("import socket", "socket is not here: call the functions instead"),
         ("import numpy as np", "numpy is not here: use the functions and standard modules"),
         ("from requests.auth import X", "requests is not here: call the functions instead"),
         (
@@ -300,7 +332,8 @@ def test_a_number_that_is_compared_with_a_text_is_reported(code: str) -> None:
         "create_any()",
         "create_any(name='x', other=1)",
         "create_any(body={'name': 'x', 'other': 1})",
-        "def get_movie(): pass\nget_movie()",
+        "print(sorted(list_movies(), key=lambda stop: stop['title']), [stop for stop in list_movies()])",
+        "def rows(answer): return answer\nnumber = 1\nprint(rows(number))",
         "list(map(get_movie, [1, 2]))",
         # Fields that may exist
         "get_any()['titel']",
@@ -331,7 +364,6 @@ def test_a_number_that_is_compared_with_a_text_is_reported(code: str) -> None:
         "import contextlib\nm = get_movie(1)\nwith contextlib.suppress(KeyError): m['titel']",
         "m = search_movie('x')\nm = m if isinstance(m, list) else m['titles']",
         "def f(m): return m['titel']\nm = get_movie(1)",
-        "def get_movie(n): return {'titel': 1}\nget_movie(1)['titel']",
         "def rows(x): return [{'titel': 1}]\nrows(list_movies())[0]['titel']",
         "def sorted(x, key): return key({'titel': 1})\nsorted(list_movies(), key=lambda m: m['titel'])",
         "def f():\n    global m\n    m = {'titel': 1}\nm = get_movie(1)\nf()\nm['titel']",
@@ -486,7 +518,8 @@ def test_programs_of_the_standard_library_are_checked_and_rewritten(module: Modu
         "doctest",
         "warnings",
     }
-    assert not [text for _, text in problems(tree, {}, [], [], imported) if "relative" not in text]
+    own = ("relative", "stop is here already")
+    assert not [text for _, text in problems(tree, {}, [], [], imported) if not any(word in text for word in own)]
     compile(rewritten(tree), "<source>", "exec")
 
 

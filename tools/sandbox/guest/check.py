@@ -30,6 +30,21 @@ _ALWAYS = frozenset(dir(builtins)) | {
 }
 _DYNAMIC = frozenset({"exec", "eval", "globals", "locals", "vars", "setattr", "__builtins__", "builtins", "__import__"})
 _CLIENTS = frozenset({"requests", "httpx", "aiohttp", "urllib3", "http", "urllib"})
+_NETWORK = (
+    *("requests", "httpx", "aiohttp", "urllib3", "urllib.request", "http.client", "http.server", "xmlrpc", "pycurl"),
+    *(
+        "socket",
+        "socketserver",
+        "ssl",
+        "ftplib",
+        "smtplib",
+        "imaplib",
+        "poplib",
+        "telnetlib",
+        "websocket",
+        "websockets",
+    ),
+)
 _FUTURES = frozenset({"asyncio", "trio", "anyio", "threading", "concurrent", "multiprocessing"})
 
 
@@ -50,7 +65,7 @@ def problems(
     """
     program = Program(tree, stubs)
     functions = {name: stub for name, stub in stubs.items() if name not in program.bound}
-    found = [*_asynchronous(program), *_imports(program, modules)]
+    found = [*_asynchronous(program), *_imports(program, modules), *_rebound(program)]
     found += _unbound(program, {*stubs, *names}, given, modules)
     for call in program.calls[:MOST_CALLS]:
         if call.name in functions:
@@ -71,16 +86,28 @@ def _asynchronous(program: Program) -> Iterator[Problem]:
 
 
 def _imports(program: Program, modules: Collection[str]) -> Iterator[Problem]:
-    for node, module in program.imports:
-        if module in modules or module in ("__future__", "__main__"):
+    for node, name, is_caught in program.imports:
+        module = name.partition(".")[0]
+        if network := next((known for known in _NETWORK if f"{name}.".startswith(f"{known}.")), ""):
+            yield Problem(node, f"{network} is not here: call the functions instead")
+            continue
+        if is_caught or module in modules or module in ("__future__", "__main__"):
             continue
         if module in _FUTURES:
             advice = "call the functions without await; gather(f(x), g(y)) calls several"
         elif not module:
             module, advice = "a relative import", "there are no other files"
         else:
-            advice = "call the functions instead" if module in _CLIENTS else "use the functions and standard modules"
+            advice = "use the functions and standard modules"
         yield Problem(node, f"{short(module)} is not here: {advice}")
+
+
+def _rebound(program: Program) -> Iterator[Problem]:
+    """Yield the functions of the API, and those by which a program calls and ends, that it replaces by its own."""
+    for name, node in program.stated.items():
+        if name in program.stubs or name in ("gather", "stop"):
+            kind = "a function of the API" if name in program.stubs else "here already"
+            yield Problem(node, f"{short(name)} is {kind}: call it, and give what you bind here another name")
 
 
 def _unbound(

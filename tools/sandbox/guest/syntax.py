@@ -90,11 +90,12 @@ class Program:
         self.stubs = stubs
         self.scopes: dict[int, Scope] = {}  # of comprehensions and lambdas, by the identity of their node
         self.bound: dict[str, None] = {}
+        self.stated: dict[str, ast.AST] = {}  # the names that statements bind, not only a lambda or a comprehension
         self.uncertain: set[str] = set()  # names that `global`, `del` or a type test make uncertain
         self.loads: dict[str, ast.Name] = {}
         self.called: dict[str, None] = {}
         self.members: dict[str, str] = {}  # names, with the first attribute that is read of them
-        self.imports: list[tuple[ast.stmt, str]] = []
+        self.imports: list[tuple[ast.stmt, str, bool]] = []  # with the name in full; True if its error is caught
         self.takes_all = False  # of `from module import *`
         self.calls: list[_Named] = []
         self.reads: list[Read] = []
@@ -108,6 +109,7 @@ class Program:
         self._stack: list[tuple[ast.AST, _Place]] = [(tree, _Place(Scope("module", None)))]
         while self._stack:
             node, place = self._stack.pop()
+            self._node = getattr(node, "context_expr", node)
             visit = getattr(self, "_" + type(node).__name__, None)
             if visit is None:
                 self._push(place.among(0), *ast.iter_child_nodes(node))
@@ -120,6 +122,8 @@ class Program:
     def _bind(self, name: str | None, scope: Scope, binding: Binding | None = None) -> None:
         if name is not None:
             self.bound[name] = None
+            if scope.kind not in ("lambda", "comprehension"):
+                self.stated.setdefault(name, self._node)
             scope.names.setdefault(name, []).append(binding or Binding(None, scope, ()))
 
     def _assign(self, target: ast.expr, scope: Scope, binding: Binding) -> None:
@@ -220,7 +224,7 @@ class Program:
         self._FunctionDef(node, place)
 
     def _Lambda(self, node: ast.Lambda, place: _Place) -> None:
-        inner = self.scopes[id(node)] = Scope("function", place.scope)
+        inner = self.scopes[id(node)] = Scope("lambda", place.scope)
         self._function(node.args, inner, place, self._parameters.get(id(node)))
         self._push(place.inside(inner), node.body)
 
@@ -269,19 +273,18 @@ class Program:
 
     def _Import(self, node: ast.Import, place: _Place) -> None:
         for alias in node.names:
-            top = alias.name.partition(".")[0]
-            self._bind(alias.asname or top, place.scope)
-            self._note_import(node, top, place)
+            self._bind(alias.asname or alias.name.partition(".")[0], place.scope)
+            self._note_import(node, alias.name, place)
 
     def _ImportFrom(self, node: ast.ImportFrom, place: _Place) -> None:
         for alias in node.names:
             self.takes_all = self.takes_all or alias.name == "*"
             self._bind(alias.asname or alias.name, place.scope)
-        self._note_import(node, "" if node.level else (node.module or "").partition(".")[0], place)
+            self._note_import(node, "" if node.level else f"{node.module}.{alias.name}", place)
 
     def _note_import(self, node: ast.stmt, module: str, place: _Place) -> None:
-        if not place.caught & {"ImportError", "ModuleNotFoundError", "Exception", "BaseException", "any"}:
-            self.imports.append((node, module))
+        caught = place.caught & {"ImportError", "ModuleNotFoundError", "Exception", "BaseException", "any"}
+        self.imports.append((node, module, bool(caught)))
 
     def _Global(self, node: ast.Global | ast.Nonlocal, place: _Place) -> None:
         self.uncertain.update(node.names)
