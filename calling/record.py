@@ -8,27 +8,25 @@ Origin = Literal["user", "document", "response", "model", "program"]
 
 
 class Place(TypedDict):
-    """A place in a kept response: its handle, a JSON pointer in it, and the name of the API that answered."""
+    """A place in a kept response: its handle, a JSON pointer in it, its operation and the API that answered."""
 
     handle: str
     at: str
+    operation: NotRequired[str]
     api: NotRequired[str]
 
 
 class Provenance(TypedDict):
     """The origin of one argument; `pointer` is its JSON pointer in the grouped arguments.
 
-    `handle`, `at` and `api` name the kept response, the JSON pointer in it and the API that answered. "model" is what
-    no source holds as such, "program" what a program computed: no source and no literal of its code holds it. `parts`
-    are the places of response values that a computed text contains.
+    "model" is what no source holds as such, "program" what a program computed: no source and no literal of its code
+    holds it. `places` are the newest places of a value in the answers, one an operation; of a computed text, those of
+    the values that it contains.
     """
 
     pointer: str
     origin: Origin
-    handle: NotRequired[str]
-    at: NotRequired[str]
-    api: NotRequired[str]
-    parts: NotRequired[list[Place]]
+    places: NotRequired[list[Place]]
 
 
 class ApiRecord(TypedDict):

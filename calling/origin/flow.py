@@ -6,7 +6,7 @@ the API and of its own answers, and literals of a program that was written befor
 choices among values that the API may know; because many choices can spell a secret, they are counted.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -15,7 +15,7 @@ from typing import Any
 
 from restgpt.calling.idempotency import key_header
 from restgpt.calling.origin.provenance import MOST_SEARCHED, MOST_TRACED, documented, is_literal, literals
-from restgpt.calling.record import ApiRecord, FlowRecord, Provenance
+from restgpt.calling.record import ApiRecord, FlowRecord
 from restgpt.specs import Api, Operation, SpecError
 from restgpt.specs.api import entry_identity
 from restgpt.specs.reading.tree import values_in
@@ -116,7 +116,6 @@ class _Leaves:
 def flow_of(
     operation: Operation,
     arguments: Mapping[str, Any],
-    provenance: Sequence[Provenance],
     answered: Answered,
     *,
     said: str,
@@ -125,7 +124,7 @@ def flow_of(
 ) -> FlowRecord | None:
     """The flow of a call with settled `arguments`; None if no other API has answered yet.
 
-    `provenance` is what `trace` found, `said` what the user said, `code` the program that makes the call, `pages` the
+    `said` is what the user said, `code` the program that makes the call, `pages` the
     pages of a list that it reads at most. An argument of a program that it does not hold as a literal may be computed
     from any answer; one that a model wrote may hold any answer that the model had seen.
     """
@@ -136,15 +135,14 @@ def flow_of(
     seen = others.keys() if answered.seen is None else others.keys() & answered.seen
     written = literals(code or "")
     known = _Known(operation, Evidence(said), written if code is not None and not seen else Evidence(""), answered, own)
-    places = {item["pointer"]: item for item in provenance}
     found = _Leaves()
     for number, (pointer, value) in enumerate(_leaves(operation, arguments)):
         if number == MOST_TRACED:
             found.carried.update(others)
             break
         if not known.holds(pointer, value):
-            if holders := _holders(places.get(pointer), answered):
-                found.carried |= holders - {own} or others.keys()
+            if holders := {api for api in others if answered.has(api, text_of(value))}:
+                found.carried |= holders
             elif code is None:
                 found.worded |= seen
                 continue
@@ -158,13 +156,6 @@ def flow_of(
     if pages > 1:
         found.choices.append(_digest(operation.name, "pages", str(pages))[:12])
     return {"read": others, "carried": sorted(found.carried), "worded": sorted(found.worded), "choices": found.choices}
-
-
-def _holders(item: Provenance | None, answered: Answered) -> frozenset[str]:
-    """The APIs of which an answer holds an argument as a whole value."""
-    if item is None or item["origin"] != "response":
-        return frozenset()
-    return answered.holders.get(item.get("handle", ""), frozenset())
 
 
 @dataclass(frozen=True)

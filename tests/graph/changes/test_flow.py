@@ -332,7 +332,8 @@ def test_the_question_shows_the_values_and_the_api_that_each_comes_from(pair: Pa
     [action] = asked(agent.ask("Look at customer 7"))
     [item] = action["provenance"]
     assert action["args"] == {"query": {"q": SECRET}}
-    assert (item["origin"], item["at"], item["api"]) == ("response", "/account", "crm")
+    # The line of the call reads no field, so nothing is said about where it comes from.
+    assert (item["origin"], item["places"]) == ("program", [])
     assert "Values of crm may go to collector with this request." in action["description"]
     assert "An approval allows crm → collector until this instruction is done." in action["description"]
 
