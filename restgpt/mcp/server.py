@@ -140,9 +140,12 @@ class _Handlers:
                 group.start_soon(_cancel_without_client, context, watch.cancellation)
                 try:
                     result = await self._called(context, params, watch)
-                except Exception as error:
+                except MCPError as error:
                     # The group would put it into another error.
-                    result = _answerable(error)
+                    result = error
+                except Exception as error:
+                    log.error("A request failed", exc_info=error)
+                    result = _internal(error)
                 group.cancel_scope.cancel()
         except anyio.get_cancelled_exc_class():
             watch.cancellation.cancel()
@@ -286,7 +289,8 @@ class _Handlers:
         except foreseen():
             raise
         except Exception as error:
-            failed = _answerable(error)
+            log.error("A request failed", exc_info=error)
+            failed = _internal(error)
         raise failed
 
 
@@ -343,11 +347,8 @@ def _digest_of_call(params: types.CallToolRequestParams) -> str:
     return digest_of([params.name, params.arguments or {}])
 
 
-def _answerable(error: Exception) -> MCPError:
-    """Return the error that a client may read: the SDK would send it the text of any other one."""
-    if isinstance(error, MCPError):
-        return error
-    log.error("A request failed", exc_info=error)
+def _internal(error: Exception) -> MCPError:
+    """Return the error that a client may read, because the SDK would send it the text of this one."""
     return MCPError(types.INTERNAL_ERROR, unforeseen(error))
 
 
