@@ -50,8 +50,8 @@ class ServerAccess:
         """Raise SettingsError for settings of a client's run that go beyond what the owner of the server set."""
         if WRITES.index(context.get("writes", "ask")) > WRITES.index(self.writes):
             raise SettingsError(
-                f"A client of this server may choose `writes: {self.writes}` at most, not {context['writes']}. Its owner "
-                f"allows more with {SERVER_WRITES} in its environment."
+                f"A client of this server may choose `writes: {self.writes}` at most, not {context['writes']}. Its "
+                f"owner allows more with {SERVER_WRITES} in its environment."
             )
 
     def with_origin(self, origin: Origin) -> "ServerAccess":
