@@ -24,7 +24,6 @@ from restgpt.recipes.recipe_file import (
 __all__ = ["RecipeBook", "RecipeFileError", "prove_file", "read_recipe"]
 
 _FILE = re.compile(rf"({NAME.pattern})(?:\.([2-9]|[1-9][0-9]{{1,8}}))?\.yaml")
-_ARAZZO = re.compile(r".*\.arazzo\.(yaml|yml|json)")
 
 
 class RecipeBook:
@@ -141,7 +140,7 @@ class RecipeBook:
     def _others(self) -> list[Path]:
         """Return the YAML files in the folder whose names are not those of recipes."""
         names = (path for path in self._entries() if path.suffix in (".yaml", ".yml"))
-        return sorted(path for path in names if not _FILE.fullmatch(path.name) and not _ARAZZO.fullmatch(path.name))
+        return sorted(path for path in names if not _FILE.fullmatch(path.name))
 
     def _entries(self) -> Sequence[Path]:
         if not self.folder.exists():

@@ -137,7 +137,7 @@ class Recipe(_Part):
 
     `inputs` is a JSON Schema of an object; the saved values are the examples of its properties. `program` reads them as
     `inputs["name"]`. `writes` is the policy of the saved run: it can make a run stricter, never looser. `calls` are the
-    calls of the saved run in order, for people and for Arazzo; `is_linear` says that the program makes exactly these
+    calls of the saved run in order, for people; `is_linear` says that the program makes exactly these
     calls, each once. `proved` is the time of the first run with other inputs that went well, empty before. `constants`
     are values of arguments that the user had said and that are no inputs.
     """

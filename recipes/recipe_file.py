@@ -278,10 +278,6 @@ def _key(name: str) -> str:
 def _check_form(document: _Document) -> None:
     """Raise `RecipeFileError` unless the file is a recipe in the form of this version."""
     value = document.value
-    if isinstance(value, Mapping) and "arazzo" in value:
-        raise document.fault(
-            (), "is an Arazzo document. Name it NAME.arazzo.yaml, and run it with `restgpt recipe run FILE`."
-        )
     form = value.get("recipe") if isinstance(value, Mapping) else None
     if not isinstance(form, str) or not form.startswith("restgpt/recipe/"):
         raise document.fault((), f"is no recipe: its first line has to be `recipe: {FORMAT}`.")

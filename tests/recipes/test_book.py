@@ -73,7 +73,6 @@ def test_one_broken_file_leaves_the_others_listed(book: RecipeBook) -> None:
     book.save(plant_recipe(name="other"))
     (book.folder / "broken.yaml").write_text("recipe: [")
     (book.folder / "My Recipe.yaml").write_text("")
-    (book.folder / "shop.arazzo.yaml").write_text("arazzo: 1.0.1")
     (book.folder / "notes.md").write_text("# Notes")
     recipes, problems = book.all()
     assert [recipe.name for recipe in recipes] == ["other", "plant-beds"]

@@ -139,7 +139,6 @@ def test_a_fault_is_told_with_its_place_and_the_nearest_known_name(changed: tupl
         ("", "the file is no recipe: its first line has to be `recipe: restgpt/recipe/1`."),
         ("just words", "the file is no recipe"),
         ("recipe: 1", "the file is no recipe"),
-        ("arazzo: 1.0.1", "the file is an Arazzo document."),
         ("a: [", "line 2: the file is not YAML:"),
         (TEXT.replace("restgpt/recipe/1", "restgpt/recipe/2"), "the form of a newer version of RestGPT."),
         (TEXT + "name: again\n", "name is there twice. Remove one of the two."),

@@ -1,7 +1,7 @@
 """`restgpt recipe`: save a finished run as a recipe, run it again without a model, and manage the files."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -56,14 +56,13 @@ def save(
 @recipe.command()
 def run(
     target: Annotated[
-        str, typer.Argument(help="The name of the recipe, or the path of a recipe or Arazzo file.", metavar="NAME|FILE")
+        str, typer.Argument(help="The name of the recipe, or the path of a recipe file.", metavar="NAME|FILE")
     ],
     inputs: Annotated[
         list[str] | None,
         typer.Option("--input", "-i", help="An input of the recipe. May be repeated.", metavar="NAME=VALUE"),
     ] = None,
     version: Version = None,
-    workflow: Annotated[str, typer.Option(help="The workflow of an Arazzo file that has several.", metavar="ID")] = "",
     check: Annotated[
         bool,
         typer.Option("--check", help="Only compare the recipe with the documents, and run its reads; change nothing."),
@@ -107,7 +106,7 @@ def run(
         given = {"model": model, "writes": writes}
         context = {**pairs(settings or ()), **{key: value for key, value in given.items() if value is not None}}
         wanted = Wanted(
-            target, tuple(inputs or ()), version, workflow, Sources.given(names, specs, base_url), context, heal, thread
+            target, tuple(inputs or ()), version, Sources.given(names, specs, base_url), context, heal, thread
         )
         environment = Settings.from_env()
         act = check_recipe if check else run_recipe
@@ -208,35 +207,6 @@ def graph(name: Name, as_json: AsJson = False) -> None:
         from restgpt.commands.recipes.graph import add_graph
 
         add_graph(terminal, _book(), name)
-
-
-@recipe.command()
-def export(
-    name: Name,
-    arazzo: Annotated[bool, typer.Option("--arazzo", help="Write an Arazzo document, the only format.")] = True,
-    arazzo_version: Annotated[
-        Literal["1.1.0", "1.0.1"], typer.Option(help="The version of Arazzo that the document has.")
-    ] = "1.1.0",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write this file instead of stdout.", metavar="FILE")
-    ] = None,
-    version: Version = None,
-    names: ApiNames = None,
-    specs: Specs = None,
-    as_json: AsJson = False,
-) -> None:
-    """Export a recipe for other runners; what they cannot run is named in a notice."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.commands.recipes.arazzo import export_arazzo
-        from restgpt.commands.recipes.run import sources_of
-        from restgpt.commands.sources import Sources
-        from restgpt.tools.settings import Settings
-
-        settings = Settings.from_env()
-        found = _book().load(name, version)
-        sources = sources_of(found, Sources.given(names, specs, None), settings)
-        export_arazzo(terminal, found, sources, settings, output=output, version=arazzo_version)
 
 
 def _book() -> "RecipeBook":

@@ -9,7 +9,6 @@ from uuid import uuid4
 from restgpt.commands.agent import Agent, Outcome
 from restgpt.commands.failure import UsageError
 from restgpt.commands.history.thread import RecipeOfThread, ThreadRecord
-from restgpt.commands.recipes.arazzo import is_arazzo, recipe_of_file
 from restgpt.commands.recipes.text import proof
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.sources import Sources
@@ -30,7 +29,6 @@ class Wanted:
     target: str
     inputs: Sequence[str]
     version: int | None
-    workflow: str
     sources: Sources
     context: Mapping[str, Any]
     heals: bool
@@ -52,11 +50,6 @@ def found_recipe(wanted: Wanted, settings: "Settings") -> Found:
     from restgpt.recipes.book import RecipeBook, read_recipe
 
     path = Path(wanted.target).expanduser()
-    if is_arazzo(path):
-        recipe, sources, apis = recipe_of_file(path, wanted.workflow, wanted.sources, settings)
-        return Found(recipe, "", sources, apis)
-    if wanted.workflow:
-        raise UsageError("--workflow names a workflow of an Arazzo file, such as shop.arazzo.yaml. Leave it out.")
     if not _is_file(wanted.target):
         book = RecipeBook(settings.recipes)
         recipe = book.load(wanted.target, wanted.version)

@@ -1,4 +1,4 @@
-"""Guards the way of a run into a recipe and out of it again: saving, proposed names, Arazzo files and graphs."""
+"""Guards the way of a run into a recipe and out of it again: saving, proposed names and graphs."""
 
 import json
 from collections.abc import Callable
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from chatserver import ChatServer
 from cli import Cli, at, names
 from plantrecipe import plant_recipe
@@ -128,106 +127,6 @@ def test_without_a_model_the_names_are_those_of_the_rules(
     saved = cli("recipe", "save", "t", "plant-project", "--suggest", "--description", "Mine.")
     assert (saved.code, "No model is configured, so the names are those" in saved.err) == (0, True)
     assert RecipeBook(Path("recipes")).load("plant-project").description == "Mine."
-
-
-@pytest.mark.slow
-def test_a_recipe_is_exported_as_arazzo_and_runs_from_that_file(
-    cli: Cli, toy: WorldServer, run: Callable[..., None], tmp_path: Path
-) -> None:
-    run(ONE)
-    assert cli("recipe", "save", "t", "plant-one").code == 0
-    out = tmp_path / "out"
-    out.mkdir()
-    wrote = cli("recipe", "export", "plant-one", "--arazzo", "-o", str(out / "plant.arazzo.yaml"), *at(toy)[:2])
-    assert (wrote.code, wrote.out) == (0, f"Wrote {out / 'plant.arazzo.yaml'}.\n"), wrote.err
-    document = yaml.safe_load((out / "plant.arazzo.yaml").read_text())
-    [source] = document["sourceDescriptions"]
-    assert (out / source["url"]).resolve() == Path(at(toy)[1]).resolve()
-    printed = cli("recipe", "export", "plant-one", *at(toy)[:2], "--arazzo-version", "1.0.1", "--json")
-    assert printed.document["document"]["arazzo"] == "1.0.1"
-    inputs = document["workflows"][0]["inputs"]["properties"]
-    given = [f"--input={name}={value}" for name, value in zip(inputs, ("Moss", "Dig"), strict=True)]
-    ran = cli("recipe", "run", str(out / "plant.arazzo.yaml"), *given, *at(toy), "--writes", "allow", "--thread", "a")
-    assert ran.code == 0, ran.err
-    assert {"Moss", "Dig"} & set(names(toy.world))
-    assert cli("threads", "a", "--json").document["recipe"]["file"] == ""
-    assert cli("undo", "a", "--yes").code == 0
-
-
-ARAZZO = """arazzo: 1.0.1
-info: {title: Boards, version: 1.0.0}
-sourceDescriptions:
-  - {name: team-board, url: board.yaml, type: openapi}
-workflows:
-  - workflowId: one
-    inputs: {type: object, properties: {name: {type: string}}, required: [name]}
-    steps:
-      - stepId: make
-        operationId: create_project
-        requestBody: {contentType: application/json, payload: {name: $inputs.name}}
-        successCriteria: [{condition: $statusCode == 201}]
-        outputs: {id: $response.body#/id}
-    outputs: {id: $steps.make.outputs.id}
-  - workflowId: two
-    steps:
-      - {stepId: all, operationId: list_projects}
-"""
-
-
-def test_a_workflow_runs_by_the_entry_of_apis_yaml_with_the_name_of_its_source(
-    cli: Cli, toy: WorldServer, tmp_path: Path
-) -> None:
-    Path("boards.arazzo.yaml").write_text(ARAZZO)
-    entry = {"spec": at(toy)[1], "base_url": toy.url, "auth": {"key": "${RESTGPT_AUTH_KEY}"}}
-    Path("apis.yaml").write_text(yaml.safe_dump({"team-board": entry}))
-    several = cli("recipe", "run", "boards.arazzo.yaml", "--input", "name=Moss")
-    assert (several.code, "name one of one, two" in several.err) == (2, True)
-    ran = cli("recipe", "run", "boards.arazzo.yaml", "--workflow", "one", "-i", "name=Moss", "--writes", "allow")
-    assert ran.code == 0, ran.err
-    assert "Moss" in names(toy.world)
-    checked = cli("recipe", "run", "boards.arazzo.yaml", "--workflow", "two", "--check")
-    assert checked.code == 0, checked.err
-
-
-def test_a_workflow_runs_by_the_document_beside_its_file(cli: Cli, toy: WorldServer, tmp_path: Path) -> None:
-    folder = tmp_path / "flows"
-    folder.mkdir()
-    (folder / "boards.arazzo.yaml").write_text(ARAZZO)
-    document = yaml.safe_load(Path(at(toy)[1]).read_text())
-    document["servers"] = [{"url": toy.url}]
-    missing = cli("recipe", "run", "flows/boards.arazzo.yaml", "--workflow", "one", "-i", "name=Moss")
-    assert (missing.code, "board.yaml" in missing.err) == (2, True)
-    (folder / "board.yaml").write_text(yaml.safe_dump(document))
-    check = cli("recipe", "run", "flows/boards.arazzo.yaml", "--workflow", "one", "-i", "name=Moss", "--check")
-    assert "create_project: POST /projects\n    document   as when it was saved" in check.out
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("arazzo: [", "cannot be read"),
-        ("a: 1", "This is no Arazzo document"),
-        (ARAZZO.replace("$statusCode", "$state"), "/workflows/0/steps/0"),
-        (
-            ARAZZO.replace("operationId: create_project", "operationId: create_projects"),
-            "did you mean 'create_project'?",
-        ),
-        (
-            ARAZZO.replace("type: openapi", "type: arazzo").replace("board.yaml", "https://x.test/y"),
-            "is not downloaded.",
-        ),
-    ],
-)
-def test_an_arazzo_file_with_a_fault_says_where(cli: Cli, toy: WorldServer, text: str, told: str) -> None:
-    Path("boards.arazzo.yaml").write_text(text)
-    ran = cli("recipe", "run", "boards.arazzo.yaml", "--workflow", "one", "-i", "name=Moss", *at(toy))
-    assert ran.code == 2, ran.out
-    assert told in ran.err
-
-
-def test_a_missing_arazzo_file_and_a_workflow_of_a_recipe_are_told(cli: Cli, toy: WorldServer) -> None:
-    assert "There is no file none.arazzo.yaml." in cli("recipe", "run", "none.arazzo.yaml", *at(toy)).err
-    assert "--workflow names a workflow of an Arazzo" in cli("recipe", "run", "a", "--workflow", "one", *at(toy)).err
 
 
 def test_a_recipe_becomes_a_graph_of_langgraph_json(cli: Cli, tmp_path: Path) -> None:
