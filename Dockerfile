@@ -11,12 +11,9 @@ COPY LICENSE MANIFEST.in README.md constraints.txt pyproject.toml setup.py ./
 COPY restgpt restgpt
 COPY specs specs
 COPY prompts prompts
-COPY recipes recipes
 COPY tools tools
-COPY calling calling
 COPY nodes nodes
 COPY graph graph
-COPY functions functions
 COPY worlds worlds
 COPY bench bench
 # Wheels only, so that neither stage needs a compiler; forbiddenfruit has none, and is pure Python.

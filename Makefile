@@ -9,7 +9,7 @@ WORKERS ?= 2
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-ROOMS := restgpt bench calling functions graph lab nodes prompts recipes specs tools worlds
+ROOMS := restgpt bench graph lab nodes prompts specs tools worlds
 # A target says how its tests go to workers. Quick tests: an idle worker takes some of the busiest one's (worksteal).
 # The whole suite: a file stays with one worker, or each worker would start the file's server (loadfile).
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)

@@ -2,7 +2,7 @@
 
 from setuptools import find_packages, setup
 
-ROOMS = ("bench", "calling", "functions", "graph", "nodes", "prompts", "recipes", "specs", "tools", "worlds")
+ROOMS = ("bench", "graph", "nodes", "prompts", "specs", "tools", "worlds")
 """The rooms that are shipped. A checkout without links, as Windows makes it, finds them here and not in `restgpt/`."""
 
 # Through the links, `restgpt/` shows the rooms too, and the lab, which is not shipped.

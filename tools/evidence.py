@@ -1,8 +1,8 @@
 """Evidence: exactly what counts as said in some texts, such as the words of the user.
 
-Every check that asks whether a value was said uses this class: `calling/origin/provenance.py` for arguments that must
-come from the user, `calling/origin/grounding.py` for ids, and `functions/calls/paraphrase.py`, which accepts other
-words too.
+Every check that asks whether a value was said uses this class: `restgpt/calling/origin/provenance.py` for arguments
+that must come from the user, `restgpt/calling/origin/grounding.py` for ids, and
+`restgpt/functions/calls/paraphrase.py`, which accepts other words too.
 """
 
 import json

@@ -173,7 +173,7 @@ def test_calling_knows_neither_the_graph_nor_models() -> None:
     allowed = {"langgraph.store.base"}
     found = {
         (path.name, module)
-        for path in (ROOT / "calling").rglob("*.py")
+        for path in (ROOT / "restgpt" / "calling").rglob("*.py")
         for module in _imported(path)
         if module.partition(".")[0] in ("langgraph", "langchain", "langchain_core", "langchain_openai")
     }

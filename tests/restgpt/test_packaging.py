@@ -24,7 +24,7 @@ from restgpt.server.page import MEDIA_TYPES
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "page" / "dist"
-ROOMS = ("bench", "calling", "functions", "graph", "nodes", "prompts", "recipes", "specs", "tools", "worlds")
+ROOMS = ("bench", "graph", "nodes", "prompts", "specs", "tools", "worlds")
 NOT_SHIPPED = ("lab",)
 """The rooms of a source checkout that are not in the wheel."""
 
@@ -32,7 +32,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 DATA = {".md", ".yaml", ".json", ".jsonl", ".typed"}
 
 EXTRA_OF = {
-    "calling/journal/claim.py": "postgres",
+    "restgpt/calling/journal/claim.py": "postgres",
     "graph/persistence.py": "postgres",
     "restgpt/commands/api.py": "lint",
     "restgpt/commands/serving/mcp.py": "mcp",

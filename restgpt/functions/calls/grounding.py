@@ -1,8 +1,8 @@
 """The check for invented values: a function call may only have values that the conversation gives.
 
 A value is grounded if the conversation says it, the documentation gives it as the default, or it can be worked out
-from the conversation (see `functions/calls/paraphrase.py`). Every boolean counts as grounded: people rarely say yes or
-no in words.
+from the conversation (see `restgpt/functions/calls/paraphrase.py`). Every boolean counts as grounded: people rarely
+say yes or no in words.
 """
 
 import re
