@@ -62,7 +62,7 @@ def draft(
             return Problems(ArgumentError([ArgumentProblem("", UNTRACEABLE)], operation=operation.name))
         traced = trace(operation, settled.arguments, said=said, responses=found, code=code)
         if answered is not None:
-            flow = flow_of(operation, settled.arguments, traced, answered, said=said, code=code, pages=pages)
+            flow = flow_of(operation, settled.arguments, traced, answered, said=said, code=code)
             traced = with_apis(traced, answered.by_handle)
     return Draft(
         id=id,
