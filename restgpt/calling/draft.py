@@ -65,7 +65,7 @@ def draft(
             return Problems(ArgumentError([ArgumentProblem("", UNTRACEABLE)], operation=operation.name))
         traced = trace(operation, settled.arguments, said=said, responses=found, code=code, line=line)
         if answered is not None:
-            flow = flow_of(operation, settled.arguments, answered, said=said, code=code, pages=pages)
+            flow = flow_of(operation, settled.arguments, answered, said=said, code=code)
         traced = with_operations(traced, operations, answered.by_handle if answered is not None else {})
     return Draft(
         id=id,
