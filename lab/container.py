@@ -24,7 +24,7 @@ from pathlib import Path
 
 import requests
 
-from restgpt.lab.kit.port import held_port
+from lab.kit.port import held_port
 
 ROOT = Path(__file__).resolve().parents[1]
 PLACES = ("/opt/restgpt", "/srv/restgpt", "/state", "/src", "/wheels")

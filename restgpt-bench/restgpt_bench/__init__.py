@@ -1,1 +1,1 @@
-"""Did it work? Benchmarks, runs, scores, reports."""
+"""Simulated APIs and benchmarks: did it work? A distribution of its own beside RestGPT."""

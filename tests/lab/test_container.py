@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from restgpt.lab.container import (
+from lab.container import (
     CHECK_SANDBOX,
     Instruction,
     Simulated,

@@ -12,8 +12,8 @@ from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, Operation
 from restgpt.specs.docs.words.keyword import arguments_of
 from restgpt.tools.sandbox.program import Entry, ProgramRun, WantedCall, run_program
-from restgpt.worlds import World, open_world
-from restgpt.worlds.exchange import Reply
+from restgpt_bench.worlds import World, open_world
+from restgpt_bench.worlds.exchange import Reply
 
 Json = dict[str, Any]
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from restgpt.commands import function_bench
 from restgpt.commands.failure import Exit, UsageError, reported
 from restgpt.commands.options import AsJson, Quiet
 from restgpt.commands.screen.terminal import Terminal
+from restgpt_bench.commands import function_bench
 
 if TYPE_CHECKING:
-    from restgpt.bench.restbench.check import CheckReport
-    from restgpt.bench.restbench.record import Record, RunSettings
-    from restgpt.bench.restbench.report import Table
-    from restgpt.bench.restbench.run import ModelFor
-    from restgpt.bench.restbench.suite import Suite
-    from restgpt.bench.retrieval.measure import Row
+    from restgpt_bench.restbench.check import CheckReport
+    from restgpt_bench.restbench.record import Record, RunSettings
+    from restgpt_bench.restbench.report import Table
+    from restgpt_bench.restbench.run import ModelFor
+    from restgpt_bench.restbench.suite import Suite
+    from restgpt_bench.retrieval.measure import Row
 
 bench = typer.Typer(name="bench", help="Measure the agent on RestBench and other suites.", no_args_is_help=True)
 
@@ -42,7 +42,7 @@ def check(
     """Check the judges on every task: gold calls must pass; no calls, guessed calls and wrong end states must fail."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        from restgpt.bench.restbench.check import check_suite
+        from restgpt_bench.restbench.check import check_suite
 
         opened = _open_suites(suites, terminal)
         chosen = list(dict.fromkeys(seeds or (0, 1)))
@@ -57,8 +57,8 @@ def check(
 
 def _open_suites(names: Sequence[str] | None, terminal: Terminal) -> "list[Suite]":
     """Open the named suites; without names all suites, but the published ones only if `RESTGPT_DATA` is set."""
-    from restgpt.bench.restbench.suite import NAMES, PUBLISHED, open_suite
     from restgpt.tools.settings import Settings
+    from restgpt_bench.restbench.suite import NAMES, PUBLISHED, open_suite
 
     data = Settings.from_env().data
     if names:
@@ -72,7 +72,7 @@ def _open_suites(names: Sequence[str] | None, terminal: Terminal) -> "list[Suite
 def _show_checks(terminal: Terminal, reports: "Sequence[CheckReport]") -> None:
     from dataclasses import asdict
 
-    from restgpt.bench.restbench.report import Table
+    from restgpt_bench.restbench.report import Table
 
     rows = [
         (
@@ -195,9 +195,9 @@ def run(
 
 
 def _settings(**given: Any) -> "RunSettings":
-    from restgpt.bench.restbench.record import RunSettings
-    from restgpt.bench.restbench.run import check_settings, program_version
     from restgpt.prompts import fingerprints
+    from restgpt_bench.restbench.record import RunSettings
+    from restgpt_bench.restbench.run import check_settings, program_version
 
     settings = RunSettings(**given, prompts=fingerprints(), version=program_version())
     check_settings(settings)
@@ -205,7 +205,7 @@ def _settings(**given: Any) -> "RunSettings":
 
 
 def _models(name: str, recording: Path | None, patience: float) -> "ModelFor":
-    from restgpt.bench.restbench.run import model_for
+    from restgpt_bench.restbench.run import model_for
 
     return model_for(name, recording=recording, patience=patience)
 
@@ -221,10 +221,10 @@ def _run(
     concurrency: int,
     retry: bool,
 ) -> "list[Record]":
-    from restgpt.bench.restbench.record import RunFolder, default_folder
-    from restgpt.bench.restbench.report import Run, document, tables
-    from restgpt.bench.restbench.run import Runner
-    from restgpt.bench.restbench.suite import open_suite
+    from restgpt_bench.restbench.record import RunFolder, default_folder
+    from restgpt_bench.restbench.report import Run, document, tables
+    from restgpt_bench.restbench.run import Runner
+    from restgpt_bench.restbench.suite import open_suite
 
     suite = open_suite(settings.suite, data=data)
     suite = suite.only(only) if only else suite
@@ -256,8 +256,8 @@ def _run_functions(
     """Run a function-calling suite, which has its own runner and result files."""
     from dataclasses import asdict
 
-    from restgpt.bench.functions.run import run_suite
-    from restgpt.bench.functions.tasks import SuiteError
+    from restgpt_bench.functions.run import run_suite
+    from restgpt_bench.functions.tasks import SuiteError
 
     try:
         positions = [int(key) for key in only] or None
@@ -296,7 +296,7 @@ def report(runs: Folders, as_json: AsJson = False) -> None:
     """Print the paper's Table 4 with our runs beside the published figures, then the tables of stricter measures."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.bench.restbench.report import Run, document, tables
+        from restgpt_bench.restbench.report import Run, document, tables
 
         read = [Run.read(path) for path in runs]
         _show(terminal, tables(read))
@@ -312,8 +312,8 @@ def plot(
     """Plot the paper's figures 3 and 4 for our runs. Needs the extra `plot`."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.bench.restbench.plot import draw
-        from restgpt.bench.restbench.report import Run
+        from restgpt_bench.restbench.plot import draw
+        from restgpt_bench.restbench.report import Run
 
         drawn = [str(path) for path in draw([Run.read(path) for path in runs], out)]
         for path in drawn:
@@ -339,11 +339,11 @@ def retrieval(
     """Measure without a model how many needed operations the search finds for raw instructions, beside plain BM25."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        from restgpt.bench.packages import CACHE
-        from restgpt.bench.retrieval.instructions import PARTS, RESTBENCH, open_part
-        from restgpt.bench.retrieval.measure import compare, foreign_apis, total
         from restgpt.tools.model.embeddings import vector_search
         from restgpt.tools.settings import Settings
+        from restgpt_bench.packages import CACHE
+        from restgpt_bench.retrieval.instructions import PARTS, RESTBENCH, open_part
+        from restgpt_bench.retrieval.measure import compare, foreign_apis, total
 
         chosen = list(dict.fromkeys(parts or (RESTBENCH, *PARTS)))
         if unknown := [name for name in chosen if name not in (RESTBENCH, *PARTS)]:
@@ -373,7 +373,7 @@ def retrieval(
 
 
 def _retrieval_table(rows: "Sequence[Row]") -> "Table":
-    from restgpt.bench.restbench.report import Table
+    from restgpt_bench.restbench.report import Table
 
     cells = []
     for row in rows:
@@ -390,7 +390,7 @@ def _retrieval_table(rows: "Sequence[Row]") -> "Table":
 
 def _show(terminal: Terminal, found: "Sequence[Table]") -> None:
     """Print tables on stdout, separated by blank lines; wide tables are not cut."""
-    from restgpt.bench.restbench.report import text
+    from restgpt_bench.restbench.report import text
 
     printed = text(found)
     if printed:

@@ -80,7 +80,7 @@ def demo(
 
 def recorded() -> str:
     """Return the name of the model that replays the demo's recorded replies."""
-    return f"recorded:{files('restgpt.commands').joinpath('recordings', 'demo.jsonl')}"
+    return f"recorded:{files('restgpt_bench.commands').joinpath('recordings', 'demo.jsonl')}"
 
 
 def _model(name: str | None, record: Path | None) -> "BaseChatModel":
@@ -106,8 +106,8 @@ def _introduction(model: str | None) -> str:
 
 def _serve_worlds(stack: ExitStack, names: Sequence[str] | dict[str, Any]) -> "dict[str, Api]":
     """Serve the worlds on free ports until the stack is closed; return their APIs, with credentials."""
-    from restgpt.worlds import open_world, served_api
-    from restgpt.worlds.server import serve
+    from restgpt_bench.worlds import open_world, served_api
+    from restgpt_bench.worlds.server import serve
 
     return {name: served_api(name, stack.enter_context(serve(open_world(name))).url) for name in names}
 

@@ -45,10 +45,10 @@ def functions(
     with reported(terminal):
         from dataclasses import asdict
 
-        from restgpt.bench.functions.matcher import LEADERBOARD, MatchRules
-        from restgpt.bench.functions.run import run_suite
-        from restgpt.bench.functions.tasks import SuiteError
         from restgpt.tools.settings import Settings
+        from restgpt_bench.functions.matcher import LEADERBOARD, MatchRules
+        from restgpt_bench.functions.run import run_suite
+        from restgpt_bench.functions.tasks import SuiteError
 
         settings = Settings.from_env()
         try:
@@ -93,10 +93,10 @@ def generate(
     """Generate training data for function calling from documentation; filter and augment it, and write a manifest."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        from restgpt.bench.functions.generate import export
-        from restgpt.bench.functions.generate import generate as make
-        from restgpt.bench.functions.train import dry_run
         from restgpt.tools.settings import Settings
+        from restgpt_bench.functions.generate import export
+        from restgpt_bench.functions.generate import generate as make
+        from restgpt_bench.functions.train import dry_run
 
         data = make(
             docs,
@@ -127,8 +127,8 @@ def train(
     """Fine-tune a model on exported data; the loss is on the answer only. Needs the extra `train`."""
     terminal = Terminal()
     with reported(terminal):
-        from restgpt.bench.functions.train import TrainError, dry_run
-        from restgpt.bench.functions.train import train as fine_tune
+        from restgpt_bench.functions.train import TrainError, dry_run
+        from restgpt_bench.functions.train import train as fine_tune
 
         try:
             terminal.answer(dry_run(data, layout).report())

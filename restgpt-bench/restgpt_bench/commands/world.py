@@ -31,8 +31,8 @@ def serve(
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.specs.bundled import bundled_document
-        from restgpt.worlds import CREDENTIAL, NAMES, open_world
-        from restgpt.worlds.server import serve as serve_world
+        from restgpt_bench.worlds import CREDENTIAL, NAMES, open_world
+        from restgpt_bench.worlds.server import serve as serve_world
 
         if name not in NAMES:
             raise UsageError(f"There is no world {name}. Choose one of: {', '.join(NAMES)}.")

@@ -7,10 +7,10 @@ from itertools import pairwise
 from random import Random
 from typing import Literal
 
-from restgpt.bench.functions.filters import likeness
 from restgpt.functions.calls.call import Call
 from restgpt.functions.calls.grounding import ungrounded_values
 from restgpt.functions.docs.function import Function
+from restgpt_bench.functions.filters import likeness
 
 PairKind = Literal["single", "renamed", "multiple", "parallel", "parallel multiple", "irrelevant", "missing"]
 

@@ -16,9 +16,6 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from restgpt.bench.functions.augment import Pair, augment
-from restgpt.bench.functions.filters import Rejected, accept
-from restgpt.bench.functions.sources import SourcedFunction, read_sources
 from restgpt.functions.calls.rendering import render_calls, to_tool_calls
 from restgpt.functions.docs.writers import to_canonical, to_gorilla, to_openai
 from restgpt.prompts import fingerprints, render
@@ -26,6 +23,9 @@ from restgpt.tools.model.errors import ModelReplyError
 from restgpt.tools.model.provider import resolve_model
 from restgpt.tools.model.structured import ask
 from restgpt.tools.model.usage import ModelUsage
+from restgpt_bench.functions.augment import Pair, augment
+from restgpt_bench.functions.filters import Rejected, accept
+from restgpt_bench.functions.sources import SourcedFunction, read_sources
 
 PER_FUNCTION = 3
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from restgpt.bench.functions.matcher import MatchRules, decode_calls, match_calls
-from restgpt.bench.functions.tasks import FunctionTask
-from restgpt.bench.restbench.metrics import Proportion
 from restgpt.functions.calls.call import Call, CallSyntaxError
 from restgpt.functions.calls.grounding import ungrounded_values
 from restgpt.functions.docs.function import Function
+from restgpt_bench.functions.matcher import MatchRules, decode_calls, match_calls
+from restgpt_bench.functions.tasks import FunctionTask
+from restgpt_bench.restbench.metrics import Proportion
 
 Mode = Literal["original", "strict"]
 

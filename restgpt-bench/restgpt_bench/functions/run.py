@@ -12,9 +12,14 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from restgpt.bench.functions.grading import Grade, Mode, Outcome, Said, Score, grade, report, score
-from restgpt.bench.functions.matcher import MatchRules
-from restgpt.bench.functions.tasks import (
+from restgpt.functions.calls.call import Call, to_plain
+from restgpt.functions.context import FunctionContext
+from restgpt.functions.docs.writers import to_canonical
+from restgpt.functions.graph import build_functions_graph
+from restgpt.tools.model.errors import ModelReplyError, ModelUnavailableError
+from restgpt_bench.functions.grading import Grade, Mode, Outcome, Said, Score, grade, report, score
+from restgpt_bench.functions.matcher import MatchRules
+from restgpt_bench.functions.tasks import (
     LIVE,
     OPENFUNCTIONS,
     FunctionTask,
@@ -23,11 +28,6 @@ from restgpt.bench.functions.tasks import (
     reading,
     shown_functions,
 )
-from restgpt.functions.calls.call import Call, to_plain
-from restgpt.functions.context import FunctionContext
-from restgpt.functions.docs.writers import to_canonical
-from restgpt.functions.graph import build_functions_graph
-from restgpt.tools.model.errors import ModelReplyError, ModelUnavailableError
 
 UNAVAILABLE = "unavailable"
 """The outcome of a task for which the model could not be reached, and the kind of its fault."""

@@ -11,11 +11,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from restgpt.bench.functions.matcher import OMITTED, Answer, Language
 from restgpt.functions.calls.call import to_plain
 from restgpt.functions.calls.parsing import parse_calls
 from restgpt.functions.docs.dialects import read_function
 from restgpt.functions.docs.function import Function, FunctionParameter
+from restgpt_bench.functions.matcher import OMITTED, Answer, Language
 
 Expected = Literal["call", "ask", "abstain", "any call"]
 
@@ -71,7 +71,7 @@ def load_tasks(suite: str, data: Path | None) -> list[FunctionTask]:
 @cache
 def reading() -> dict[str, Any]:
     """A reader's judgement of the published prompts: unsaid values, prompts that need context, further right values."""
-    text = files("restgpt.bench.functions").joinpath("openfunctions_v1.json").read_text(encoding="utf-8")
+    text = files("restgpt_bench.functions").joinpath("openfunctions_v1.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
 

@@ -8,11 +8,6 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
-from restgpt.bench.methods.deps import make_deps
-from restgpt.bench.methods.offline import make_answer, make_offline
-from restgpt.bench.methods.react import make_react
-from restgpt.bench.methods.reflexion import make_judge
-from restgpt.bench.methods.tools import make_tools
 from restgpt.graph.build import Graph, add_executor, add_sending, build_graph, make_resources, recursion_limit
 from restgpt.graph.node import node_of
 from restgpt.graph.resumption import reopened
@@ -24,6 +19,11 @@ from restgpt.nodes.run.resources import Resources, check_store
 from restgpt.specs import Api
 from restgpt.tools.compiled_graph import DurableGraph
 from restgpt.tools.thread_pool import on_loop, run_in_threads
+from restgpt_bench.methods.deps import make_deps
+from restgpt_bench.methods.offline import make_answer, make_offline
+from restgpt_bench.methods.react import make_react
+from restgpt_bench.methods.reflexion import make_judge
+from restgpt_bench.methods.tools import make_tools
 
 Builder = StateGraph[State, Context, InputState, OutputState]
 

@@ -7,7 +7,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import Field
 
-from restgpt.bench.methods.turns import (
+from restgpt.nodes.dialogue.selection import Selection, api_plan_of
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.records import ApiPlan
+from restgpt_bench.methods.turns import (
     MethodState,
     check_calls_or_answer,
     ended,
@@ -17,10 +21,6 @@ from restgpt.bench.methods.turns import (
     trial_steps,
     turn_prompt,
 )
-from restgpt.nodes.dialogue.selection import Selection, api_plan_of
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
-from restgpt.nodes.state.records import ApiPlan
 
 MAX_PLANS = 10
 """The paper's maximum number of steps for this method (section 5.1)."""

@@ -7,12 +7,12 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.bench.methods.turns import MethodState, ended, planned, trial_steps, turn_prompt
 from restgpt.nodes.dialogue.selection import Selection, api_plan_of, check
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.records import ApiPlan
 from restgpt.prompts import fenced, render
+from restgpt_bench.methods.turns import MethodState, ended, planned, trial_steps, turn_prompt
 
 
 def make_offline(resources: Resources) -> Callable[..., dict[str, Any]]:

@@ -6,7 +6,10 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.bench.methods.turns import (
+from restgpt.nodes.dialogue.selection import Selection, api_plan_of
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources, Run
+from restgpt_bench.methods.turns import (
     MethodState,
     check_calls_or_answer,
     ended,
@@ -16,9 +19,6 @@ from restgpt.bench.methods.turns import (
     trial_steps,
     turn_prompt,
 )
-from restgpt.nodes.dialogue.selection import Selection, api_plan_of
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources, Run
 
 
 def make_react(resources: Resources) -> Callable[..., dict[str, Any]]:

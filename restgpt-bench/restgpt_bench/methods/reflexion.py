@@ -8,11 +8,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from restgpt.bench.methods.turns import MethodState, exhausted, trial_steps
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.records import Decision
 from restgpt.prompts import fenced, render
+from restgpt_bench.methods.turns import MethodState, exhausted, trial_steps
 
 MAX_TRIALS = 2
 """The paper's maximum number of trials for this method (section 5.1)."""

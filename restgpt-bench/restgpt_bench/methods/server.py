@@ -1,8 +1,8 @@
 """The baselines as a LangGraph server loads them, if it is started with `langgraph.baselines.json`."""
 
-from restgpt.bench.methods.build import build_method
 from restgpt.graph.state import SHOWN
 from restgpt.tools.served_graph import ServedGraph
+from restgpt_bench.methods.build import build_method
 
 react = ServedGraph.of(build_method("react"), shown=SHOWN)
 offline = ServedGraph.of(build_method("offline"), shown=SHOWN)

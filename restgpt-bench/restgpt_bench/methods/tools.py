@@ -8,8 +8,6 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.bench.methods.toolbox import Tool, Toolbox, toolbox
-from restgpt.bench.methods.turns import MethodState, ended, exhausted, found, planned, trial_steps
 from restgpt.calling.call import succeeded
 from restgpt.nodes.dialogue.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.run.context import Context
@@ -24,6 +22,8 @@ from restgpt.tools.evidence import Evidence
 from restgpt.tools.model.reply import text_of
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.storable import storable_text, storable_value
+from restgpt_bench.methods.toolbox import Tool, Toolbox, toolbox
+from restgpt_bench.methods.turns import MethodState, ended, exhausted, found, planned, trial_steps
 
 MAX_BODY = 100_000
 """The maximum number of characters of one response that the model gets."""

@@ -29,11 +29,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from restgpt.bench.restbench.check import is_change
-from restgpt.bench.restbench.judges.task import shape
-from restgpt.bench.restbench.record import GoldCall, Record
 from restgpt.specs.status import is_success
 from restgpt.tools.model.role import ROLES, Role
+from restgpt_bench.restbench.check import is_change
+from restgpt_bench.restbench.judges.task import shape
+from restgpt_bench.restbench.record import GoldCall, Record
 
 Module = Role | Literal["none", "run"]
 MODULES: tuple[Module, ...] = (*ROLES, "none", "run")

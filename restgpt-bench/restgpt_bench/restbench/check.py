@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from restgpt.bench.restbench.judges.task import PlannedCall, Task, follows, perform
-from restgpt.bench.restbench.suite import Item, Suite
-from restgpt.worlds import World, open_world
+from restgpt_bench.restbench.judges.task import PlannedCall, Task, follows, perform
+from restgpt_bench.restbench.suite import Item, Suite
+from restgpt_bench.worlds import World, open_world
 
 GUESSES = ("", "Done.", "I do not know.", "Yes.", "The Beatles", "42")
 """Answers that an agent may give without a call; the true answer and a false one of the task come on top."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from restgpt.bench.restbench.judges.task import shape
-from restgpt.bench.restbench.suite import SuiteError
 from restgpt.specs import Api, load_api
 from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import CREDENTIAL, NAMES
+from restgpt_bench.restbench.judges.task import shape
+from restgpt_bench.restbench.suite import SuiteError
+from restgpt_bench.worlds import CREDENTIAL, NAMES
 
 ELSEWHERE = "/noise"
 """The path below the served world for operations of noise documents; every request there gets a 404."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from keyword import iskeyword
 from typing import Any
 
-from restgpt.bench.restbench.judges.task import Step
+from restgpt_bench.restbench.judges.task import Step
 
 _REFERENCE = re.compile(r"\$\d+(?:\.(?:max|min)\(\w+\)|\.\w+(?:\+\w+)*|\[[^\]]*\])*")
 _BRACED = re.compile(r"\{([^{}]*)\}")

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from restgpt.bench.restbench.judges.task import follows
-from restgpt.bench.restbench.record import Record
+from restgpt_bench.restbench.judges.task import follows
+from restgpt_bench.restbench.record import Record
 
 Z = 1.959964
 """The normal quantile of a two-sided 95 % interval."""

@@ -16,12 +16,12 @@ from langchain_core.messages.tool import ToolCall
 from langchain_core.runnables import Runnable
 from pydantic import PrivateAttr
 
-from restgpt.bench.restbench.gold_program import Writer, variables_of
-from restgpt.bench.restbench.judges.task import BrokenTaskError, Step, select, shape
-from restgpt.bench.restbench.suite import Item, SuiteError
 from restgpt.tools.model.role import ROLES
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
-from restgpt.worlds import World
+from restgpt_bench.restbench.gold_program import Writer, variables_of
+from restgpt_bench.restbench.judges.task import BrokenTaskError, Step, select, shape
+from restgpt_bench.restbench.suite import Item, SuiteError
+from restgpt_bench.worlds import World
 
 PREFIX = "scripted:"
 KINDS = ("perfect", "erring", *(f"erring-{role}" for role in ROLES))

@@ -6,11 +6,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from restgpt.bench.restbench.attribution import MODULES, breakdown
-from restgpt.bench.restbench.metrics import Score, by_length
-from restgpt.bench.restbench.report import SCENARIOS, Run
-from restgpt.bench.restbench.run import describe
 from restgpt.tools.errors import StoppingError
+from restgpt_bench.restbench.attribution import MODULES, breakdown
+from restgpt_bench.restbench.metrics import Score, by_length
+from restgpt_bench.restbench.report import SCENARIOS, Run
+from restgpt_bench.restbench.run import describe
 
 COLOURS: Mapping[str, str] = {
     "planner": "#7b5ea7",
@@ -52,7 +52,7 @@ def _pyplot() -> ModuleType:
     try:
         import_module("matplotlib").use("Agg")
     except ImportError:
-        raise PlotError("Drawing needs matplotlib: pip install 'restgpt[plot]'.") from None
+        raise PlotError("Drawing needs matplotlib: pip install 'restgpt-bench[plot]'.") from None
     return import_module("matplotlib.pyplot")
 
 

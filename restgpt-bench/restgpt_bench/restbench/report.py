@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from restgpt.bench.restbench.attribution import MODULES, attribute, breakdown
-from restgpt.bench.restbench.metrics import Proportion, Score, by_length, score
-from restgpt.bench.restbench.record import Record, RunFolder, RunSettings
-from restgpt.bench.restbench.run import describe
-from restgpt.bench.restbench.suite import OWN, PUBLISHED
+from restgpt_bench.restbench.attribution import MODULES, attribute, breakdown
+from restgpt_bench.restbench.metrics import Proportion, Score, by_length, score
+from restgpt_bench.restbench.record import Record, RunFolder, RunSettings
+from restgpt_bench.restbench.run import describe
+from restgpt_bench.restbench.suite import OWN, PUBLISHED
 
 SCENARIOS = ("tmdb", "spotify")
 

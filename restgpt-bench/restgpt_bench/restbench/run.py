@@ -15,14 +15,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
-from restgpt.bench.methods.build import METHODS, build_method
-from restgpt.bench.restbench.documents import Documents, gather
-from restgpt.bench.restbench.judges.task import Step, select
-from restgpt.bench.restbench.judges.tmdb.tasks import asked
-from restgpt.bench.restbench.perfect import PREFIX, references_in, scripted
-from restgpt.bench.restbench.record import Failure, GoldCall, Record, RunFolder, RunSettings, SubTask
-from restgpt.bench.restbench.suite import Item, Suite, SuiteError
-from restgpt.bench.restbench.unclosed import UnclosedResources
 from restgpt.graph.build import Graph, recursion_limit
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
@@ -31,10 +23,18 @@ from restgpt.tools.errors import RestgptError
 from restgpt.tools.model.provider import PATIENCE_S, resolve_model
 from restgpt.tools.model.recording import Recorder
 from restgpt.tools.settings import Settings
-from restgpt.worlds import TODAY, World, open_world
-from restgpt.worlds.server import serve
+from restgpt_bench.methods.build import METHODS, build_method
+from restgpt_bench.restbench.documents import Documents, gather
+from restgpt_bench.restbench.judges.task import Step, select
+from restgpt_bench.restbench.judges.tmdb.tasks import asked
+from restgpt_bench.restbench.perfect import PREFIX, references_in, scripted
+from restgpt_bench.restbench.record import Failure, GoldCall, Record, RunFolder, RunSettings, SubTask
+from restgpt_bench.restbench.suite import Item, Suite, SuiteError
+from restgpt_bench.restbench.unclosed import UnclosedResources
+from restgpt_bench.worlds import TODAY, World, open_world
+from restgpt_bench.worlds.server import serve
 
-log = logging.getLogger("restgpt.bench")
+log = logging.getLogger("restgpt_bench")
 
 ABLATIONS = ("planner", "parser", "closure", "grounding")
 """The parts that can be taken from the agent: the planner (without it, the agent is ReAct), the schema-based parser,

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from restgpt.bench.restbench.judges.task import Task
-from restgpt.bench.restbench.judges.tasks import open_tasks
 from restgpt.tools.errors import StoppingError
+from restgpt_bench.restbench.judges.task import Task
+from restgpt_bench.restbench.judges.tasks import open_tasks
 
 PUBLISHED = {"restbench-tmdb": "tmdb", "restbench-spotify": "spotify"}
 OWN = {"dev-tmdb": "tmdb", "dev-spotify": "spotify", "dev-toy": "toy"}

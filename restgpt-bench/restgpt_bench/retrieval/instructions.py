@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from restgpt.bench.packages import DIRECTORY, OCTOKIT, fetch_package
-from restgpt.bench.restbench.judges.task import shape
-from restgpt.bench.restbench.suite import gold_path
 from restgpt.specs import Api, SpecError, load_api
+from restgpt_bench.packages import DIRECTORY, OCTOKIT, fetch_package
+from restgpt_bench.restbench.judges.task import shape
+from restgpt_bench.restbench.suite import gold_path
 
 WORLDS = ("tmdb", "spotify")
 RESTBENCH = "restbench"
@@ -86,7 +86,7 @@ def read_world(world: str, folder: Path) -> Part:
 def read_part(part: str, cache: Path) -> Iterator[Part]:
     """Read the tasks of a part of our set, document by document; fetches the documents that are not in the cache."""
     rows: dict[str, list[Mapping[str, object]]] = {}
-    for line in files("restgpt.bench.retrieval").joinpath(f"{part}.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in files("restgpt_bench.retrieval").joinpath(f"{part}.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         rows.setdefault(row["document"], []).append(row)
     for name, found in rows.items():

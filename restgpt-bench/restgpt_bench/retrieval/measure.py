@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from restgpt.bench.packages import directory_documents
-from restgpt.bench.retrieval.instructions import Part, Task
-from restgpt.bench.retrieval.plain_bm25 import PlainBm25
 from restgpt.specs import Api, Catalogue, Operation, load_api
 from restgpt.specs.search.vectors import VectorSearch
+from restgpt_bench.packages import directory_documents
+from restgpt_bench.retrieval.instructions import Part, Task
+from restgpt_bench.retrieval.plain_bm25 import PlainBm25
 
 DEPTHS = (5, 10, 20)
 Ranking = Callable[[str, int], Sequence[Operation]]

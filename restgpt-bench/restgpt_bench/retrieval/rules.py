@@ -1,6 +1,6 @@
 """Reports, by document, which sentences with rule words the texts of operations lack, and why.
 
-    python -m restgpt.bench.retrieval.rules [--judged] [--published COUNT] [--show] [DOCUMENT ...]
+    python -m restgpt_bench.retrieval.rules [--judged] [--published COUNT] [--show] [DOCUMENT ...]
 
 The texts are those of the planner's first decision, with the default budgets. A sentence that does not fit is counted
 in the text, and `functions` with the name of the operation shows it; one that is neither shown nor counted is silent.
@@ -15,10 +15,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from restgpt.bench.packages import CACHE, directory_documents
-from restgpt.bench.retrieval.instructions import JUDGED, read_part
-from restgpt.bench.retrieval.measure import Row, compare
-from restgpt.bench.retrieval.measure import total as total_found
 from restgpt.nodes.express import LEAST, LINES_PART, MOST
 from restgpt.nodes.run.context import Context
 from restgpt.specs import Api, Operation, SpecError, load_api
@@ -27,6 +23,10 @@ from restgpt.specs.docs.documentation import TOKEN, documentation
 from restgpt.specs.docs.interface import interface
 from restgpt.specs.docs.words.sentences import sentences
 from restgpt.specs.search.stemmer import stems
+from restgpt_bench.packages import CACHE, directory_documents
+from restgpt_bench.retrieval.instructions import JUDGED, read_part
+from restgpt_bench.retrieval.measure import Row, compare
+from restgpt_bench.retrieval.measure import total as total_found
 
 BUNDLED = ("toy", "tmdb", "spotify")
 SEPARATOR = "\x1e"

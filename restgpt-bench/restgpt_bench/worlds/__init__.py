@@ -4,7 +4,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, cast
 
-from restgpt.worlds.world import CREDENTIAL, TODAY, World, served_api
+from restgpt_bench.worlds.world import CREDENTIAL, TODAY, World, served_api
 
 __all__ = ["CREDENTIAL", "NAMES", "TODAY", "World", "open_world", "served_api"]
 
@@ -19,4 +19,4 @@ def open_world(name: str, *, seed: int = 0) -> World[Any]:
 def _module(name: str) -> ModuleType:
     if name not in NAMES:
         raise LookupError(f"there is no world {name}; there are: {', '.join(NAMES)}")
-    return import_module(f"restgpt.worlds.{name}")
+    return import_module(f"restgpt_bench.worlds.{name}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from restgpt.specs.status import is_success
-from restgpt.worlds.faults import Fault
+from restgpt_bench.worlds.faults import Fault
 
 Json: TypeAlias = Any
 

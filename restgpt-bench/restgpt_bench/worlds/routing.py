@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from restgpt.specs import Operation
-from restgpt.worlds.exchange import Call, Json, RefusalError, Reply
+from restgpt_bench.worlds.exchange import Call, Json, RefusalError, Reply
 
 Handler = Callable[[Any, Call], "Reply | Json"]
 

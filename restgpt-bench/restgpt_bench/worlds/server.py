@@ -15,9 +15,9 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
-from restgpt.worlds.exchange import Json, RefusalError, Reply, Request
-from restgpt.worlds.faults import Fault, FaultKind
-from restgpt.worlds.world import World
+from restgpt_bench.worlds.exchange import Json, RefusalError, Reply, Request
+from restgpt_bench.worlds.faults import Fault, FaultKind
+from restgpt_bench.worlds.world import World
 
 LOOPBACK = "127.0.0.1"
 POLL_SECONDS = 0.02

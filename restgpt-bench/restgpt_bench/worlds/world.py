@@ -14,10 +14,10 @@ from urllib.parse import parse_qsl, quote, urlencode
 from restgpt.specs import Api, load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.specs.reading.text.nesting import is_too_deep
-from restgpt.worlds.exchange import Call, Json, RefusalError, Reply, Request
-from restgpt.worlds.faults import Fault, FaultKind, FaultPlan
-from restgpt.worlds.log import LogEntry, RequestLog
-from restgpt.worlds.routing import Route, Router, Routes, decode_path, decode_query, parse_query
+from restgpt_bench.worlds.exchange import Call, Json, RefusalError, Reply, Request
+from restgpt_bench.worlds.faults import Fault, FaultKind, FaultPlan
+from restgpt_bench.worlds.log import LogEntry, RequestLog
+from restgpt_bench.worlds.routing import Route, Router, Routes, decode_path, decode_query, parse_query
 
 CREDENTIAL = "simulated-credential"
 TODAY = date(2023, 12, 1)

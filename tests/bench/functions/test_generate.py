@@ -10,11 +10,6 @@ import pytest
 from langchain_core.messages import BaseMessage
 from scripted import Reply, ScriptedModel
 
-from restgpt.bench.functions.augment import Pair, augment
-from restgpt.bench.functions.filters import Rejected, accept, leaked_name, likeness
-from restgpt.bench.functions.generate import Dataset, chat_row, export, generate, original_row
-from restgpt.bench.functions.sources import SourcedFunction, functions_of, read_sources
-from restgpt.bench.functions.train import TrainError, dry_run, make_trainer, read_rows, train
 from restgpt.functions.calls.call import Call
 from restgpt.functions.calls.grounding import ungrounded_values
 from restgpt.functions.calls.parsing import parse_calls
@@ -23,6 +18,11 @@ from restgpt.functions.docs.dialects import read_function
 from restgpt.functions.docs.function import Function, FunctionError
 from restgpt.functions.docs.loading import load_functions
 from restgpt.functions.docs.sources import from_parser
+from restgpt_bench.functions.augment import Pair, augment
+from restgpt_bench.functions.filters import Rejected, accept, leaked_name, likeness
+from restgpt_bench.functions.generate import Dataset, chat_row, export, generate, original_row
+from restgpt_bench.functions.sources import SourcedFunction, functions_of, read_sources
+from restgpt_bench.functions.train import TrainError, dry_run, make_trainer, read_rows, train
 
 DOCUMENT = {
     "openapi": "3.0.3",

@@ -10,7 +10,7 @@ from paths import api_of
 from restgpt.recipes.arazzo.exporting import NOT_PROVED, PROGRAM, to_arazzo
 from restgpt.recipes.arazzo.fault import ArazzoError
 from restgpt.recipes.recipe import Recipe, RecipeApi, Saved, SavedCall, Source, UsedOperation
-from restgpt.worlds.world import document
+from restgpt_bench.worlds.world import document
 
 GOLDEN = Path(__file__).parent / "golden"
 TOY = document("toy")

@@ -13,7 +13,7 @@ from restgpt.recipes.arazzo.importing import from_arazzo
 from restgpt.recipes.guards.closure import document_shifts
 from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import open_world
+from restgpt_bench.worlds import open_world
 
 GOLDEN = Path(__file__).parent / "golden"
 OK: list[Json] = [{"condition": "$statusCode == 200"}]

@@ -13,7 +13,7 @@ from plantrecipe import plant_recipe
 from roles import program
 
 from restgpt.recipes.book import RecipeBook
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds.server import WorldServer
 
 ROOT = Path(__file__).parents[3]
 PLANT = """project = create_project(body={"name": "Roof garden"})

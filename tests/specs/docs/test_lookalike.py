@@ -3,7 +3,7 @@
 import json
 
 from restgpt.specs import Catalogue, load_api
-from restgpt.worlds import open_world
+from restgpt_bench.worlds import open_world
 
 
 def operation(name: str, summary: str, result: object, **fields: object) -> dict[str, object]:

@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import permutations
 from typing import Protocol
 
-from restgpt.bench.restbench.judges.figures import counts, dates, long_date, numbers, plain_dates
-from restgpt.worlds.text import Text, normal
+from restgpt_bench.restbench.judges.figures import counts, dates, long_date, numbers, plain_dates
+from restgpt_bench.worlds.text import Text, normal
 
 YES = frozenset({"yes", "yeah", "correct", "indeed", "true", "affirmative"})
 NO = frozenset({"no", "not", "nope", "neither", "never", "false", "different", "incorrect", "cannot", "cant", "dont"})

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from restgpt.bench.restbench.judges.answer import Verdict
-from restgpt.worlds.exchange import Json, Reply
-from restgpt.worlds.log import LogEntry
-from restgpt.worlds.world import World
+from restgpt_bench.restbench.judges.answer import Verdict
+from restgpt_bench.worlds.exchange import Json, Reply
+from restgpt_bench.worlds.log import LogEntry
+from restgpt_bench.worlds.world import World
 
 __all__ = ["Check", "PlannedCall", "Replay", "Step", "Task", "Verdict", "follows", "select"]
 

@@ -1,6 +1,6 @@
 """The simulated Spotify: a listener's library, playlists, follows and player, and a catalogue drawn from a seed."""
 
-from restgpt.worlds.spotify.world import Spotify
+from restgpt_bench.worlds.spotify.world import Spotify
 
 WORLD = Spotify
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
-from restgpt.worlds.exchange import RefusalError
-from restgpt.worlds.spotify.catalogue import Catalogue, PublicPlaylist, Saved, new_id, split_uri
-from restgpt.worlds.spotify.player import Player
-from restgpt.worlds.world import TODAY
+from restgpt_bench.worlds.exchange import RefusalError
+from restgpt_bench.worlds.spotify.catalogue import Catalogue, PublicPlaylist, Saved, new_id, split_uri
+from restgpt_bench.worlds.spotify.player import Player
+from restgpt_bench.worlds.world import TODAY
 
 START = datetime(TODAY.year, TODAY.month, TODAY.day, 9, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from restgpt.worlds.exchange import Call, RefusalError
+from restgpt_bench.worlds.exchange import Call, RefusalError
 
 ID = re.compile(r"[0-9A-Za-z]{22}")
 URI = re.compile(r"spotify:(track|episode|album|artist|playlist|show):[0-9A-Za-z]{22}")

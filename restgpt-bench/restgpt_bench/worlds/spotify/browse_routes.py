@@ -4,14 +4,14 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from restgpt.worlds.exchange import Call, Json, RefusalError
-from restgpt.worlds.routing import Routes
-from restgpt.worlds.spotify import search
-from restgpt.worlds.spotify.account import Account
-from restgpt.worlds.spotify.arguments import checked_id
-from restgpt.worlds.spotify.catalogue import Album, Artist, Catalogue, Item
-from restgpt.worlds.spotify.pages import BASE_URL, page, page_at, path_of
-from restgpt.worlds.spotify.views import Views
+from restgpt_bench.worlds.exchange import Call, Json, RefusalError
+from restgpt_bench.worlds.routing import Routes
+from restgpt_bench.worlds.spotify import search
+from restgpt_bench.worlds.spotify.account import Account
+from restgpt_bench.worlds.spotify.arguments import checked_id
+from restgpt_bench.worlds.spotify.catalogue import Album, Artist, Catalogue, Item
+from restgpt_bench.worlds.spotify.pages import BASE_URL, page, page_at, path_of
+from restgpt_bench.worlds.spotify.views import Views
 
 ROUTES = Routes()
 MOST_SEEDS = 5

@@ -8,8 +8,8 @@ from datetime import date, timedelta
 from functools import cache
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
-from restgpt.worlds.data import read_data
-from restgpt.worlds.world import TODAY
+from restgpt_bench.worlds.data import read_data
+from restgpt_bench.worlds.world import TODAY
 
 ID_LETTERS = string.digits + string.ascii_letters
 ID_LENGTH = 22
@@ -235,7 +235,7 @@ def new_id(rng: random.Random) -> str:
 @cache
 def open_catalogue(seed: int) -> Catalogue:
     """The catalogue of `seed`, built once per process."""
-    return _Builder(Catalogue(seed, read_data("restgpt.worlds.spotify", "names.yaml"))).build()
+    return _Builder(Catalogue(seed, read_data("restgpt_bench.worlds.spotify", "names.yaml"))).build()
 
 
 def _only(name: str, found: Iterable[Named]) -> Named:

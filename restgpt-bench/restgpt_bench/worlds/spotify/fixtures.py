@@ -5,9 +5,18 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from restgpt.worlds.spotify.account import START, Account, Device, Playlist, Profile
-from restgpt.worlds.spotify.catalogue import Album, Artist, Catalogue, Saved, Track, new_id, open_catalogue, split_uri
-from restgpt.worlds.spotify.player import Play, Player, milliseconds
+from restgpt_bench.worlds.spotify.account import START, Account, Device, Playlist, Profile
+from restgpt_bench.worlds.spotify.catalogue import (
+    Album,
+    Artist,
+    Catalogue,
+    Saved,
+    Track,
+    new_id,
+    open_catalogue,
+    split_uri,
+)
+from restgpt_bench.worlds.spotify.player import Play, Player, milliseconds
 
 SPANS = ("short_term", "medium_term", "long_term")
 VOLUMES = (33, 41, 47, 53)

@@ -3,13 +3,13 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from restgpt.worlds.exchange import Call, Json, RefusalError, Reply
-from restgpt.worlds.routing import Routes
-from restgpt.worlds.spotify.account import Account
-from restgpt.worlds.spotify.arguments import checked_id, some_ids
-from restgpt.worlds.spotify.catalogue import Item, Saved, split_uri
-from restgpt.worlds.spotify.pages import address, page, path_of
-from restgpt.worlds.spotify.views import Views
+from restgpt_bench.worlds.exchange import Call, Json, RefusalError, Reply
+from restgpt_bench.worlds.routing import Routes
+from restgpt_bench.worlds.spotify.account import Account
+from restgpt_bench.worlds.spotify.arguments import checked_id, some_ids
+from restgpt_bench.worlds.spotify.catalogue import Item, Saved, split_uri
+from restgpt_bench.worlds.spotify.pages import address, page, path_of
+from restgpt_bench.worlds.spotify.views import Views
 
 ROUTES = Routes()
 

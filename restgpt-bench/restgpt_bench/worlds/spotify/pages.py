@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from restgpt.worlds.exchange import Call
+from restgpt_bench.worlds.exchange import Call
 
 Item = TypeVar("Item")
 # Addresses in replies are those of the real service, whatever port the simulation listens on: replies must not differ

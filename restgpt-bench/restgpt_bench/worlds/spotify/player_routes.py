@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from restgpt.worlds.exchange import Call, Json, RefusalError, Reply
-from restgpt.worlds.routing import Routes
-from restgpt.worlds.spotify.account import Account, PlayerRefusalError
-from restgpt.worlds.spotify.arguments import checked_uri, fields, texts, typed
-from restgpt.worlds.spotify.catalogue import split_uri
-from restgpt.worlds.spotify.pages import address, path_of
-from restgpt.worlds.spotify.player import milliseconds
-from restgpt.worlds.spotify.views import Views
+from restgpt_bench.worlds.exchange import Call, Json, RefusalError, Reply
+from restgpt_bench.worlds.routing import Routes
+from restgpt_bench.worlds.spotify.account import Account, PlayerRefusalError
+from restgpt_bench.worlds.spotify.arguments import checked_uri, fields, texts, typed
+from restgpt_bench.worlds.spotify.catalogue import split_uri
+from restgpt_bench.worlds.spotify.pages import address, path_of
+from restgpt_bench.worlds.spotify.player import milliseconds
+from restgpt_bench.worlds.spotify.views import Views
 
 ROUTES = Routes()
 QUEUE_SHOWN = 20

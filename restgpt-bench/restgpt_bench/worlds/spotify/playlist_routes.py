@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from restgpt.worlds.exchange import Call, Json, RefusalError, Reply
-from restgpt.worlds.routing import Routes
-from restgpt.worlds.spotify.account import Account, Playlist
-from restgpt.worlds.spotify.arguments import checked_uri, fields, one_id, some_uris, typed
-from restgpt.worlds.spotify.catalogue import Saved
-from restgpt.worlds.spotify.pages import page
-from restgpt.worlds.spotify.views import Views
+from restgpt_bench.worlds.exchange import Call, Json, RefusalError, Reply
+from restgpt_bench.worlds.routing import Routes
+from restgpt_bench.worlds.spotify.account import Account, Playlist
+from restgpt_bench.worlds.spotify.arguments import checked_uri, fields, one_id, some_uris, typed
+from restgpt_bench.worlds.spotify.catalogue import Saved
+from restgpt_bench.worlds.spotify.pages import page
+from restgpt_bench.worlds.spotify.views import Views
 
 ROUTES = Routes()
 MOST_ITEMS = 100

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any
 
-from restgpt.worlds.spotify.catalogue import Album, Artist, Catalogue, Track, open_catalogue
+from restgpt_bench.worlds.spotify.catalogue import Album, Artist, Catalogue, Track, open_catalogue
 
 FILTER = re.compile(
     r'\b(track|artist|album|genre|year|isrc|upc):\s*("[^"]*"|\S+(?:\s+(?!\w+:)[^\s":]+)*)', re.IGNORECASE

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from restgpt.worlds.spotify.account import Account, Device, Playlist, Profile
-from restgpt.worlds.spotify.catalogue import (
+from restgpt_bench.worlds.spotify.account import Account, Device, Playlist, Profile
+from restgpt_bench.worlds.spotify.catalogue import (
     Album,
     Artist,
     Audiobook,
@@ -17,8 +17,8 @@ from restgpt.worlds.spotify.catalogue import (
     Track,
     split_uri,
 )
-from restgpt.worlds.spotify.pages import BASE_URL, page_at
-from restgpt.worlds.spotify.player import Play, milliseconds
+from restgpt_bench.worlds.spotify.pages import BASE_URL, page_at
+from restgpt_bench.worlds.spotify.player import Play, milliseconds
 
 MARKETS = ["DE", "GB", "JP", "US"]
 PLAYLIST_ITEMS = 100

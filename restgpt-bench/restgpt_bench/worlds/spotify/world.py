@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from restgpt.worlds.exchange import Json, RefusalError
-from restgpt.worlds.routing import Routes
-from restgpt.worlds.spotify import browse_routes, library_routes, player_routes, playlist_routes
-from restgpt.worlds.spotify.account import Account, PlayerRefusalError
-from restgpt.worlds.spotify.fixtures import FIXTURES, open_account
-from restgpt.worlds.world import World
+from restgpt_bench.worlds.exchange import Json, RefusalError
+from restgpt_bench.worlds.routing import Routes
+from restgpt_bench.worlds.spotify import browse_routes, library_routes, player_routes, playlist_routes
+from restgpt_bench.worlds.spotify.account import Account, PlayerRefusalError
+from restgpt_bench.worlds.spotify.fixtures import FIXTURES, open_account
+from restgpt_bench.worlds.world import World
 
 ROUTES = Routes()
 for _module in (browse_routes, library_routes, player_routes, playlist_routes):

@@ -1,6 +1,6 @@
 """The simulated film database: the operations of TMDB over invented facts about well-known names."""
 
-from restgpt.worlds.tmdb.database import Tmdb
+from restgpt_bench.worlds.tmdb.database import Tmdb
 
 WORLD = Tmdb
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Protocol, TypeVar, cast
 
-from restgpt.worlds.tmdb.words import DIRECTOR
+from restgpt_bench.worlds.tmdb.words import DIRECTOR
 
 Said = TypeVar("Said", str, int)
 

@@ -5,12 +5,12 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, ClassVar
 
-from restgpt.worlds.exchange import Json, RefusalError
-from restgpt.worlds.routing import Routes
-from restgpt.worlds.tmdb import discover, movies, people, search, shows, titles
-from restgpt.worlds.tmdb.catalogue import Catalogue
-from restgpt.worlds.tmdb.seeding.growth import grow
-from restgpt.worlds.world import World
+from restgpt_bench.worlds.exchange import Json, RefusalError
+from restgpt_bench.worlds.routing import Routes
+from restgpt_bench.worlds.tmdb import discover, movies, people, search, shows, titles
+from restgpt_bench.worlds.tmdb.catalogue import Catalogue
+from restgpt_bench.worlds.tmdb.seeding.growth import grow
+from restgpt_bench.worlds.world import World
 
 ROUTES = Routes()
 for module in (titles, movies, shows, people, search, discover):

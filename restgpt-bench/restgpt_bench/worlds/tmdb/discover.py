@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from restgpt.worlds.exchange import Call, Json
-from restgpt.worlds.routing import Routes
-from restgpt.worlds.tmdb import titles
-from restgpt.worlds.tmdb.catalogue import Catalogue, Movie, Show, Title
+from restgpt_bench.worlds.exchange import Call, Json
+from restgpt_bench.worlds.routing import Routes
+from restgpt_bench.worlds.tmdb import titles
+from restgpt_bench.worlds.tmdb.catalogue import Catalogue, Movie, Show, Title
 
 ROUTES = Routes()
 Filter = Callable[[Any, Any], bool]

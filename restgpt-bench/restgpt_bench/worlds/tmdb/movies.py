@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
-from restgpt.worlds.exchange import Call, Json
-from restgpt.worlds.routing import Handler, Routes
-from restgpt.worlds.tmdb import titles, views, writing
-from restgpt.worlds.tmdb.catalogue import Catalogue, Collection, Movie
-from restgpt.worlds.world import TODAY
+from restgpt_bench.worlds.exchange import Call, Json
+from restgpt_bench.worlds.routing import Handler, Routes
+from restgpt_bench.worlds.tmdb import titles, views, writing
+from restgpt_bench.worlds.tmdb.catalogue import Catalogue, Collection, Movie
+from restgpt_bench.worlds.world import TODAY
 
 ROUTES = Routes()
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from restgpt.worlds.exchange import Call, Json, RefusalError
-from restgpt.worlds.routing import Routes
-from restgpt.worlds.tmdb import views
-from restgpt.worlds.tmdb.catalogue import Catalogue, Credit, Job, Person, Role, Show, kind_of
+from restgpt_bench.worlds.exchange import Call, Json, RefusalError
+from restgpt_bench.worlds.routing import Routes
+from restgpt_bench.worlds.tmdb import views
+from restgpt_bench.worlds.tmdb.catalogue import Catalogue, Credit, Job, Person, Role, Show, kind_of
 
 ROUTES = Routes()
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from typing import Any
 
-from restgpt.worlds.exchange import Call, Json
-from restgpt.worlds.routing import Routes
-from restgpt.worlds.text import normal
-from restgpt.worlds.tmdb import views
-from restgpt.worlds.tmdb.catalogue import Catalogue
+from restgpt_bench.worlds.exchange import Call, Json
+from restgpt_bench.worlds.routing import Routes
+from restgpt_bench.worlds.text import normal
+from restgpt_bench.worlds.tmdb import views
+from restgpt_bench.worlds.tmdb.catalogue import Catalogue
 
 ROUTES = Routes()
 

@@ -1,9 +1,9 @@
 """The operations on shows that differ from those on films: details, seasons, episodes, networks, shows on the air."""
 
-from restgpt.worlds.exchange import Call, Json
-from restgpt.worlds.routing import Handler, Routes
-from restgpt.worlds.tmdb import titles, views
-from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Season, Show
+from restgpt_bench.worlds.exchange import Call, Json
+from restgpt_bench.worlds.routing import Handler, Routes
+from restgpt_bench.worlds.tmdb import titles, views
+from restgpt_bench.worlds.tmdb.catalogue import Catalogue, Episode, Season, Show
 
 ROUTES = Routes()
 SEASON = "/tv/{tv_id}/season/{season_number}"

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from restgpt.worlds.exchange import Call, Json, RefusalError
-from restgpt.worlds.routing import Handler, Routes
-from restgpt.worlds.tmdb import views
-from restgpt.worlds.tmdb.catalogue import Catalogue, Movie, Title, best_rated, kind_of
-from restgpt.worlds.world import TODAY
+from restgpt_bench.worlds.exchange import Call, Json, RefusalError
+from restgpt_bench.worlds.routing import Handler, Routes
+from restgpt_bench.worlds.tmdb import views
+from restgpt_bench.worlds.tmdb.catalogue import Catalogue, Movie, Title, best_rated, kind_of
+from restgpt_bench.worlds.world import TODAY
 
 ROUTES = Routes()
 

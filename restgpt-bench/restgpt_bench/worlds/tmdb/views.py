@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from restgpt.worlds.exchange import Call, RefusalError
-from restgpt.worlds.routing import Handler
-from restgpt.worlds.text import Text
-from restgpt.worlds.tmdb import words, writing
-from restgpt.worlds.tmdb.catalogue import (
+from restgpt_bench.worlds.exchange import Call, RefusalError
+from restgpt_bench.worlds.routing import Handler
+from restgpt_bench.worlds.text import Text
+from restgpt_bench.worlds.tmdb import words, writing
+from restgpt_bench.worlds.tmdb.catalogue import (
     Catalogue,
     Collection,
     Company,
@@ -24,7 +24,7 @@ from restgpt.worlds.tmdb.catalogue import (
     digest,
     kind_of,
 )
-from restgpt.worlds.world import TODAY
+from restgpt_bench.worlds.world import TODAY
 
 PAGE = 20
 NOT_FOUND = "The resource you requested could not be found."

@@ -6,9 +6,9 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from restgpt.worlds.text import Text
-from restgpt.worlds.tmdb import words
-from restgpt.worlds.tmdb.catalogue import digest
+from restgpt_bench.worlds.text import Text
+from restgpt_bench.worlds.tmdb import words
+from restgpt_bench.worlds.tmdb.catalogue import digest
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 SITE = "https://films.example"

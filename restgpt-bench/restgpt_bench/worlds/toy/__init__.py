@@ -1,6 +1,6 @@
 """The smallest world: projects and tasks of a small team, with writes, pages and a planted instruction."""
 
-from restgpt.worlds.toy.board import Toy
+from restgpt_bench.worlds.toy.board import Toy
 
 WORLD = Toy
 

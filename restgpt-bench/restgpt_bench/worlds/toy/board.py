@@ -6,9 +6,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from restgpt.worlds.exchange import Call, Json, RefusalError, Reply
-from restgpt.worlds.routing import Routes
-from restgpt.worlds.world import World
+from restgpt_bench.worlds.exchange import Call, Json, RefusalError, Reply
+from restgpt_bench.worlds.routing import Routes
+from restgpt_bench.worlds.world import World
 
 PAGE = 10
 PEOPLE = ("Ada", "Björn", "Chandra", "Dalia", "Emeka", "Fumiko")

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from restgpt.bench.restbench.judges.answer import Expectation, Names
-from restgpt.bench.restbench.judges.spotify.judges import Becomes, Creates, Judge, Meets, Says
-from restgpt.worlds.spotify.account import Account, Playlist
-from restgpt.worlds.spotify.catalogue import Album, Artist, Saved, Track, split_uri
-from restgpt.worlds.spotify.search import words_of
+from restgpt_bench.restbench.judges.answer import Expectation, Names
+from restgpt_bench.restbench.judges.spotify.judges import Becomes, Creates, Judge, Meets, Says
+from restgpt_bench.worlds.spotify.account import Account, Playlist
+from restgpt_bench.worlds.spotify.catalogue import Album, Artist, Saved, Track, split_uri
+from restgpt_bench.worlds.spotify.search import words_of
 
 PAUSE, PLAY = "PUT /me/player/pause", "PUT /me/player/play"
 NEXT, VOLUME = "POST /me/player/next", "PUT /me/player/volume"

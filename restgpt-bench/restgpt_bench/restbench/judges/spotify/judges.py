@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from restgpt.bench.restbench.judges.answer import Expectation, Verdict
-from restgpt.bench.restbench.judges.spotify.changes import changes
-from restgpt.bench.restbench.judges.task import follows
-from restgpt.worlds.log import LogEntry
-from restgpt.worlds.spotify.account import Account, Playlist
-from restgpt.worlds.spotify.fixtures import open_account
-from restgpt.worlds.world import World
+from restgpt_bench.restbench.judges.answer import Expectation, Verdict
+from restgpt_bench.restbench.judges.spotify.changes import changes
+from restgpt_bench.restbench.judges.task import follows
+from restgpt_bench.worlds.log import LogEntry
+from restgpt_bench.worlds.spotify.account import Account, Playlist
+from restgpt_bench.worlds.spotify.fixtures import open_account
+from restgpt_bench.worlds.world import World
 
 # Lists whose order does not count: two ways to the same library may fill it in different orders.
 UNORDERED = ("saved_tracks", "saved_albums", "followed_artists", "followed_users")

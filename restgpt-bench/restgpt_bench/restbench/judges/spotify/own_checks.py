@@ -1,7 +1,7 @@
 """Judges of our own Spotify instructions, by the key of the task."""
 
-from restgpt.bench.restbench.judges.answer import Number
-from restgpt.bench.restbench.judges.spotify.checks import (
+from restgpt_bench.restbench.judges.answer import Number
+from restgpt_bench.restbench.judges.spotify.checks import (
     PLAYING,
     album_called,
     artists_of,
@@ -22,9 +22,9 @@ from restgpt.bench.restbench.judges.spotify.checks import (
     song,
     unfollow,
 )
-from restgpt.bench.restbench.judges.spotify.judges import Becomes, Creates, Judge, Meets, Says
-from restgpt.worlds.spotify.account import Account
-from restgpt.worlds.spotify.catalogue import split_uri
+from restgpt_bench.restbench.judges.spotify.judges import Becomes, Creates, Judge, Meets, Says
+from restgpt_bench.worlds.spotify.account import Account
+from restgpt_bench.worlds.spotify.catalogue import split_uri
 
 
 def _rename(account: Account) -> None:

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from restgpt.bench.restbench.judges.spotify.checks import PUBLISHED
-from restgpt.bench.restbench.judges.spotify.judges import Judge
-from restgpt.bench.restbench.judges.spotify.own_checks import OWN
-from restgpt.bench.restbench.judges.task import PlannedCall, Step, Task
-from restgpt.worlds.data import read_data
-from restgpt.worlds.exchange import Json
-from restgpt.worlds.spotify.fixtures import STUDIO
-from restgpt.worlds.world import World
+from restgpt_bench.restbench.judges.spotify.checks import PUBLISHED
+from restgpt_bench.restbench.judges.spotify.judges import Judge
+from restgpt_bench.restbench.judges.spotify.own_checks import OWN
+from restgpt_bench.restbench.judges.task import PlannedCall, Step, Task
+from restgpt_bench.worlds.data import read_data
+from restgpt_bench.worlds.exchange import Json
+from restgpt_bench.worlds.spotify.fixtures import STUDIO
+from restgpt_bench.worlds.world import World
 
 # A song that no task wants and that nobody has saved.
 SPOILER = ("Covers at Noon", "Sunday Cover Club")

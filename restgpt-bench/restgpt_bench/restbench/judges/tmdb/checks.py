@@ -6,8 +6,8 @@ Each is computed from the catalogue of the world's seed, so no model can know it
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 
-from restgpt.bench.restbench.judges.answer import AllOf, AnyOf, Dates, Expectation, Number, YesNo
-from restgpt.bench.restbench.judges.tmdb.expectations import (
+from restgpt_bench.restbench.judges.answer import AllOf, AnyOf, Dates, Expectation, Number, YesNo
+from restgpt_bench.restbench.judges.tmdb.expectations import (
     AGE,
     COUNT,
     RATING,
@@ -31,10 +31,10 @@ from restgpt.bench.restbench.judges.tmdb.expectations import (
     titles,
     town,
 )
-from restgpt.worlds.tmdb import movies, views
-from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Movie, Season, Show, Title, best_rated, kind_of
-from restgpt.worlds.tmdb.words import DIRECTOR
-from restgpt.worlds.world import TODAY
+from restgpt_bench.worlds.tmdb import movies, views
+from restgpt_bench.worlds.tmdb.catalogue import Catalogue, Episode, Movie, Season, Show, Title, best_rated, kind_of
+from restgpt_bench.worlds.tmdb.words import DIRECTOR
+from restgpt_bench.worlds.world import TODAY
 
 Truth = Callable[[Catalogue], Expectation]
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from restgpt.bench.restbench.judges.answer import AllOf, Dates, Names, Pictures, Prefers, Quotes
-from restgpt.worlds.text import Text
-from restgpt.worlds.tmdb import views, words, writing
-from restgpt.worlds.tmdb.catalogue import Catalogue, Episode, Show, Title, kind_of
+from restgpt_bench.restbench.judges.answer import AllOf, Dates, Names, Pictures, Prefers, Quotes
+from restgpt_bench.worlds.text import Text
+from restgpt_bench.worlds.tmdb import views, words, writing
+from restgpt_bench.worlds.tmdb.catalogue import Catalogue, Episode, Show, Title, kind_of
 
 
 @dataclass(frozen=True, slots=True)

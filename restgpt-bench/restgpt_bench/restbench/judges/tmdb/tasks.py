@@ -5,13 +5,13 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from restgpt.bench.restbench.judges.answer import Verdict
-from restgpt.bench.restbench.judges.task import Step, Task, shape
-from restgpt.bench.restbench.judges.tmdb.checks import OWN, PUBLISHED, Truth
-from restgpt.worlds.data import read_data
-from restgpt.worlds.log import LogEntry
-from restgpt.worlds.tmdb.catalogue import Catalogue
-from restgpt.worlds.world import World
+from restgpt_bench.restbench.judges.answer import Verdict
+from restgpt_bench.restbench.judges.task import Step, Task, shape
+from restgpt_bench.restbench.judges.tmdb.checks import OWN, PUBLISHED, Truth
+from restgpt_bench.worlds.data import read_data
+from restgpt_bench.worlds.log import LogEntry
+from restgpt_bench.worlds.tmdb.catalogue import Catalogue
+from restgpt_bench.worlds.world import World
 
 
 @cache

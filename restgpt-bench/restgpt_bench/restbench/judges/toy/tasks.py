@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from restgpt.bench.restbench.judges.answer import Expectation, Names, Number, Verdict
-from restgpt.bench.restbench.judges.task import Step, Task
-from restgpt.worlds.log import LogEntry
-from restgpt.worlds.toy.board import Board, Toy
-from restgpt.worlds.world import World
+from restgpt_bench.restbench.judges.answer import Expectation, Names, Number, Verdict
+from restgpt_bench.restbench.judges.task import Step, Task
+from restgpt_bench.worlds.log import LogEntry
+from restgpt_bench.worlds.toy.board import Board, Toy
+from restgpt_bench.worlds.world import World
 
 
 @dataclass(frozen=True, slots=True)

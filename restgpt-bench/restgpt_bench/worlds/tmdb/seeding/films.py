@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from itertools import product
 
-from restgpt.worlds.tmdb import words
-from restgpt.worlds.tmdb.catalogue import Collection, Job, Movie, Role
-from restgpt.worlds.tmdb.seeding.entities import (
+from restgpt_bench.worlds.tmdb import words
+from restgpt_bench.worlds.tmdb.catalogue import Collection, Job, Movie, Role
+from restgpt_bench.worlds.tmdb.seeding.entities import (
     AGED,
     COUPLE,
     COUPLES_TITLE,
@@ -18,8 +18,8 @@ from restgpt.worlds.tmdb.seeding.entities import (
     Film,
     Saga,
 )
-from restgpt.worlds.tmdb.seeding.pools import ARTISTS, NEAR_MISSES, Pools
-from restgpt.worlds.world import TODAY
+from restgpt_bench.worlds.tmdb.seeding.pools import ARTISTS, NEAR_MISSES, Pools
+from restgpt_bench.worlds.world import TODAY
 
 INVENTED = 160
 TRILOGIES = 6

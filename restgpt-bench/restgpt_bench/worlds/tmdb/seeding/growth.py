@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from restgpt.worlds.tmdb.catalogue import Catalogue, Charts, CreditIndex, Person, Title, best_rated
-from restgpt.worlds.tmdb.seeding.entities import AGED, RANKED, SEQUELS
-from restgpt.worlds.tmdb.seeding.films import Studio
-from restgpt.worlds.tmdb.seeding.pools import Pools
-from restgpt.worlds.tmdb.seeding.shows import Station
-from restgpt.worlds.world import TODAY
+from restgpt_bench.worlds.tmdb.catalogue import Catalogue, Charts, CreditIndex, Person, Title, best_rated
+from restgpt_bench.worlds.tmdb.seeding.entities import AGED, RANKED, SEQUELS
+from restgpt_bench.worlds.tmdb.seeding.films import Studio
+from restgpt_bench.worlds.tmdb.seeding.pools import Pools
+from restgpt_bench.worlds.tmdb.seeding.shows import Station
+from restgpt_bench.worlds.world import TODAY
 
 SIMILAR = 24
 RELATED = 37

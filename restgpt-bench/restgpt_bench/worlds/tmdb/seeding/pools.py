@@ -6,9 +6,9 @@ from datetime import date, timedelta
 from itertools import product
 from typing import TypeVar
 
-from restgpt.worlds.tmdb import words
-from restgpt.worlds.tmdb.catalogue import Company, Job, Network, Person, Role
-from restgpt.worlds.tmdb.seeding.entities import OWN, PUBLISHED
+from restgpt_bench.worlds.tmdb import words
+from restgpt_bench.worlds.tmdb.catalogue import Company, Job, Network, Person, Role
+from restgpt_bench.worlds.tmdb.seeding.entities import OWN, PUBLISHED
 
 T = TypeVar("T")
 ARTISTS = PUBLISHED.artists + OWN.artists

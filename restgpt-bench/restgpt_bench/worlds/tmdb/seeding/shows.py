@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from datetime import date, timedelta
 
-from restgpt.worlds.tmdb import words
-from restgpt.worlds.tmdb.catalogue import Episode, Job, Role, Season, Show
-from restgpt.worlds.tmdb.seeding.entities import COUPLES_TITLE, OWN, PUBLISHED, RANKED, RANKED_PARTNER, Series
-from restgpt.worlds.tmdb.seeding.films import Studio
-from restgpt.worlds.tmdb.seeding.pools import ARTISTS
-from restgpt.worlds.world import TODAY
+from restgpt_bench.worlds.tmdb import words
+from restgpt_bench.worlds.tmdb.catalogue import Episode, Job, Role, Season, Show
+from restgpt_bench.worlds.tmdb.seeding.entities import COUPLES_TITLE, OWN, PUBLISHED, RANKED, RANKED_PARTNER, Series
+from restgpt_bench.worlds.tmdb.seeding.films import Studio
+from restgpt_bench.worlds.tmdb.seeding.pools import ARTISTS
+from restgpt_bench.worlds.world import TODAY
 
 INVENTED = 70
 NEWEST_ID = 999_000
